@@ -1,0 +1,87 @@
+"""The types that rooms hand to one another; read this page first.
+
+Notation, used in every docstring: S members, B rows of a batch, T positions, D input size,
+H hidden size, V vocabulary, Y labels, N rows of a corpus, W characters of a word, C characters.
+Everything in a Task is written for ONE member; only `jaxeval.population` adds the axis S.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+
+Array = jax.Array
+Tree = Any  # a pytree of arrays
+Hparams = Mapping[str, Any]  # name -> traced float32 scalar
+
+
+class Metric(NamedTuple):
+    """What early stopping reads and what a member is ranked by."""
+
+    name: str
+    higher_is_better: bool = True
+
+    @property
+    def worst(self) -> float:
+        """The score that any other score improves on."""
+        return float("-inf") if self.higher_is_better else float("inf")
+
+    def improves(self, score: float, best: float) -> bool:
+        """Whether `score` is strictly better than `best`."""
+        return score > best if self.higher_is_better else score < best
+
+
+class Batch(NamedTuple):
+    """What a Task sees of a corpus in one step."""
+
+    rows: Tree  # leaves [B, ...]
+    weight: Array  # [B] float32: 1 for a real row, 0 for padding
+    shared: Tree  # tables of the corpus, the same for all members (never a member axis)
+    split: Tree  # tables that depend on the member's own split
+
+
+class Task(NamedTuple):
+    """What is learned from what: pure functions written for one member.
+
+    Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows
+    of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole;
+    `predict` ignores gold fields; the loss of an untrained model is near log(outcomes) a decision
+    and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
+    """
+
+    init: Callable[[Array, Batch], Tree]  # (key, batch) -> params; the key is consumed
+    start: Callable[[int], Tree]  # (batch size) -> carry; () unless state is carried
+    loss: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Array, Tree]]
+    predict: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Tree, Tree]]
+    count: Callable[[Tree, Batch], Mapping[str, Array]]  # additive float32 sums, scalars
+    score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
+    metric: Metric
+
+
+class Corpus(NamedTuple):
+    """A corpus as padded arrays: one entry of `buckets` for each shape of row."""
+
+    buckets: tuple[Tree, ...]  # bucket b: leaves [N_b, ...]
+    shared: Tree
+
+
+class Split(NamedTuple):
+    """Which rows of each bucket are train, dev and test; as many per bucket in every split."""
+
+    train: tuple[Any, ...]  # bucket b: int32 row numbers
+    dev: tuple[Any, ...]
+    test: tuple[Any, ...]
+    tables: Tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """Everything in which two members of one compiled program may differ."""
+
+    seed: int
+    split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
+    hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
+
+
+GIVEN_SPLIT = 0
