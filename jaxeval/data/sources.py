@@ -1,0 +1,115 @@
+"""Finds and reads the train, dev and test sentences that a config names."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+from jaxeval.data.sentences import Sentence
+
+from jaxeval.config import reading
+from jaxeval.data import conll, conllu, generated, schemes, tempeval3, tfds_source
+from jaxeval.errors import DataError
+
+Parts = Mapping[str, Sequence[Sentence]]
+_TFDS = "tfds:"
+
+
+@reading.settings
+class Source:
+    """Files, a `tfds:` name, or the generated corpus."""
+
+    path: Annotated[
+        str | None,
+        pydantic.Field(description="folder of the files or tfds:NAME; absent: generated"),
+    ] = None
+    format: Annotated[
+        Literal["auto", "conll", "conllu", "tempeval3"],
+        pydantic.Field(description="auto: conllu for *.conllu files, else conll"),
+    ] = "auto"
+    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
+    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
+    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    word_column: Annotated[int, pydantic.Field(description="from 0; conll, tempeval3")] = 0
+    tag_column: Annotated[int, pydantic.Field(description="from 0, -1: last")] = -1
+    tag: Annotated[
+        Literal["upos", "xpos", "entity"], pydantic.Field(description="conllu: what is predicted")
+    ] = "upos"
+    tag_feature: Annotated[
+        str | None, pydantic.Field(description="tfds: feature that holds the tags")
+    ] = None
+    scheme: Annotated[
+        Literal["auto", "none", "iob1", "bio", "iobes"],
+        pydantic.Field(description="scheme of the tags as read; none: not entities"),
+    ] = "auto"
+    seed: Annotated[int, pydantic.Field(ge=0, description="generated: of the corpus")] = 1
+
+
+def read(source: Source, scheme: schemes.Scheme) -> Parts:
+    """Sentences by part (train, dev, test); entity tags converted to `scheme`."""
+    parts = _read_raw(source)
+    found = _scheme(parts, source)
+    if found == "none":
+        return parts
+    return {
+        part: schemes.convert_sentences(sentences, found, scheme, _place(source, part))
+        for part, sentences in parts.items()
+    }
+
+
+def has_entities(parts: Parts, source: Source) -> bool:
+    """Whether the tags are entities (scored as spans) rather than one class a word."""
+    return _scheme(parts, source) != "none"
+
+
+def _scheme(parts: Parts, source: Source) -> schemes.Scheme:
+    """The scheme of the tags; `auto` looks at their prefixes."""
+    if source.scheme != "auto":
+        return source.scheme
+    prefixes = {tag[:2] for sentences in parts.values() for s in sentences for tag in s.tags}
+    if not prefixes <= {"O", "B-", "I-", "E-", "S-"} or prefixes == {"O"}:
+        return "none"
+    return "iobes" if prefixes & {"E-", "S-"} else "bio"
+
+
+def _place(source: Source, part: str) -> str:
+    if source.path is None or source.path.startswith(_TFDS):
+        return f"{source.path or 'generated corpus'} ({part})"
+    return str(_file(source, part))
+
+
+def _read_raw(source: Source) -> Parts:
+    if source.path is None:
+        return generated.parts(source.seed)
+    if source.path.startswith(_TFDS):
+        return tfds_source.read(source.path, source.tag_feature)
+    return {part: _read_file(source, _file(source, part)) for part in ("train", "dev", "test")}
+
+
+def _file(source: Source, part: str) -> Path:
+    """The one file of the folder whose name fits the part's pattern."""
+    assert source.path is not None
+    folder, pattern = Path(source.path), getattr(source, part)
+    if not folder.is_dir():
+        raise DataError("no such folder; expected one that holds the corpus' files", folder)
+    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    fitting = [name for name in names if fnmatch(name, pattern)]
+    if len(fitting) != 1:
+        found = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
+        raise DataError(
+            f"{found} the {part} pattern {pattern!r}; the folder holds {', '.join(names[:8])}; "
+            f"set data.source.{part}=NAME",
+            folder,
+        )
+    return folder / fitting[0]
+
+
+def _read_file(source: Source, file: Path) -> list[Sentence]:
+    kind = source.format
+    if kind == "auto":
+        kind = "conllu" if ".conllu" in file.name else "conll"
+    if kind == "conllu":
+        return conllu.read(file, source.tag)
+    reader = tempeval3.read if kind == "tempeval3" else conll.read
+    return reader(file, source.word_column, source.tag_column)

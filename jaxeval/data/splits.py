@@ -1,0 +1,38 @@
+"""Which rows are train, dev and test: as given, or drawn anew from a split number.
+
+A random split keeps the proportions of the parts *within each length bucket*, so that all splits
+of a corpus have arrays of the same shapes and their members train in one compiled program.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+Rows = Mapping[str, Sequence[np.ndarray]]  # part -> bucket b: row numbers
+PARTS = ("train", "dev", "test")
+
+
+def given(parts: Sequence[str], buckets: Sequence[np.ndarray]) -> Rows:
+    """The corpus's own split.
+
+    Args:
+      parts: the part of each row of the corpus.
+      buckets: bucket b: numbers of its rows in the corpus.
+
+    Returns:
+      For each part and bucket, places within the bucket.
+    """
+    names = np.asarray(parts)
+    return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}
+
+
+def random(split: Rows, number: int) -> Rows:
+    """Split `number` > 0: each bucket's rows dealt anew, as many to each part as in `split`."""
+    drawn: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
+    for bucket, pieces in enumerate(zip(*(split[part] for part in PARTS), strict=True)):
+        pool = np.sort(np.concatenate(pieces))
+        order = np.random.default_rng([number, bucket]).permutation(pool)
+        ends = np.cumsum([len(piece) for piece in pieces])[:-1]
+        for part, rows in zip(PARTS, np.split(order, ends), strict=True):
+            drawn[part].append(np.sort(rows))
+    return drawn

@@ -1,0 +1,83 @@
+"""What a tagger sees of a word: its row in the table of vectors, its characters, its casing."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+PADDING, UNKNOWN = 0, 1  # rows of every table: words, characters
+CASINGS = (  # tested in this order (UKPLab), the last one if none fits; 0 is padding
+    "padding",
+    "other",
+    "numeric",
+    "mainly_numeric",
+    "all_lower",
+    "all_upper",
+    "initial_upper",
+    "contains_digit",
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+_NUMBER = re.compile(r"[0-9.,]+")
+
+
+def casing(word: str) -> int:
+    """Number of the word's casing in `CASINGS`."""
+    digits = sum(character.isdigit() for character in word)
+    tests = (
+        (digits == len(word), "numeric"),
+        (2 * digits > len(word), "mainly_numeric"),
+        (word.islower(), "all_lower"),
+        (word.isupper(), "all_upper"),
+        (word[:1].isupper(), "initial_upper"),
+        (digits > 0, "contains_digit"),
+        (True, "other"),
+    )
+    return CASINGS.index(next(name for holds, name in tests if holds))
+
+
+def normalise(word: str) -> str:
+    """UKPLab's rule: lower case; dates, times and numbers become one token each.
+
+    As published, "." and "," are numbers; that matters only to words without a vector.
+    """
+    word = word.lower().replace("--", "-")
+    word = re.sub('"+', '"', word)
+    word = _DATE.sub("DATE_TOKEN", word)
+    word = _TIME.sub("TIME_TOKEN", word)
+    return _NUMBER.sub("NUMBER_TOKEN", word)
+
+
+def zero_digits(word: str) -> str:
+    """Lample's rule: every digit becomes 0."""
+    return re.sub(r"\d", "0", word)
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """Under which names a word is looked up, in this order: as is, lower case, normalised."""
+    return word, word.lower(), normalise(word)
+
+
+def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
+    """Row of each form in a table of vectors, by its first known spelling: [F] int32, -1: none."""
+    found = (next((index[s] for s in spellings(form) if s in index), -1) for form in forms)
+    return np.fromiter(found, np.int32, len(forms))
+
+
+def alphabet(forms: Iterable[str]) -> dict[str, int]:
+    """Every character of the forms, in code-point order, from number 2 on."""
+    characters = sorted(set().union(*forms))
+    return {character: number for number, character in enumerate(characters, UNKNOWN + 1)}
+
+
+def characters(forms: Sequence[str], numbers: Mapping[str, int], most: int) -> np.ndarray:
+    """Character numbers of each form: [F, W], W the longest form's length but at most `most`.
+
+    Longer forms are cut: nearly all are web addresses, and one of them would widen all others.
+    """
+    width = min(most, max(map(len, forms)))
+    table = np.zeros((len(forms), width), np.uint8 if len(numbers) < 250 else np.int32)
+    for row, form in enumerate(forms):
+        cut = form[:width]
+        table[row, : len(cut)] = [numbers.get(character, UNKNOWN) for character in cut]
+    return table

@@ -1,0 +1,107 @@
+"""Linear-chain conditional random field in log space, written for one sentence; vmap for a batch.
+
+Notation: T positions, Y labels. The score of labels y(1..T) is (Lample et al. 2016, eq. 1)
+    start[y(1)] + sum_t emissions[t, y(t)] + sum_t transitions[y(t-1), y(t)] + end[y(T)].
+A disallowed transition, start or end carries the score `IMPOSSIBLE`. `transitions` is [Y, Y], or
+[T, Y, Y] where the transition scores depend on the input (Ma & Hovy's code); entry t of the latter
+leads from position t-1 to t, and entry 0 is not used. Padding (`valid` false) stands at the end.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+Array = jax.Array
+IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
+
+
+class Potentials(NamedTuple):
+    """Scores that do not depend on the position (except transitions [T, Y, Y])."""
+
+    transitions: Array  # [Y, Y] from, to; or [T, Y, Y]
+    start: Array  # [Y]
+    end: Array  # [Y]
+
+
+def _stepwise(transitions: Array, steps: int) -> Array:
+    """Transition scores into positions 1 .. T-1: [T-1, Y, Y]."""
+    if transitions.ndim == 3:
+        return transitions[1:]
+    return jnp.broadcast_to(transitions, (steps - 1, *transitions.shape))
+
+
+def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Array:
+    """log of the sum over all label sequences of exp(score): the forward algorithm.
+
+    Args:
+      emissions: [T, Y] float32.
+      potentials: see `Potentials`.
+      valid: [T] bool, true for at least the first position.
+    """
+
+    def step(alpha: Array, now: tuple[Array, Array, Array]) -> tuple[Array, None]:
+        emission, transition, keep = now
+        new = jax.nn.logsumexp(alpha[:, None] + transition, axis=0) + emission
+        return jnp.where(keep, new, alpha), None
+
+    steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), valid[1:])
+    alpha, _ = lax.scan(step, potentials.start + emissions[0], steps)
+    return jax.nn.logsumexp(alpha + potentials.end)
+
+
+def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
+    """Score of one label sequence [T] int32, the positions that are not valid left out."""
+    steps = jnp.arange(len(labels))
+    emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
+    moves = _stepwise(potentials.transitions, len(labels))
+    moved = jnp.sum(jnp.where(valid[1:], moves[steps[:-1], labels[:-1], labels[1:]], 0.0))
+    last = labels[jnp.sum(valid) - 1]
+    return emitted + moved + potentials.start[labels[0]] + potentials.end[last]
+
+
+def negative_log_likelihood(
+    emissions: Array, potentials: Potentials, labels: Array, valid: Array
+) -> Array:
+    """-log p(labels | emissions), scalar >= 0."""
+    total = log_partition(emissions, potentials, valid)
+    return total - score(emissions, potentials, labels, valid)
+
+
+def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
+    """The label sequence of the highest score: [T] int32; ties go to the lower label number.
+
+    Positions that are not valid repeat the last valid label.
+    """
+    labels = jnp.arange(emissions.shape[1])
+
+    def step(best: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        emission, transition, keep = now
+        scores = best[:, None] + transition
+        new = jnp.max(scores, axis=0) + emission
+        back = jnp.where(keep, jnp.argmax(scores, axis=0), labels)
+        return jnp.where(keep, new, best), back
+
+    steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), valid[1:])
+    best, back = lax.scan(step, potentials.start + emissions[0], steps)
+    last = jnp.argmax(best + potentials.end)
+    _, path = lax.scan(lambda label, b: (b[label], b[label]), last, back, reverse=True)
+    return jnp.concatenate([path, last[None]]).astype(jnp.int32)
+
+
+def mask_illegal(
+    potentials: Potentials, legal: Array, legal_start: Array, legal_end: Array
+) -> Potentials:
+    """Sets the scores of moves that the tag scheme does not allow to `IMPOSSIBLE`.
+
+    Args:
+      legal: [Y, Y] bool, from, to.
+      legal_start: [Y] bool.
+      legal_end: [Y] bool.
+    """
+    return Potentials(
+        jnp.where(legal, potentials.transitions, IMPOSSIBLE),
+        jnp.where(legal_start, potentials.start, IMPOSSIBLE),
+        jnp.where(legal_end, potentials.end, IMPOSSIBLE),
+    )

@@ -1,0 +1,138 @@
+"""LSTM layers in the variants of the published taggers, over `recurrence.run`.
+
+Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or one a gate).
+"""
+
+import dataclasses
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import pydantic
+from flax import linen as nn
+
+from jaxeval.config import reading
+from jaxeval.models import recurrence
+
+Array = jax.Array
+
+
+def _about(text: str) -> Any:
+    return pydantic.Field(description=text)
+
+
+@reading.settings
+class Variant:
+    """Which LSTM: the plain one with a forget gate, or a relative that was published."""
+
+    hard_sigmoid: Annotated[bool, _about("gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")] = False
+    coupled_forget: Annotated[bool, _about("forget gate = 1 - input gate (Lample)")] = False
+    peepholes: Annotated[bool, _about("i sees c(t-1), o sees c(t), element-wise (Lample)")] = False
+    learned_start: Annotated[bool, _about("h(0) and c(0) are parameters (Lample)")] = False
+    forget_bias: Annotated[float, _about("initial bias of the forget gate")] = 1.0
+    gradient_clip: Annotated[
+        float | None, _about("clip the gates' gradients inside the loop (LasagneNLP); absent: no")
+    ] = None
+
+    @property
+    def gates(self) -> int:
+        """Number of gate inputs a unit: i, o, candidate, and f unless coupled."""
+        return 3 if self.coupled_forget else 4
+
+
+def hard_sigmoid(x: Array) -> Array:
+    """clip(.2 x + .5, 0, 1): Keras 1 and 2 (`jax.nn.hard_sigmoid` has the slope 1/6)."""
+    return jnp.clip(0.2 * x + 0.5, 0.0, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One step: gates [B, G H] ordered i, o, candidate (, f); memory [B, H] -> (hidden, memory)."""
+
+    variant: Variant
+
+    def __call__(self, gates: Array, memory: Array, weights: dict[str, Array]) -> tuple:
+        squash = hard_sigmoid if self.variant.hard_sigmoid else jax.nn.sigmoid
+        enter, leave, candidate, *forget = jnp.split(gates, self.variant.gates, axis=-1)
+        if self.variant.peepholes:
+            enter = enter + memory * weights["peephole_in"]
+        enter = squash(enter)
+        kept = squash(forget[0]) if forget else 1.0 - enter
+        memory = kept * memory + enter * jnp.tanh(candidate)
+        if self.variant.peepholes:
+            leave = leave + memory * weights["peephole_out"]
+        return squash(leave) * jnp.tanh(memory), memory
+
+
+class LSTM(nn.Module):
+    """One direction of an LSTM layer: inputs [T, B, D] -> hidden [T, B, H].
+
+    Kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all gates, so one QR
+    decomposition), biases 0 but for the forget gate, as in Keras.
+    """
+
+    width: int
+    variant: Variant = Variant()
+    reverse: bool = False
+    frozen: int = 0  # so many leading inputs need no gradient
+
+    @nn.compact
+    def __call__(
+        self,
+        inputs: Array,
+        valid: Array,
+        input_mask: Array | None = None,
+        recurrent_mask: Array | None = None,
+    ) -> Array:
+        """Runs the layer.
+
+        Args:
+          inputs: [T, B, D].
+          valid: [T, B] bool; false at padding, which stands at the end.
+          input_mask: [G, B, D] multiplies the inputs, the same at all steps; or None.
+          recurrent_mask: [G, B, H] multiplies h(t-1), the same at all steps; or None.
+        """
+        units = self.variant.gates * self.width
+        kernel = self.param("kernel", nn.initializers.glorot_uniform(), (inputs.shape[-1], units))
+        recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
+        bias = self.param("bias", _initial_bias, self.width, self.variant)
+        peepholes = self._vectors("peephole_in", "peephole_out") if self.variant.peepholes else {}
+        gates = _input_gates(inputs, kernel, input_mask, self.frozen) + bias
+        return recurrence.run(
+            Cell(self.variant),
+            self.reverse,
+            self.variant.gradient_clip,
+            gates,
+            recurrent,
+            peepholes,
+            self._start(inputs.shape[1]),
+            valid,
+            recurrent_mask,
+        )
+
+    def _vectors(self, *names: str) -> dict[str, Array]:
+        return {n: self.param(n, nn.initializers.zeros, (self.width,)) for n in names}
+
+    def _start(self, batch: int) -> tuple[Array, Array]:
+        shape = (batch, self.width)
+        if not self.variant.learned_start:
+            return jnp.zeros(shape), jnp.zeros(shape)
+        start = self._vectors("hidden_start", "memory_start")
+        hidden, memory = (jnp.broadcast_to(v, shape) for v in start.values())
+        return hidden, memory
+
+
+def _initial_bias(key: Array, width: int, variant: Variant) -> Array:
+    del key  # the bias is not random
+    forget = [] if variant.coupled_forget else [jnp.full(width, variant.forget_bias)]
+    return jnp.concatenate([jnp.zeros(3 * width), *forget])
+
+
+def _input_gates(inputs: Array, kernel: Array, mask: Array | None, frozen: int) -> Array:
+    """The input's share of all gates and time steps as one product: [T, B, G H]."""
+    if mask is None or mask.shape[0] == 1:
+        masked = inputs if mask is None else inputs * mask[0]
+        return recurrence.project(masked, kernel, frozen)
+    by_gate = zip(mask, jnp.split(kernel, mask.shape[0], axis=-1), strict=True)
+    gates = [recurrence.project(inputs * m, k, frozen) for m, k in by_gate]
+    return jnp.concatenate(gates, axis=-1)

@@ -1,0 +1,174 @@
+"""The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label scores.
+
+Notation: T positions, B sentences, D features of a word, H units of a direction, Y labels, F word
+forms of the corpus, V rows of the word table, W characters of the longest word. Arrays inside the
+model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
+
+    rows    forms [B, T] int32, length [B] int32 (and labels, which the model never sees)
+    shared  row [F] (form -> row of the word table), characters [F, W], casing [F],
+            vectors [V, D] and pretrained [V] bool
+    split   known [V] bool (the word has a vector or stood in train), once [V] bool
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+from jaxeval.contracts import Batch, Hparams
+from jaxeval.models import characters, crf, dropout, lstm
+from jaxeval.models import tagging_settings as settings
+
+Array = jax.Array
+UNKNOWN = 1  # row of the word table for words that are not known; row 0 is padding
+
+
+class Sizes(NamedTuple):
+    """What of a corpus sets shapes."""
+
+    labels: int
+    alphabet: int
+    casings: int
+
+
+class Scores(NamedTuple):
+    """What the model says of a batch."""
+
+    emissions: Array  # [T, B, Y]
+    potentials: crf.Potentials | None  # None for softmax; transitions [Y, Y] or [T, B, Y, Y]
+
+
+class Features(nn.Module):
+    """Word vector, character vector and casing of every position, side by side: [T, B, D]."""
+
+    choices: settings.Tagger
+    sizes: Sizes
+
+    @nn.compact
+    def __call__(self, batch: Batch, drop: dropout.Dropper) -> Array:
+        """The features of a batch; see the module's docstring for its fields."""
+        forms = batch.rows["forms"].T
+        parts = [self._words(batch, batch.shared["row"][forms], drop)]
+        if self.choices.characters.encoder != "none":
+            parts.append(self._characters(batch.shared["characters"], forms, drop))
+        if self.choices.casing != "none":
+            parts.append(self._casing(batch.shared["casing"][forms]))
+        return jnp.concatenate(parts, axis=-1)
+
+    def _words(self, batch: Batch, rows: Array, drop: dropout.Dropper) -> Array:
+        rows = jnp.where(batch.split["known"][rows], rows, UNKNOWN)
+        rate = self.choices.words.unknown_rate
+        if rate and drop.key is not None:
+            hidden = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
+            rows = jnp.where(hidden & batch.split["once"][rows], UNKNOWN, rows)
+        vectors = batch.shared["vectors"]
+        if not self.choices.words.trained:
+            return vectors[rows]
+        return self.param("words", _initial_words, vectors, batch.shared["pretrained"])[rows]
+
+    def _characters(self, spelling: Array, forms: Array, drop: dropout.Dropper) -> Array:
+        choice = self.choices.characters
+        shape = (self.sizes.alphabet, choice.dimension)
+        table = self.param("characters", _initial_characters, shape)
+        ids = spelling[forms.reshape(-1)].astype(jnp.int32)
+        if choice.encoder == "lstm":
+            encoder: nn.Module = characters.RecurrentEncoder(
+                choice.units, self.choices.cell, name="character_lstm"
+            )
+        else:
+            encoder = characters.ConvolutionEncoder(
+                choice.filters,
+                choice.width,
+                choice.activation,
+                choice.full_padding,
+                choice.masked,
+                name="character_cnn",
+            )
+        return encoder(table, ids, drop).reshape(*forms.shape, -1)
+
+    def _casing(self, kinds: Array) -> Array:
+        if self.choices.casing == "one_hot":
+            return jax.nn.one_hot(kinds, self.sizes.casings)
+        shape = (self.sizes.casings, self.choices.casing_dimension)
+        return self.param("casing", nn.initializers.uniform(0.1), shape)[kinds]
+
+
+class Tagger(nn.Module):
+    """Features, one to three BiLSTM layers, label scores."""
+
+    choices: settings.Tagger
+    sizes: Sizes
+
+    @nn.compact
+    def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Scores:
+        """Scores of a batch.
+
+        Args:
+          batch: see the module's docstring.
+          hparams: traced; the rates named by `settings.Dropout.rates`.
+          key: of the dropout masks, consumed; None at evaluation.
+        """
+        choice = self.choices.dropout
+        rates = {name.removeprefix("dropout_"): hparams[name] for name in choice.rates()}
+        drop = dropout.Dropper(choice.kind, rates, key, choice.inverted)
+        forms = batch.rows["forms"]
+        valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"]
+        x = Features(self.choices, self.sizes, name="features")(batch, drop)
+        x = drop.steps("input", x)
+        for number, width in enumerate(self.choices.layers):
+            frozen = (
+                0 if number or self.choices.words.trained else batch.shared["vectors"].shape[1]
+            )
+            x = drop.steps("output", self._layer(x, valid, drop, number, width, frozen))
+        if self.choices.projection is not None:
+            x = jnp.tanh(nn.Dense(self.choices.projection, name="projection")(x))
+        return self._scores(x)
+
+    def _layer(
+        self, x: Array, valid: Array, drop: dropout.Dropper, number: int, width: int, frozen: int
+    ) -> Array:
+        kind = self.choices.cell
+        groups = kind.gates if self.choices.dropout.per_gate else 1
+        outputs = []
+        for reverse, direction in ((False, "forward"), (True, "backward")):
+            layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
+            input_mask = drop.gates("layer_input", groups, x.shape[1:])
+            recurrent_mask = drop.gates("recurrent", groups, (x.shape[1], width))
+            outputs.append(layer(x, valid, input_mask, recurrent_mask))
+        return jnp.concatenate(outputs, axis=-1)
+
+    def _scores(self, x: Array) -> Scores:
+        labels = self.sizes.labels
+        glorot = nn.initializers.glorot_uniform()
+        if self.choices.classifier == "crf" and self.choices.transitions == "from_input":
+            energy = nn.Dense((labels + 1) * labels, kernel_init=glorot, name="energy")(x)
+            return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
+        emissions = nn.Dense(labels, kernel_init=glorot, name="emissions")(x)
+        if self.choices.classifier == "softmax":
+            return Scores(emissions, None)
+        transitions = self.param("transitions", glorot, (labels, labels))
+        start = self.param("start", nn.initializers.zeros, (labels,))
+        end = self.param("end", nn.initializers.zeros, (labels,))
+        return Scores(emissions, crf.Potentials(transitions, start, end))
+
+
+def _from_input(energy: Array) -> Scores:
+    """Scores from a matrix a word (LasagneNLP); row Y of `energy` [T, B, Y+1, Y] is the start."""
+    none = jnp.zeros_like(energy[0, 0, 0])
+    first = jnp.where(jnp.arange(len(energy))[:, None, None] == 0, energy[:, :, -1], 0.0)
+    return Scores(first, crf.Potentials(energy[:, :, :-1], none, none))
+
+
+def _initial_words(key: Array, vectors: Array, pretrained: Array) -> Array:
+    """The vectors read, and U(-sqrt(3/D), sqrt(3/D)) where there is none (Ma & Hovy 2016, 3.1)."""
+    bound = (3.0 / vectors.shape[1]) ** 0.5
+    drawn = jax.random.uniform(key, vectors.shape, vectors.dtype, -bound, bound)
+    return jnp.where(pretrained[:, None], vectors, drawn)
+
+
+def _initial_characters(key: Array, shape: tuple[int, int]) -> Array:
+    """U(-sqrt(3/C), sqrt(3/C)) (Ma & Hovy 2016, 3.1); the padding character starts at zero."""
+    bound = (3.0 / shape[1]) ** 0.5
+    drawn = jax.random.uniform(key, shape, jnp.float32, -bound, bound)
+    return drawn.at[0].set(0.0)

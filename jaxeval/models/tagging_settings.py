@@ -1,0 +1,109 @@
+"""The choices of Reimers & Gurevych (2017, section 4.2) for a tagger, as a config names them."""
+
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.models import lstm
+
+Positive = Annotated[int, pydantic.Field(gt=0)]
+Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]
+
+
+def _about(text: str) -> Any:
+    return pydantic.Field(description=text)
+
+
+@reading.settings
+class Words:
+    """Word embeddings."""
+
+    trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
+    dimension: Annotated[Positive, _about("size of a vector where no vectors are read")] = 100
+    unknown_rate: Annotated[
+        Rate, _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)")
+    ] = 0.0
+
+
+@reading.settings
+class Characters:
+    """Character representation of a word."""
+
+    encoder: Annotated[Literal["none", "cnn", "lstm"], _about("none, cnn or lstm")] = "cnn"
+    dimension: Annotated[Positive, _about("size of a character's vector")] = 30
+    filters: Annotated[Positive, _about("cnn: filters")] = 30
+    width: Annotated[Positive, _about("cnn: characters a window")] = 3
+    activation: Annotated[Literal["tanh", "linear"], _about("cnn: after the maximum")] = "tanh"
+    full_padding: Annotated[bool, _about("cnn: windows reach beyond both ends (LasagneNLP)")] = (
+        False
+    )
+    masked: Annotated[bool, _about("cnn: padding takes no part in the maximum")] = True
+    units: Annotated[Positive, _about("lstm: units of a direction")] = 25
+
+
+@reading.settings
+class Dropout:
+    """Dropout; a rate that is absent draws no mask, a given rate is traced (0 is allowed)."""
+
+    kind: Annotated[
+        Literal["none", "naive", "variational"],
+        _about("variational: one mask for all steps; naive: a fresh one each step"),
+    ] = "variational"
+    input: Annotated[Rate | None, _about("rate on the features of a word")] = None
+    output: Annotated[Rate | None, _about("rate on the output of every BiLSTM layer")] = None
+    layer_input: Annotated[
+        Rate | None, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
+    ] = None
+    recurrent: Annotated[Rate | None, _about("rate on h(t-1); variational only")] = None
+    characters: Annotated[Rate | None, _about("rate on the character vectors (LasagneNLP)")] = None
+    per_gate: Annotated[
+        bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
+    ] = False
+    inverted: Annotated[
+        bool, _about("scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)")
+    ] = True
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> "Dropout":
+        if self.kind != "variational" and (self.recurrent is not None or self.per_gate):
+            raise ValueError("recurrent and per_gate need kind = 'variational'")
+        if self.kind == "naive" and self.layer_input is not None:
+            raise ValueError(
+                "layer_input needs kind = 'variational'; naive drops input and output"
+            )
+        return self
+
+    def rates(self) -> dict[str, float]:
+        """The traced rates by hyperparameter name; none when dropout is off."""
+        sites = ("input", "output", "layer_input", "recurrent", "characters")
+        given = {f"dropout_{site}": getattr(self, site) for site in sites}
+        return {n: r for n, r in given.items() if r is not None and self.kind != "none"}
+
+
+@reading.settings
+class Tagger:
+    """The tagger."""
+
+    words: Annotated[Words, _about("word embeddings")] = Words()
+    characters: Annotated[Characters, _about("character representation")] = Characters()
+    casing: Annotated[
+        Literal["none", "one_hot", "embedding"], _about("casing feature; embedding is trained")
+    ] = "none"
+    casing_dimension: Annotated[Positive, _about("size of a casing embedding")] = 10
+    layers: Annotated[
+        tuple[Positive, ...], pydantic.Field(min_length=1, max_length=3, description="H by layer")
+    ] = (100,)
+    cell: Annotated[lstm.Variant, _about("variant of the LSTM cell")] = lstm.Variant()
+    dropout: Annotated[Dropout, _about("dropout")] = Dropout(input=0.25, output=0.25)
+    projection: Annotated[
+        Positive | None, _about("tanh layer of this width before the classifier (Lample)")
+    ] = None
+    classifier: Annotated[Literal["softmax", "crf"], _about("softmax or crf")] = "crf"
+    transitions: Annotated[
+        Literal["learned", "from_input"],
+        _about("crf: one matrix, or one computed from each word (Ma & Hovy's code)"),
+    ] = "learned"
+    mask_illegal: Annotated[
+        bool, _about("crf: forbid moves that the tag scheme does not allow")
+    ] = False

@@ -1,0 +1,1 @@
+"""Trains many members of one Task in one compiled program; knows nothing of language."""

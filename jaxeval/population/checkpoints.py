@@ -1,0 +1,100 @@
+"""Checkpoints of a population, written by Orbax in the background, one folder an experiment.
+
+The arrays are copied to the host before they are handed over: the next epoch overwrites them
+(donation), and on a CPU a device array and its host view are the same memory.
+"""
+
+import logging
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import orbax.checkpoint as ocp
+
+from jaxeval.contracts import Tree
+from jaxeval.errors import RunError
+from jaxeval.population import seats
+
+_KEPT = 2  # the older one serves when the machine stops while the newer one is written
+
+
+class Snapshot(NamedTuple):
+    """A population between two epochs."""
+
+    number: int  # epochs of the population so far
+    state: Tree  # numpy leaves [S, ...]
+    seats: Sequence[seats.Seat]
+
+
+class Checkpoints:
+    """The checkpoints of one experiment."""
+
+    def __init__(self, folder: Path):
+        logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax tells every step it takes
+        self.folder = folder.absolute()
+        options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, create=True)
+        self._manager = ocp.CheckpointManager(self.folder, options=options)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Starts to write a snapshot; waits for the one before."""
+        state = jax.tree.leaves(jax.tree.map(np.array, snapshot.state))
+        host = {"seats": [seats.to_json(seat) for seat in snapshot.seats]}
+        arguments = ocp.args.Composite(
+            state=ocp.args.StandardSave(state), host=ocp.args.JsonSave(host)
+        )
+        try:
+            self._manager.save(snapshot.number, args=arguments, force=True)
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from error
+
+    def restore(self, like: Tree) -> Snapshot | None:
+        """The newest snapshot, or None.
+
+        Args:
+          like: a state of the same program and any number of lanes (leaves or shapes).
+        """
+        number = self._manager.latest_step()
+        if number is None:
+            return None
+        arguments = ocp.args.Composite(
+            state=ocp.args.StandardRestore(), host=ocp.args.JsonRestore()
+        )
+        try:
+            found = self._manager.restore(number, args=arguments)
+        except (OSError, ValueError, KeyError) as error:
+            raise RunError(
+                f"checkpoint {number} in {self.folder} cannot be read ({error}); remove that "
+                "folder to train its members from their first epoch"
+            ) from error
+        state = jax.tree.unflatten(jax.tree.structure(like), found["state"])
+        _check_shapes(state, like, self.folder)
+        return Snapshot(number, state, [seats.from_json(s) for s in found["host"]["seats"]])
+
+    def close(self) -> None:
+        """Waits until everything is on disk."""
+        try:
+            self._manager.wait_until_finished()
+            self._manager.close()
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from error
+
+    def remove(self) -> None:
+        """Closes and deletes: nobody is left to resume."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _failed(self, error: Exception) -> RunError:
+        return RunError(
+            f"no checkpoint could be written to {self.folder} ({error}); what is recorded is kept: "
+            "make room and run the same command again"
+        )
+
+
+def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:
+    found = [leaf.shape[1:] for leaf in jax.tree.leaves(state)]
+    wanted = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
+    if found != wanted:
+        raise RunError(f"the checkpoint in {folder} is of another model; remove that folder")

@@ -1,0 +1,128 @@
+"""The compiled programs of a population: fill lanes, train an epoch, evaluate, keep the best."""
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent import futures
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh
+
+from jaxeval.contracts import Array, Corpus, Member, Split, Tree
+from jaxeval.population import lanes, member, schedule
+
+
+class Lane(NamedTuple):
+    """What a lane is given: its member's load and the rows of the parts it is scored on."""
+
+    load: member.Load
+    dev: Sequence[Any]
+    test: Sequence[Any]
+
+
+class Engine(NamedTuple):
+    """Functions over all lanes; `active` and the like are bool [S]."""
+
+    mesh: Mesh
+    mode: lanes.Mode
+    shared: member.Shared
+    fill: Callable[..., Tree]  # (shared, state, lane, fresh) -> state
+    epoch: Callable[..., Any]  # (shared, state, lane, active) -> (state, loss [S])
+    evaluate: Callable[..., Any]  # (shared, params, load, rows, active) -> counts, leaves [S]
+    keep: Callable[..., Tree]  # (shared, state, better) -> state
+
+
+def build(
+    program: member.Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lanes.Mode
+) -> Engine:
+    """The programs; any split of the corpus gives the sizes."""
+
+    def fill(shared: Any, state: Any, lane: Lane, fresh: Array) -> Any:
+        return lax.cond(fresh, lambda: member.init(program, shared, lane.load), lambda: state)
+
+    def epoch(shared: Any, state: Any, lane: Lane, active: Array) -> Any:
+        return lax.cond(
+            active,
+            lambda: member.train_epoch(program, shared, state, lane.load),
+            lambda: (state, jnp.float32(0)),
+        )
+
+    def evaluate(shared: Any, params: Any, load: Any, rows: Any, active: Array) -> Any:
+        # an idle lane evaluates no rows: its loops end before their first step
+        rows = [jnp.where(active, part, -1) for part in rows]
+        return member.evaluate(program, shared, params, load, rows)
+
+    def keep(shared: Any, state: member.State, better: Array) -> Any:
+        del shared
+        best = lax.cond(better, lambda: state.params, lambda: state.best)
+        return state._replace(best=best)
+
+    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
+    shared = member.Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
+    return Engine(
+        mesh,
+        mode,
+        lanes.replicate(shared, mesh),
+        lanes.spread(fill, mesh, mode, donate=True),
+        lanes.spread(epoch, mesh, mode, donate=True),
+        lanes.spread(evaluate, mesh, mode),
+        lanes.spread(keep, mesh, mode, donate=True),
+    )
+
+
+def lane_of(program: member.Program, who: Member, split: Split) -> Lane:
+    """What a member brings to its lane, on the host."""
+    sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
+    batch = program.evaluation_batch_size
+    hparams = {name: np.float32(value) for name, value in who.hparams}
+    train = [np.asarray(rows, np.int32) for rows in split.train]
+    load = member.Load(np.uint32(who.seed), hparams, train, split.tables)
+    return Lane(
+        load,
+        schedule.part_order(split.dev, sizes, batch),
+        schedule.part_order(split.test, sizes, batch),
+    )
+
+
+def empty_state(engine: Engine, program: member.Program, lane: Lane, width: int) -> Tree:
+    """Zeros of the shape of a population's state: [S, ...]."""
+    init = functools.partial(member.init, program)
+    shape = jax.eval_shape(init, engine.shared, lane.load)
+    return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
+
+
+def stack(given: Sequence[Lane]) -> Lane:
+    """The lanes' data with the lane axis in front, on the host."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *given)
+
+
+def select(state: Tree, taken: Sequence[int], width: int) -> Tree:
+    """The given lanes of a host state, in front of empty ones: leaves [width, ...]."""
+
+    def place(leaf: np.ndarray) -> np.ndarray:
+        placed = np.zeros((width, *leaf.shape[1:]), leaf.dtype)
+        placed[: len(taken)] = leaf[list(taken)]
+        return placed
+
+    return jax.tree.map(place, state)
+
+
+def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
+    """The engine with its programs compiled for these shapes, in parallel threads."""
+    flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
+    arguments = {
+        "epoch": (state, lane, flags),
+        "evaluate": (state.params, lane.load, lane.dev, flags),
+        "fill": (state, lane, flags),
+        "keep": (state, flags),
+    }
+
+    def compiled(name: str) -> Any:
+        return getattr(engine, name).lower(engine.shared, *arguments[name]).compile()
+
+    with futures.ThreadPoolExecutor() as pool:
+        programs = dict(zip(arguments, pool.map(compiled, arguments), strict=True))
+    return engine._replace(**programs)

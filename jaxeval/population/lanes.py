@@ -1,0 +1,97 @@
+"""Spreads a function of one member over lanes: `map` or `vmap` on each device, devices in parallel.
+
+Notation: S lanes, the leading axis of everything that belongs to members. Lanes are sharded over
+all devices of a one-axis mesh ('member',). `map` runs a device's lanes one after the other: its
+idle lanes cost nothing, and a member's result does not depend on how many lanes there are; best on
+a CPU. `vmap` runs them in lock step; best on an accelerator.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import jax
+import numpy as np
+from jax import lax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from jaxeval.contracts import Tree
+
+Mode = Literal["map", "vmap"]
+AXIS = "member"
+
+
+def default_mode() -> Mode:
+    """By backend: `map` on the CPU, `vmap` on accelerators."""
+    return "map" if jax.default_backend() == "cpu" else "vmap"
+
+
+def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
+    """All devices on one axis; Auto, because linen does not know explicit axes."""
+    chosen = np.asarray(jax.devices() if devices is None else devices)
+    return Mesh(chosen, (AXIS,), axis_types=(AxisType.Auto,))
+
+
+def round_up(lanes: int, mesh: Mesh) -> int:
+    """The next number of lanes that the devices share evenly."""
+    return -(-lanes // mesh.size) * mesh.size
+
+
+def replicate(tree: Tree, mesh: Mesh) -> Tree:
+    """Places what all members share on every device."""
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+
+
+def shard(tree: Tree, mesh: Mesh) -> Tree:
+    """Places leaves [S, ...] so that each device holds its lanes."""
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec(AXIS)))
+
+
+def spread(
+    function: Callable[..., Any], mesh: Mesh, mode: Mode, donate: bool = False
+) -> Callable[..., Any]:
+    """`function(shared, active, kept, *each)` of one member -> a jitted function of S lanes.
+
+    Args:
+      function: (shared, *each) -> a tree shaped like the first of `each`, plus anything.
+      mesh: of devices.
+      mode: "map" or "vmap".
+      donate: the first of `each` is overwritten.
+
+    Returns:
+      (shared, *each) -> tree; leaves of `each` and of the result are [S, ...].
+    """
+
+    def on_device(shared: Tree, each: tuple) -> Tree:
+        if mode == "vmap":
+            return jax.vmap(lambda one: function(shared, *one))(each)
+        return lax.map(lambda one: function(shared, *one), each)
+
+    lane, same = PartitionSpec(AXIS), PartitionSpec()
+    spread_out = jax.shard_map(
+        on_device, mesh=mesh, in_specs=(same, lane), out_specs=lane, check_vma=False
+    )
+
+    def call(shared: Tree, first: Tree, *others: Tree) -> Tree:
+        return spread_out(shared, (first, *others))
+
+    return jax.jit(call, donate_argnums=(1,) if donate else ())
+
+
+def only_if(
+    active: jax.Array, function: Callable[[], Tree], otherwise: Callable[[], Tree]
+) -> Tree:
+    """A branch that an idle lane skips (under `map`; under `vmap` both sides are computed)."""
+    return lax.cond(active, function, otherwise)
+
+
+def balance(active: Sequence[bool], devices: int) -> list[int] | None:
+    """An order of the lanes that shares the active ones evenly; None if they are even already.
+
+    Lanes of stopped members cost nothing under `map`, so a device left with fewer active lanes
+    would wait for the others.
+    """
+    flags = np.asarray(active, bool).reshape(devices, -1)
+    if np.ptp(flags.sum(axis=1)) <= 1:
+        return None
+    lanes = np.argsort(~flags.reshape(-1), kind="stable")
+    return [int(lane) for device in range(devices) for lane in lanes[device::devices]]

@@ -1,0 +1,271 @@
+"""The host's side of training: who sits in which lane, what is recorded, when to stop."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxeval.contracts import Corpus, Member, Split, Task, Tree
+from jaxeval.errors import JaxevalError
+from jaxeval.population import checkpoints, engine, lanes, member, seats
+from jaxeval.population.settings import Training
+
+_WIDEST = 64  # members at once unless the config says otherwise
+
+
+class Problem(NamedTuple):
+    """What a cohort learns."""
+
+    task: Task
+    corpus: Corpus
+    split: Callable[[int], Split]  # split number -> rows; sizes are the same for all numbers
+    training: Training
+
+
+class Report(NamedTuple):
+    """What an epoch of the population brought."""
+
+    scores: Sequence[seats.EpochScores]
+    ended: Sequence[seats.Ended]
+    seats: Sequence[seats.Seat]
+    waiting: int  # members without a lane yet
+    seconds: float
+
+
+def width(training: Training, members: int, devices: int) -> int:
+    """Number of lanes: as asked, else all members up to 64; a multiple of the devices."""
+    wanted = min(training.lanes or _WIDEST, max(members, 1))
+    return -(-wanted // devices) * devices
+
+
+def program_of(problem: Problem) -> member.Program:
+    """The static part of a member's functions."""
+    training = problem.training
+    return member.Program(
+        problem.task, training.optimiser, training.batch_size, training.evaluation_batch_size
+    )
+
+
+class Population:
+    """The lanes of a running cohort: arrays on the devices, seats on the host."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        members: Sequence[Member],
+        devices: Sequence[jax.Device] | None = None,
+    ):
+        self.problem, self.program = problem, program_of(problem)
+        self.waiting = list(members)
+        self.epochs = 0
+        self._failed: list[seats.Ended] = []
+        mesh = lanes.make_mesh(devices)
+        mode = problem.training.lane_mode
+        first = problem.split(members[0].split)
+        self.engine = engine.build(
+            self.program,
+            problem.corpus,
+            first,
+            mesh,
+            lanes.default_mode() if mode == "auto" else mode,
+        )
+        lane = engine.lane_of(self.program, members[0], first)
+        count = width(problem.training, len(members), mesh.size)
+        self.seats = [seats.Seat()] * count
+        self._given = [lane] * count  # an idle lane keeps its last member's data
+        self._state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
+        self._lanes = self._shard(engine.stack(self._given))
+
+    def _shard(self, tree: Tree) -> Tree:
+        return lanes.shard(tree, self.engine.mesh)
+
+    def compile(self) -> float:
+        """Compiles all programs side by side, before any of them is timed; seconds taken."""
+        begin = time.perf_counter()
+        self.engine = engine.compile_all(self.engine, self._state, self._lanes)
+        return time.perf_counter() - begin
+
+    def restore(self, snapshot: checkpoints.Snapshot) -> None:
+        """Seats the members of a snapshot that are still wanted, each with its state."""
+        wanted = set(self.waiting)
+        taken = [lane for lane, seat in enumerate(snapshot.seats) if seat.member in wanted]
+        taken = taken[: len(self.seats)]
+        for lane, old in enumerate(taken):
+            self._sit(lane, snapshot.seats[old])
+        self._state = self._shard(engine.select(snapshot.state, taken, len(self.seats)))
+        self._lanes = self._shard(engine.stack(self._given))
+        self.epochs = snapshot.number
+
+    def snapshot(self) -> checkpoints.Snapshot:
+        """The population as it stands between two epochs."""
+        return checkpoints.Snapshot(self.epochs, jax.device_get(self._state), list(self.seats))
+
+    def _sit(self, lane: int, seat: seats.Seat) -> None:
+        assert seat.member is not None
+        self.waiting.remove(seat.member)
+        split = self.problem.split(seat.member.split)
+        self._given[lane] = engine.lane_of(self.program, seat.member, split)
+        self.seats[lane] = seat
+
+    def _seat_next(self, lane: int) -> bool:
+        """Seats the next waiting member whose split can be made; says whether there was one."""
+        while self.waiting:
+            who = self.waiting[0]
+            try:
+                self._sit(lane, seats.Seat(who))
+                return True
+            except JaxevalError as error:
+                end = seats.Ended(who, "failed", 0, None, None, None, 0.0, str(error))
+                self._failed.append(end)
+        return False
+
+    def arrange(self) -> bool:
+        """Gives idle lanes to waiting members and evens out the devices; False: nobody is left."""
+        active = [seat.active for seat in self.seats]
+        order = None
+        if self.engine.mode == "map" and not self.waiting:
+            order = lanes.balance(active, self.engine.mesh.size)
+        if order is not None:
+            self.seats = [self.seats[lane] for lane in order]
+            self._given = [self._given[lane] for lane in order]
+            self._state = self._shard(
+                jax.tree.map(lambda leaf: leaf[np.array(order)], self._state)
+            )
+        fresh = [not s.active and self._seat_next(lane) for lane, s in enumerate(self.seats)]
+        if order is not None or any(fresh):
+            self._lanes = self._shard(engine.stack(self._given))
+        if any(fresh):
+            flags = self._flags(fresh)
+            self._state = self.engine.fill(self.engine.shared, self._state, self._lanes, flags)
+        return any(seat.active for seat in self.seats) or bool(self._failed)
+
+    def _flags(self, values: Sequence[bool]) -> Any:
+        return self._shard(np.array(values))
+
+    def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
+        """Scores of the chosen lanes on a part of the corpus; {} for the others."""
+        rows = getattr(self._lanes, part)
+        flags = self._flags(chosen)
+        counts = self.engine.evaluate(self.engine.shared, params, self._lanes.load, rows, flags)
+        host = jax.device_get(counts)
+        return [
+            self.problem.task.score({name: float(values[lane]) for name, values in host.items()})
+            if picked
+            else {}
+            for lane, picked in enumerate(chosen)
+        ]
+
+    def epoch(self) -> Report:
+        """Trains and scores every active lane once, and ends the members that are done."""
+        begin = time.perf_counter()
+        active = [seat.active for seat in self.seats]
+        state, losses = self.engine.epoch(
+            self.engine.shared, self._state, self._lanes, self._flags(active)
+        )
+        dev = self._score("dev", state.params, active)
+        losses = jax.device_get(losses)
+        self.epochs += 1
+        seconds = time.perf_counter() - begin
+        before, metric = self.seats, self.problem.task.metric
+        self.seats = [
+            seats.advance(seat, dev[lane][metric.name], metric, seconds / sum(active))
+            if seat.active
+            else seat
+            for lane, seat in enumerate(before)
+        ]
+        better = [
+            new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
+        ]
+        self._state = self.engine.keep(self.engine.shared, state, self._flags(better))
+        scores = [
+            seats.EpochScores(seat.member, seat.epoch, part, found)
+            for lane, seat in enumerate(self.seats)
+            if seat.member is not None
+            for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
+        ]
+        more, ended = self._end(losses)
+        spent = time.perf_counter() - begin
+        return Report(scores + more, ended, self.seats, len(self.waiting), spent)
+
+    def _end(self, losses: Any) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
+        """Frees the lanes of members that are done, after scoring their best params on test."""
+        training, metric = self.problem.training, self.problem.task.metric
+        ends = [
+            seats.status(seat, float(losses[lane]), training.epochs, training.patience)
+            if seat.active
+            else None
+            for lane, seat in enumerate(self.seats)
+        ]
+        scored = [
+            end is not None and seat.best is not None
+            for end, seat in zip(ends, self.seats, strict=True)
+        ]
+        test = self._score("test", self._state.best, scored) if any(scored) else []
+        scores, ended = [], list(self._failed)
+        self._failed = []
+        for lane, (end, seat) in enumerate(zip(ends, self.seats, strict=True)):
+            if end is None or seat.member is None:
+                continue
+            found = test[lane] if scored[lane] else {}
+            if found and seat.best_epoch is not None:
+                scores.append(seats.EpochScores(seat.member, seat.best_epoch, "test", found))
+            ended.append(
+                seats.Ended(
+                    seat.member,
+                    end,
+                    seat.epoch,
+                    seat.best_epoch,
+                    seat.best,
+                    found.get(metric.name),
+                    seat.seconds,
+                )
+            )
+            self.seats[lane] = seats.Seat()
+        return scores, ended
+
+
+def train(
+    problem: Problem,
+    members: Sequence[Member],
+    folder: Path,
+    record: Callable[[Report], None],
+    devices: Sequence[jax.Device] | None = None,
+) -> Iterator[Report]:
+    """Trains all members; yields after every epoch of the population.
+
+    Args:
+      problem: what is learned.
+      members: all different.
+      folder: of the checkpoints; resumed from if there are any, removed when all is done.
+      record: makes a report's records safe. It is called before the state they belong to is
+        checkpointed, so a killed process at worst repeats epochs and rewrites equal records.
+      devices: default all.
+
+    Closing the generator early saves the state; an exception in `record` does not, so that the
+    epoch is repeated.
+    """
+    if not members:
+        return
+    population = Population(problem, members, devices)
+    saved = checkpoints.Checkpoints(folder)
+    try:
+        snapshot = saved.restore(population.snapshot().state)
+        if snapshot is not None:
+            population.restore(snapshot)
+        population.compile()
+        while population.arrange():
+            report = population.epoch()
+            record(report)
+            try:
+                yield report
+            except GeneratorExit:
+                saved.save(population.snapshot())
+                raise
+            if population.epochs % problem.training.checkpoint_every == 0:
+                saved.save(population.snapshot())
+        saved.remove()
+    finally:
+        saved.close()

@@ -1,0 +1,139 @@
+"""One member: its state, an epoch of training and an evaluation, as pure functions.
+
+Nothing here knows of other members; `lanes` spreads these functions over the member axis.
+Every random draw is `fold_in` of the member's own seed with a purpose and a number, so a result
+depends on (task, settings, split, seed, hparams) and never on lane or neighbours.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxeval.contracts import Array, Batch, Corpus, Task, Tree
+from jaxeval.population import optimisers, schedule
+
+INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
+
+
+class State(NamedTuple):
+    """What a lane carries from epoch to epoch; checkpointed."""
+
+    params: Tree
+    optimiser: Tree
+    best: Tree  # params of the best dev score
+    epoch: Array  # [] int32, epochs done
+
+
+class Load(NamedTuple):
+    """What a lane is told of its member."""
+
+    seed: Array  # [] uint32
+    hparams: Mapping[str, Array]  # scalars
+    train: Sequence[Array]  # bucket b: [N_b] int32
+    tables: Tree  # of the member's split
+
+
+class Shared(NamedTuple):
+    """What all members read: arguments without a member axis, never closed over."""
+
+    corpus: Corpus
+    steps: schedule.Steps
+
+
+class Program(NamedTuple):
+    """What is static in a member's functions."""
+
+    task: Task
+    optimiser: optimisers.Optimiser
+    batch_size: int
+    evaluation_batch_size: int
+
+
+def _key(seed: Array, purpose: int, number: Array | int) -> Array:
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), number)
+
+
+def _gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
+    """The batch of the given rows [B] of a bucket; -1 stands for padding."""
+    real = jnp.maximum(rows, 0)
+    data = jax.tree.map(lambda column: column[real], shared.corpus.buckets[bucket])
+    return Batch(data, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
+
+
+def init(program: Program, shared: Shared, load: Load) -> State:
+    """A member before its first epoch."""
+    batch = _gather(shared, load.tables, 0, jnp.zeros(program.batch_size, jnp.int32))
+    params = program.task.init(_key(load.seed, INIT, 0), batch)
+    epoch = jnp.int32(0)
+    state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
+    return State(params, state, params, epoch)
+
+
+def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> tuple[State, Array]:
+    """One pass over the member's train rows; also the mean loss of its steps, by weight."""
+    task, size = program.task, program.batch_size
+    order = schedule.epoch_order(_key(load.seed, ORDER, state.epoch), load.train, size)
+    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch)
+    steps_key = _key(load.seed, STEP, state.epoch)
+
+    def gradient(bucket: int, slot: Array, params: Tree, carry: Tree, key: Array) -> tuple:
+        rows = lax.dynamic_slice(order[bucket], (slot * size,), (size,))
+        batch = _gather(shared, load.tables, bucket, rows)
+        value_and_grad = jax.value_and_grad(task.loss, has_aux=True)
+        (loss, carry), grads = value_and_grad(params, carry, batch, key, load.hparams)
+        return grads, carry, loss, jnp.sum(batch.weight)
+
+    branches = [
+        lambda *operands, bucket=bucket: gradient(bucket, *operands)
+        for bucket in range(len(order))
+    ]
+
+    def step(running: tuple, now: tuple) -> tuple[tuple, None]:
+        params, optimiser_state, carry, total, weight = running
+        number, (bucket, slot) = now
+        key = jax.random.fold_in(steps_key, number)
+        grads, carry, loss, rows = lax.switch(bucket, branches, slot, params, carry, key)
+        updates, optimiser_state = optimiser.update(grads, optimiser_state, params)
+        params = jax.tree.map(jnp.add, params, updates)
+        return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
+
+    numbers = jnp.arange(len(shared.steps.bucket))
+    start = (state.params, state.optimiser, task.start(size), jnp.float32(0), jnp.float32(0))
+    last, _ = lax.scan(step, start, (numbers, tuple(shared.steps)))
+    params, optimiser_state, _, total, weight = last
+    return State(params, optimiser_state, state.best, state.epoch + 1), total / weight
+
+
+def evaluate(
+    program: Program, shared: Shared, params: Tree, load: Load, rows: Sequence[Array]
+) -> Mapping[str, Array]:
+    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
+    task, size = program.task, program.evaluation_batch_size
+    key = _key(load.seed, EVALUATE, 0)
+
+    def batch_counts(bucket: int, slot: Array) -> Mapping[str, Array]:
+        chosen = lax.dynamic_slice(rows[bucket], (slot * size,), (size,))
+        batch = _gather(shared, load.tables, bucket, chosen)
+        carry = task.start(size)
+        step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), slot)
+        outputs, _ = task.predict(params, carry, batch, step_key, load.hparams)
+        return task.count(outputs, batch)
+
+    def bucket_counts(bucket: int) -> Mapping[str, Array]:
+        filled = jnp.sum(rows[bucket] >= 0)
+        zero = jax.tree.map(
+            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype),
+            jax.eval_shape(lambda: batch_counts(bucket, jnp.int32(0))),
+        )
+        return lax.fori_loop(
+            0,
+            (filled + size - 1) // size,
+            lambda slot, sums: jax.tree.map(jnp.add, sums, batch_counts(bucket, slot)),
+            zero,
+        )
+
+    every: list[Any] = [bucket_counts(bucket) for bucket in range(len(rows))]
+    return jax.tree.map(lambda *sums: sum(sums), *every)

@@ -1,0 +1,178 @@
+"""Optimisers by name with traced hyperparameters, one learning rate (beta, clip ...) a member.
+
+A factory is called inside the traced step with traced values, so that a member's hyperparameters
+never cause a compilation; only the name and the kinds of clipping are static.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.contracts import Hparams
+
+Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam"]
+
+# Defaults of the papers, and of Keras where a paper leaves a value open (those are marked).
+DEFAULTS: Mapping[str, Mapping[str, float]] = {
+    "sgd": {"learning_rate": 0.1, "momentum": 0.0},  # UKPLab's first rate
+    "adagrad": {"learning_rate": 0.01, "epsilon": 1e-8},  # Keras; Duchi et al. 2011
+    "adadelta": {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6},  # Zeiler 2012, table 1
+    "rmsprop": {"learning_rate": 0.001, "rho": 0.9, "epsilon": 1e-8},  # Hinton's lecture 6e
+    "adam": {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},  # Kingma & Ba
+    "nadam": {  # Dozat 2016 in the values of Keras
+        "learning_rate": 0.002,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "epsilon": 1e-8,
+        "momentum_decay": 0.004,
+    },
+}
+
+
+@reading.settings
+class Optimiser:
+    """Optimiser, learning-rate schedule, clipping and weight decay."""
+
+    name: Annotated[Name, pydantic.Field(description="the optimiser")] = "nadam"
+    hyperparameters: Annotated[
+        dict[str, float],
+        pydantic.Field(
+            description="e.g. {learning_rate = .01}; absent ones: the papers' defaults"
+        ),
+    ] = pydantic.Field(default_factory=dict)
+    decay: Annotated[
+        float, pydantic.Field(ge=0, description="rate of epoch e (from 0): rate / (1 + decay e)")
+    ] = 0.0
+    steps: Annotated[
+        tuple[tuple[int, float], ...],
+        pydantic.Field(
+            description="(epoch from 1, rate) pairs that replace the rate from then on"
+        ),
+    ] = ()
+    clip: Annotated[
+        Literal["none", "value", "global_norm"],
+        pydantic.Field(description="clip gradients element-wise, or rescale to a global norm"),
+    ] = "global_norm"
+    clip_at: Annotated[float, pydantic.Field(gt=0, description="threshold of `clip`")] = 1.0
+    l2: Annotated[float, pydantic.Field(ge=0, description="l2 * weight is added to gradients")] = (
+        0.0
+    )
+
+    @pydantic.model_validator(mode="after")
+    def _known(self) -> "Optimiser":
+        allowed = DEFAULTS[self.name]
+        unknown = sorted(set(self.hyperparameters) - set(allowed))
+        if unknown:
+            raise ValueError(f"{self.name} has no {unknown[0]!r}; it has {', '.join(allowed)}")
+        return self
+
+    def traced(self) -> dict[str, float]:
+        """What a member may differ in, by name."""
+        given = {**DEFAULTS[self.name], **self.hyperparameters}
+        if self.clip != "none":
+            given["clip_at"] = self.clip_at
+        return given | ({"l2": self.l2} if self.l2 else {})
+
+
+class NadamState(NamedTuple):
+    """State of `nadam`."""
+
+    count: jax.Array  # [] int32, steps done
+    product: jax.Array  # [] product of the momentum schedule so far
+    first: Any  # like params
+    second: Any  # like params
+
+
+def nadam(
+    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any, momentum_decay: Any
+) -> optax.GradientTransformation:
+    """Adam with Nesterov momentum and its momentum schedule (Dozat 2016; torch.optim.NAdam).
+
+    mu(t) = beta1 (1 - .5 * .96^(t momentum_decay)); optax.nadam leaves the schedule out.
+    """
+
+    def init(params: Any) -> NadamState:
+        zeros = jax.tree.map(jnp.zeros_like, params)
+        return NadamState(
+            jnp.int32(0), jnp.float32(1), zeros, jax.tree.map(jnp.zeros_like, params)
+        )
+
+    def momentum(step: jax.Array) -> jax.Array:
+        return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
+
+    def update(grads: Any, state: NadamState, params: Any = None) -> tuple[Any, NadamState]:
+        del params  # not needed
+        count = state.count + 1
+        now, after = momentum(count), momentum(count + 1)
+        product = state.product * now
+        first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)
+        second = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.second, grads)
+        of_grad = -learning_rate * (1 - now) / (1 - product)
+        of_first = -learning_rate * after / (1 - product * after)
+        scale = 1.0 / (1 - beta2**count)
+
+        def step(g: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+            return (of_grad * g + of_first * m) / (jnp.sqrt(v * scale) + epsilon)
+
+        updates = jax.tree.map(step, grads, first, second)
+        return updates, NadamState(count, product, first, second)
+
+    return optax.GradientTransformation(init, update)
+
+
+def _sgd(learning_rate: Any, momentum: Any) -> optax.GradientTransformation:
+    return optax.sgd(learning_rate, momentum=momentum)
+
+
+def _adagrad(learning_rate: Any, epsilon: Any) -> optax.GradientTransformation:
+    return optax.adagrad(learning_rate, initial_accumulator_value=0.0, eps=epsilon)
+
+
+def _adadelta(learning_rate: Any, rho: Any, epsilon: Any) -> optax.GradientTransformation:
+    return optax.adadelta(learning_rate, rho=rho, eps=epsilon)
+
+
+def _rmsprop(learning_rate: Any, rho: Any, epsilon: Any) -> optax.GradientTransformation:
+    return optax.rmsprop(learning_rate, decay=rho, eps=epsilon, eps_in_sqrt=False)
+
+
+def _adam(
+    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
+) -> optax.GradientTransformation:
+    return optax.adam(learning_rate, b1=beta1, b2=beta2, eps=epsilon)
+
+
+FACTORIES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
+    "sgd": _sgd,
+    "adagrad": _adagrad,
+    "adadelta": _adadelta,
+    "rmsprop": _rmsprop,
+    "adam": _adam,
+    "nadam": nadam,
+}
+
+
+def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
+    """The rate in an epoch (from 0): steps replace the member's rate, then decay divides it."""
+    for start, value in settings.steps:
+        rate = jnp.where(epoch + 1 >= start, value, rate)
+    return rate / (1.0 + settings.decay * epoch)
+
+
+def make(settings: Optimiser, hparams: Hparams, epoch: jax.Array) -> optax.GradientTransformation:
+    """The member's optimiser in an epoch; the structure of its state depends on the name only."""
+    values = {name: hparams[name] for name in DEFAULTS[settings.name]}
+    values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
+    parts = []
+    if settings.l2:
+        parts.append(optax.add_decayed_weights(hparams["l2"]))
+    if settings.clip == "value":
+        parts.append(optax.clip(hparams["clip_at"]))
+    elif settings.clip == "global_norm":
+        parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
+    return optax.chain(*parts, FACTORIES[settings.name](**values))

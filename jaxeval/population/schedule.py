@@ -1,0 +1,66 @@
+"""Which rows make up which batch: one sequence of shapes for all members, contents of their own.
+
+Notation: N_b train rows in bucket b, B rows a batch. A batch comes from one bucket. The sequence
+of buckets is drawn once from the corpus and is the same in every epoch and for every member, so
+that the shape of a step is the same in all lanes; which rows fill a bucket's batches is drawn by
+member and epoch.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = jax.Array
+
+
+class Steps(NamedTuple):
+    """The steps of an epoch."""
+
+    bucket: np.ndarray  # [steps] int32
+    slot: np.ndarray  # [steps] int32, number of the batch within its bucket
+
+
+def batches(rows: int, batch_size: int) -> int:
+    """Batches that `rows` rows fill, the last one in part."""
+    return -(-rows // batch_size)
+
+
+def steps(sizes: Sequence[int], batch_size: int) -> Steps:
+    """The steps of an epoch over buckets of `sizes` train rows, in one fixed shuffled order."""
+    pairs = [(b, s) for b, size in enumerate(sizes) for s in range(batches(size, batch_size))]
+    order = np.random.default_rng([len(pairs), batch_size]).permutation(len(pairs))
+    shuffled = np.array(pairs, np.int32).reshape(-1, 2)[order]
+    return Steps(shuffled[:, 0], shuffled[:, 1])
+
+
+def epoch_order(key: Array, rows: Sequence[Array], batch_size: int) -> list[Array]:
+    """Each bucket's rows in the member's order of this epoch, padded with -1 to whole batches.
+
+    Args:
+      key: of the member and the epoch, consumed.
+      rows: bucket b: [N_b] int32 row numbers.
+      batch_size: B.
+
+    Returns:
+      bucket b: [batches * B] int32.
+    """
+    return [
+        pad(jax.random.permutation(jax.random.fold_in(key, b), r), batch_size)
+        for b, r in enumerate(rows)
+    ]
+
+
+def pad(rows: Array, batch_size: int) -> Array:
+    """[N] row numbers -> padded with -1 to a multiple of the batch size."""
+    return jnp.pad(rows, (0, -len(rows) % batch_size), constant_values=-1)
+
+
+def part_order(rows: Sequence[np.ndarray], sizes: Sequence[int], batch_size: int) -> list:
+    """Each bucket's rows padded with -1 to `sizes[b]` rows and on to whole batches (on the host)."""
+    return [
+        np.pad(r, (0, batches(size, batch_size) * batch_size - len(r)), constant_values=-1)
+        for r, size in zip(rows, sizes, strict=True)
+    ]

@@ -1,0 +1,84 @@
+"""What the host knows of each lane: who sits there and how far it is; plain data, no arrays.
+
+A lane holds one member until it ends (patience, last epoch, divergence); then the next waiting
+member takes the seat, as continuous batching does for requests.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from jaxeval.contracts import Member, Metric
+
+Status = Literal["finished", "early_stopped", "diverged", "failed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Seat:
+    """A lane's member and its progress; `member` None: idle."""
+
+    member: Member | None = None
+    epoch: int = 0
+    best: float | None = None  # dev score
+    best_epoch: int | None = None
+    seconds: float = 0.0  # the member's share of the time of its epochs
+
+    @property
+    def active(self) -> bool:
+        """Whether the lane is in use."""
+        return self.member is not None
+
+
+class EpochScores(NamedTuple):
+    """Scores of a member after an epoch (from 1) on a part of the corpus."""
+
+    member: Member
+    epoch: int
+    part: str
+    scores: Mapping[str, float]
+
+
+class Ended(NamedTuple):
+    """A member's end; dev and test are the metric's values at the epoch of the best dev score."""
+
+    member: Member
+    status: Status
+    epochs: int
+    best_epoch: int | None
+    dev: float | None
+    test: float | None
+    seconds: float
+    message: str = ""
+
+
+def advance(seat: Seat, score: float, metric: Metric, seconds: float) -> Seat:
+    """The seat after one more epoch with the given dev score; strictly better scores count."""
+    epoch = seat.epoch + 1
+    better = math.isfinite(score) and (seat.best is None or metric.improves(score, seat.best))
+    found = {"best": score, "best_epoch": epoch} if better else {}
+    return dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds, **found)
+
+
+def status(seat: Seat, loss: float, epochs: int, patience: int) -> Status | None:
+    """How the member ended with this epoch, or None if it goes on."""
+    if not math.isfinite(loss):
+        return "diverged"
+    if patience and seat.epoch - (seat.best_epoch or 0) >= patience:
+        return "early_stopped"
+    return "finished" if seat.epoch >= epochs else None
+
+
+def to_json(seat: Seat) -> dict[str, Any]:
+    """Plain data for a checkpoint."""
+    return dataclasses.asdict(seat)
+
+
+def from_json(data: Mapping[str, Any]) -> Seat:
+    """The seat that `to_json` described."""
+    plain = data["member"]
+    if plain is None:
+        return Seat()
+    hparams = tuple((name, value) for name, value in plain["hparams"])
+    member = Member(plain["seed"], plain["split"], hparams)
+    return Seat(**{**data, "member": member})

@@ -1,0 +1,39 @@
+"""What a config says of training."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.population import optimisers
+
+
+@reading.settings
+class Training:
+    """How members are trained; together with the task, all that a compiled program depends on."""
+
+    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows a step")] = 32
+    evaluation_batch_size: Annotated[
+        int, pydantic.Field(ge=1, description="rows a batch of an evaluation")
+    ] = 64
+    epochs: Annotated[int, pydantic.Field(ge=1, description="at most so many epochs")] = 30
+    patience: Annotated[
+        int,
+        pydantic.Field(
+            ge=0, description="stop after so many epochs without a better dev score; 0: never"
+        ),
+    ] = 5
+    optimiser: Annotated[optimisers.Optimiser, pydantic.Field(description="optimiser")] = (
+        optimisers.Optimiser()
+    )
+    lanes: Annotated[
+        int | None,
+        pydantic.Field(ge=1, description="members trained at once; absent: all, at most 64"),
+    ] = None
+    lane_mode: Annotated[
+        Literal["auto", "map", "vmap"],
+        pydantic.Field(description="auto: map on the CPU, vmap on accelerators"),
+    ] = "auto"
+    checkpoint_every: Annotated[
+        int, pydantic.Field(ge=1, description="epochs between checkpoints")
+    ] = 5

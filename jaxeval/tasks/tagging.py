@@ -1,0 +1,132 @@
+"""Sequence tagging as a Task: where corpus, model, loss and metric meet.
+
+Notation: T positions, B sentences, Y labels. The loss of a CRF is the negative log-likelihood of a
+sentence, averaged over sentences (not divided by their lengths, as in UKPLab's and Lample's
+code); that of a softmax is the cross-entropy averaged over words.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.models import crf, tagging_settings
+from jaxeval.models import tagging as models
+from jaxeval.tasks import spans
+
+
+@reading.settings
+class Scoring:
+    """How predictions are scored."""
+
+    metric: Annotated[
+        Literal["auto", "f1", "accuracy"],
+        pydantic.Field(description="read by early stopping; auto: f1 of entities, else accuracy"),
+    ] = "auto"
+    rule: Annotated[
+        spans.Rule, pydantic.Field(description="what counts as an entity where labels are invalid")
+    ] = "conlleval"
+
+
+class Legality(NamedTuple):
+    """Which moves the tag scheme allows."""
+
+    moves: np.ndarray  # [Y, Y] bool, from, to
+    start: np.ndarray  # [Y] bool
+    end: np.ndarray  # [Y] bool
+
+
+class Labels(NamedTuple):
+    """The labels of a corpus; `legality` is None where the scheme forbids nothing."""
+
+    names: Sequence[str]
+    entities: bool
+    legality: Legality | None
+
+
+def build(
+    choices: tagging_settings.Tagger, scoring: Scoring, labels: Labels, sizes: models.Sizes
+) -> Task:
+    """The tagging task of a corpus."""
+    model = models.Tagger(choices, sizes)
+    legality = labels.legality if choices.mask_illegal else None
+    table = spans.label_table(labels.names) if labels.entities else None
+
+    def init(key: Array, batch: Batch) -> Tree:
+        neutral = dict.fromkeys(choices.dropout.rates(), jnp.float32(0))
+        return model.init(key, batch, neutral, None)["params"]
+
+    def scores(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> models.Scores:
+        found: models.Scores = model.apply({"params": params}, batch, hparams, key)
+        if found.potentials is None or legality is None:
+            return found
+        return found._replace(potentials=crf.mask_illegal(found.potentials, *legality))
+
+    def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
+        found = scores(params, batch, key, hparams)
+        by_sentence = sentence_losses(found, batch.rows["labels"], batch.rows["length"])
+        share = 1.0 if found.potentials is not None else batch.rows["length"]
+        total = jnp.sum(by_sentence * batch.weight)
+        return total / jnp.maximum(jnp.sum(batch.weight * share), 1.0), carry
+
+    def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
+        del key  # decoding is not random
+        return decode(scores(params, batch, None, hparams), batch.rows["length"]), carry
+
+    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
+        gold, valid = batch.rows["labels"], _valid(batch)
+        right = jnp.sum((outputs == gold) & valid, axis=1)
+        counts = {
+            "words": jnp.sum(batch.rows["length"] * batch.weight),
+            "right_words": jnp.sum(right * batch.weight),
+        }
+        if table is None:
+            return counts
+        return counts | spans.count(gold, outputs, valid, batch.weight, table, scoring.rule)
+
+    def score(counts: Mapping[str, float]) -> dict[str, float]:
+        accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
+        return accuracy if table is None else accuracy | spans.f1(dict(counts))
+
+    metric = (
+        ("f1" if labels.entities else "accuracy") if scoring.metric == "auto" else scoring.metric
+    )
+    return Task(init, lambda size: (), loss, predict, count, score, Metric(metric))
+
+
+def _valid(batch: Batch) -> Array:
+    """[B, T] true at words, false at padding."""
+    return jnp.arange(batch.rows["forms"].shape[1]) < batch.rows["length"][:, None]
+
+
+def _axes(potentials: crf.Potentials) -> crf.Potentials:
+    """Which axis of the potentials is the batch's, for vmap."""
+    if potentials.transitions.ndim == 4:
+        return crf.Potentials(1, None, None)  # type: ignore[arg-type]
+    return crf.Potentials(None, None, None)  # type: ignore[arg-type]
+
+
+def sentence_losses(scores: models.Scores, labels: Array, length: Array) -> Array:
+    """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B]."""
+    valid = jnp.arange(labels.shape[1]) < length[:, None]
+    if scores.potentials is None:
+        log_p = jax.nn.log_softmax(scores.emissions)
+        chosen = jnp.take_along_axis(log_p, labels.T[..., None], axis=-1)[..., 0]
+        return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
+    axes = (1, _axes(scores.potentials), 0, 0)
+    by_sentence = jax.vmap(crf.negative_log_likelihood, in_axes=axes)
+    return by_sentence(scores.emissions, scores.potentials, labels, valid)
+
+
+def decode(scores: models.Scores, length: Array) -> Array:
+    """The best labels [B, T] int32: position by position, or Viterbi's sequence."""
+    if scores.potentials is None:
+        return jnp.argmax(scores.emissions, axis=-1).T.astype(jnp.int32)
+    valid = jnp.arange(scores.emissions.shape[0]) < length[:, None]
+    axes = (1, _axes(scores.potentials), 0)
+    return jax.vmap(crf.viterbi, in_axes=axes)(scores.emissions, scores.potentials, valid)
