@@ -20,7 +20,6 @@ class Words:
     """Word embeddings."""
 
     trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
-    dimension: Annotated[Positive, _about("size of a vector where no vectors are read")] = 100
     unknown_rate: Annotated[
         Rate, _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)")
     ] = 0.0
@@ -50,8 +49,8 @@ class Dropout:
         Literal["none", "naive", "variational"],
         _about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
-    input: Annotated[Rate | None, _about("rate on the features of a word")] = None
-    output: Annotated[Rate | None, _about("rate on the output of every BiLSTM layer")] = None
+    input: Annotated[Rate | None, _about("rate on the features of a word")] = 0.25
+    output: Annotated[Rate | None, _about("rate on the output of every BiLSTM layer")] = 0.25
     layer_input: Annotated[
         Rate | None, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = None
@@ -95,7 +94,7 @@ class Tagger:
         tuple[Positive, ...], pydantic.Field(min_length=1, max_length=3, description="H by layer")
     ] = (100,)
     cell: Annotated[lstm.Variant, _about("variant of the LSTM cell")] = lstm.Variant()
-    dropout: Annotated[Dropout, _about("dropout")] = Dropout(input=0.25, output=0.25)
+    dropout: Annotated[Dropout, _about("dropout")] = Dropout()
     projection: Annotated[
         Positive | None, _about("tanh layer of this width before the classifier (Lample)")
     ] = None

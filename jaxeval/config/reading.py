@@ -1,0 +1,190 @@
+"""Reads TOML configs into frozen pydantic dataclasses; every mistake is told, and all at once."""
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import tomllib
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, dataclass_transform
+
+import pydantic
+from pydantic.dataclasses import dataclass
+
+from jaxeval.errors import ConfigError
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def settings(cls: type[T]) -> type[T]:
+    """Makes a class a frozen, strictly validated dataclass: unknown keys and wrong types raise."""
+    rules = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
+
+
+def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
+    """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
+
+    Raises:
+      ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
+    """
+    tree = {} if path is None else _read_toml(Path(path))
+    for override in overrides:
+        _apply(tree, override)
+    try:
+        return _validate(cls, tree)
+    except pydantic.ValidationError as error:
+        lines = [_explain(cls, entry) for entry in error.errors()]
+        place = "" if path is None else f"{path}: "
+        if len(lines) == 1:
+            raise ConfigError(place + lines[0]) from None
+        raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines)) from None
+
+
+def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
+    # by way of JSON, where a list is a tuple's strict form
+    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        folder = path.parent
+        names = [f.name for f in folder.iterdir()] if folder.is_dir() else []
+        near = difflib.get_close_matches(path.name, names, 1)
+        hint = f"; did you mean {folder / near[0]}?" if near else ""
+        raise ConfigError(f"{path}: no such config file{hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as a text file ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    """Sets one `a.b=value`; the value is TOML if it parses as such, else text."""
+    key, equals, text = override.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
+    for number, part in enumerate(parts[:-1], 1):
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
+    tree[parts[-1]] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    if text.lower() == "none":
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        # TOML wants 0.3 and 1e-3 where people type .3
+        return float(text) if text.startswith(".") and text[1:].isdigit() else text
+
+
+def _explain(cls: type, error: Any) -> str:
+    """One line for one of pydantic's errors."""
+    place = [str(part) for part in error["loc"]]
+    key = ".".join(place) or "config"
+    if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        known = _keys(cls, place[:-1])
+        near = difflib.get_close_matches(place[-1], known, 1)
+        parent = ".".join(place[:-1])
+        hint = f"did you mean {'.'.join([*place[:-1], near[0]])}?" if near else (
+            f"{parent or 'a config'} has {', '.join(known)}"
+        )
+        return f"{key}: unknown key; {hint}"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "literal_error":
+        allowed = [part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")]
+        near = difflib.get_close_matches(str(error["input"]), allowed, 1)
+        message += f"; did you mean {near[0]!r}?" if near else ""
+    shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"
+    return f"{key}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _fields(cls: Any) -> dict[str, Any]:
+    return dict(getattr(cls, "__pydantic_fields__", {}))
+
+
+def _nested(annotation: Any) -> Any:
+    """The settings class that an annotation names, if any (X, X | None)."""
+    candidates = [annotation, *typing.get_args(annotation)]
+    return next((c for c in candidates if isinstance(c, type) and _fields(c)), None)
+
+
+def _keys(cls: Any, place: Sequence[str]) -> list[str]:
+    for part in place:
+        field = _fields(cls).get(part)
+        cls = None if field is None else _nested(field.annotation)
+    return sorted(_fields(cls))
+
+
+def to_dict(instance: Any) -> dict[str, Any]:
+    """Plain JSON types, defaults included."""
+    found: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
+    return found
+
+
+def to_json(instance: Any) -> str:
+    """Canonical JSON: sorted keys, no spaces."""
+    return canonical(to_dict(instance))
+
+
+def canonical(tree: Any) -> str:
+    """Canonical JSON of plain data; equal data give equal text."""
+    return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def from_json(cls: type[T], text: str) -> T:
+    """The settings that `to_json` wrote."""
+    return _validate(cls, json.loads(text))
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, its first 16 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Key(typing.NamedTuple):
+    """One key of a config, for help texts."""
+
+    name: str
+    kind: str
+    default: str
+    about: str
+
+
+def keys(cls: Any, prefix: str = "") -> Iterator[Key]:
+    """All keys of a settings class, depth first, as `training.batch_size`."""
+    for name, field in _fields(cls).items():
+        inner = _nested(field.annotation)
+        if inner is not None:
+            yield from keys(inner, f"{prefix}{name}.")
+            continue
+        default = "" if field.is_required() else field.get_default(call_default_factory=True)
+        kind = pydantic.TypeAdapter(field.annotation).json_schema()
+        yield Key(prefix + name, _kind(kind), _shown(default), field.description or "")
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_kind(s) for s in schema["anyOf"] if s.get("type") != "null")
+    if "enum" in schema:
+        return "|".join(map(str, schema["enum"]))
+    if schema.get("type") == "array":
+        return "list of " + _kind(schema.get("items", {"type": "values"}))
+    return str(schema.get("const", schema.get("type", "value")))
+
+
+def _shown(default: Any) -> str:
+    if dataclasses.is_dataclass(default):
+        return ""
+    if isinstance(default, tuple):
+        default = list(default)
+    return "absent" if default is None else json.dumps(default)
