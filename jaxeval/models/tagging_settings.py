@@ -43,19 +43,19 @@ class Characters:
 
 @reading.settings
 class Dropout:
-    """Dropout; a rate that is absent draws no mask, a given rate is traced (0 is allowed)."""
+    """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
     kind: Annotated[
         Literal["none", "naive", "variational"],
         _about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
-    input: Annotated[Rate | None, _about("rate on the features of a word")] = 0.25
-    output: Annotated[Rate | None, _about("rate on the output of every BiLSTM layer")] = 0.25
+    input: Annotated[Rate, _about("rate on the features of a word")] = 0.25
+    output: Annotated[Rate, _about("rate on the output of every BiLSTM layer")] = 0.25
     layer_input: Annotated[
-        Rate | None, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
-    ] = None
-    recurrent: Annotated[Rate | None, _about("rate on h(t-1); variational only")] = None
-    characters: Annotated[Rate | None, _about("rate on the character vectors (LasagneNLP)")] = None
+        Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
+    ] = 0.0
+    recurrent: Annotated[Rate, _about("rate on h(t-1); variational only")] = 0.0
+    characters: Annotated[Rate, _about("rate on the character vectors (LasagneNLP)")] = 0.0
     per_gate: Annotated[
         bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
     ] = False
@@ -65,9 +65,9 @@ class Dropout:
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> "Dropout":
-        if self.kind != "variational" and (self.recurrent is not None or self.per_gate):
+        if self.kind != "variational" and (self.recurrent or self.per_gate):
             raise ValueError("recurrent and per_gate need kind = 'variational'")
-        if self.kind == "naive" and self.layer_input is not None:
+        if self.kind == "naive" and self.layer_input:
             raise ValueError(
                 "layer_input needs kind = 'variational'; naive drops input and output"
             )
@@ -77,7 +77,7 @@ class Dropout:
         """The traced rates by hyperparameter name; none when dropout is off."""
         sites = ("input", "output", "layer_input", "recurrent", "characters")
         given = {f"dropout_{site}": getattr(self, site) for site in sites}
-        return {n: r for n, r in given.items() if r is not None and self.kind != "none"}
+        return {n: r for n, r in given.items() if r and self.kind != "none"}
 
 
 @reading.settings

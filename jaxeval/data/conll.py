@@ -1,0 +1,71 @@
+"""CoNLL column files: a word a line, columns side by side, a blank line after each sentence."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from jaxeval.data import text
+from jaxeval.data.sentences import Sentence
+from jaxeval.errors import DataError
+
+_DOCUMENT = "-DOCSTART-"
+
+
+def read(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[Sentence]:
+    """The sentences of a column file.
+
+    Columns are separated by tabs if a line holds one, else by blanks. Lines of white space end a
+    sentence; `-DOCSTART-` lines are left out. A `#` is a word like any other (tweets).
+
+    Args:
+      path: plain or gzip.
+      word_column: from 0; negative ones count from the last.
+      tag_column: likewise.
+
+    Raises:
+      DataError: no sentences, a line with another number of columns than the first, a column that
+        is not there, an empty word or tag.
+    """
+    return list(_sentences(path, _rows(path, word_column, tag_column)))
+
+
+def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple[int, str, str]]:
+    """Line number, word and tag of each word; word "" at the end of a sentence."""
+    expected = None
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if not line.strip():
+            yield number, "", ""
+            continue
+        columns = line.split("\t") if "\t" in line else line.split()
+        if columns[0] == _DOCUMENT:
+            continue
+        expected = expected or len(columns)
+        if len(columns) != expected:
+            message = f"expected {expected} columns as in the lines before, found {len(columns)}"
+            raise DataError(message, path, number)
+        word, tag = (_column(columns, c, path, number) for c in (word_column, tag_column))
+        yield number, word, tag
+
+
+def _column(columns: list[str], column: int, path: str | Path, number: int) -> str:
+    if not -len(columns) <= column < len(columns):
+        message = f"expected a column {column} (from 0), found only {len(columns)} columns"
+        raise DataError(message, path, number)
+    value = columns[column].strip()
+    if not value:
+        raise DataError(f"column {column} is empty; expected a word or tag", path, number)
+    return value
+
+
+def _sentences(path: str | Path, rows: Iterator[tuple[int, str, str]]) -> Iterator[Sentence]:
+    found, current = False, []
+    for number, word, tag in rows:
+        if word:
+            current.append((word, tag, number))
+        elif current:
+            found = True
+            yield Sentence(*zip(*current, strict=True))
+            current = []
+    if current:
+        yield Sentence(*zip(*current, strict=True))
+    elif not found:
+        raise DataError("no sentence found; expected lines of words and tags", path)

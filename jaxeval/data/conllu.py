@@ -1,0 +1,120 @@
+"""CoNLL-U treebanks: universal or language-specific tags, or GUM's entity mentions."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from jaxeval.data import schemes, text
+from jaxeval.data.sentences import Sentence
+from jaxeval.errors import DataError
+
+Tag = Literal["upos", "xpos", "entity"]
+_COLUMNS = 10
+_FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
+_ENTITY_FORMAT = "# global.Entity"
+_BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
+
+
+class _Word(NamedTuple):
+    columns: list[str]
+    line: int
+
+
+def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
+    """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are left out.
+
+    With `entity`, tags are BIO tags of the outermost mentions in the `Entity=` field of the last
+    column (GUM: named, nominal and pronominal). A mention that is interrupted (GUM numbers its
+    parts, "(5[1/2]") counts as one mention a part; one left open at the end of its sentence ends
+    there.
+
+    Raises:
+      DataError: not ten columns, an empty tag, no sentence, a mention closed but never opened.
+    """
+    kind = 1
+    sentences: list[Sentence] = []
+    current: list[_Word] = []
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if line.startswith(_ENTITY_FORMAT):
+            kind = _type_position(line, path, number)
+        if not line.strip():
+            sentences += _finish(current, tag, kind, path)
+            current = []
+        elif not line.startswith("#"):
+            current += _word(line, path, number)
+    sentences += _finish(current, tag, kind, path)
+    if not sentences:
+        raise DataError("no sentence found; expected CoNLL-U, ten columns a word", path)
+    return sentences
+
+
+def _type_position(line: str, path: str | Path, number: int) -> int:
+    """Place of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
+    names = line.partition("=")[2].strip().split("-")
+    if "etype" not in names:
+        raise DataError("global.Entity names no etype; expected GRP-etype-...", path, number)
+    return names.index("etype")
+
+
+def _word(line: str, path: str | Path, number: int) -> list[_Word]:
+    columns = line.split("\t")
+    if len(columns) != _COLUMNS:
+        message = f"expected {_COLUMNS} columns separated by tabs, found {len(columns)}"
+        raise DataError(message, path, number)
+    if not columns[0].isdigit():  # a range or an empty node
+        return []
+    if not columns[_FORM].strip():
+        raise DataError("the word is empty", path, number)
+    return [_Word(columns, number)]
+
+
+def _finish(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> Iterator[Sentence]:
+    if not words:
+        return
+    forms = tuple(word.columns[_FORM] for word in words)
+    lines = tuple(word.line for word in words)
+    if tag == "entity":
+        spans = _outermost(_mentions(words, kind, path))
+        tags = schemes.from_spans(spans, len(words), "bio")
+    else:
+        column = _UPOS if tag == "upos" else _XPOS
+        tags = tuple(word.columns[column] for word in words)
+        missing = next((w.line for w, t in zip(words, tags, strict=True) if t in ("", "_")), None)
+        if missing is not None:
+            raise DataError(f"the word has no {tag} tag", path, missing)
+    yield Sentence(forms, tags, lines)
+
+
+def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.Span]:
+    """All mentions of a sentence, nested ones too."""
+    spans, opened = [], list[tuple[str, str, int]]()
+    for position, word in enumerate(words):
+        for bracket in _BRACKETS.findall(_entity_field(word.columns[_MISC])):
+            if bracket.startswith("("):
+                fields = bracket.strip("()").split("-")
+                if len(fields) <= kind:
+                    raise DataError(f"mention {bracket!r} has no type", path, word.line)
+                opened.append((fields[0], fields[kind], position))
+            if bracket.endswith(")"):
+                group = bracket.strip("()").split("-")[0]
+                place = next((i for i, o in reversed([*enumerate(opened)]) if o[0] == group), None)
+                if place is None:
+                    raise DataError(f"mention {group!r} closes but never opened", path, word.line)
+                _, name, start = opened.pop(place)
+                spans.append(schemes.Span(start, position + 1, name))
+    return spans + [schemes.Span(start, len(words), name) for _, name, start in opened]
+
+
+def _entity_field(misc: str) -> str:
+    fields = (field.partition("=") for field in misc.split("|"))
+    return next((value for name, _, value in fields if name == "Entity"), "")
+
+
+def _outermost(spans: list[schemes.Span]) -> list[schemes.Span]:
+    """Those that lie in no other; of crossing ones the first and longest."""
+    kept: list[schemes.Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept

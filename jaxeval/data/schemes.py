@@ -1,0 +1,150 @@
+"""Tag schemes of entities: IOB1, BIO and IOBES, converted without loss by way of spans.
+
+iob1   I-X everywhere, B-X only where a span follows another of the same type (CoNLL-2003).
+bio    B-X opens every span, I-X continues it (IOB2).
+iobes  B-X .. I-X .. E-X for spans of two words and more, S-X for one word.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from jaxeval.data.sentences import Sentence
+from jaxeval.errors import DataError
+
+Scheme = Literal["none", "iob1", "bio", "iobes"]
+_PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
+
+
+class Span(NamedTuple):
+    """An entity: words start .. end - 1."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class IllegalTag(ValueError):
+    """A tag that the scheme does not allow where it stands."""
+
+    def __init__(self, position: int, message: str):
+        super().__init__(message)
+        self.position = position
+
+
+def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
+    """Prefix and type; ("O", "") outside."""
+    if tag == "O":
+        return "O", ""
+    prefix, dash, kind = tag.partition("-")
+    if not dash or not kind or prefix not in _PREFIXES[scheme] or len(prefix) != 1:
+        allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
+        raise IllegalTag(position, f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}")
+    return prefix, kind
+
+
+def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+    """The spans of a tag sequence.
+
+    Raises:
+      IllegalTag: naming the position of the first tag that the scheme does not allow there.
+    """
+    spans: list[Span] = []
+    start, kind = 0, ""  # of the open span; "" when none is open
+    for position, tag in enumerate([*tags, "O"]):
+        prefix, now = _parse(tag, scheme, position)
+        inside = _continues(prefix, now, kind, scheme)
+        if kind and not inside:
+            if scheme == "iobes":
+                message = f"tag {tag!r} after an open {kind}; expected I-{kind} or E-{kind}"
+                raise IllegalTag(min(position, len(tags) - 1), message)
+            spans.append(Span(start, position, kind))
+            kind = ""
+        if prefix == "O":
+            continue
+        if not kind:
+            if not _opens(prefix, scheme):
+                raise IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
+            start, kind = position, now
+        if scheme == "iobes" and prefix in "ES":
+            spans.append(Span(start, position + 1, kind))
+            kind = ""
+    return spans
+
+
+def _continues(prefix: str, now: str, kind: str, scheme: Scheme) -> bool:
+    return bool(kind) and now == kind and prefix in ("IE" if scheme == "iobes" else "I")
+
+
+def _opens(prefix: str, scheme: Scheme) -> bool:
+    return prefix in {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
+
+
+def from_spans(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
+    """The tags of `length` words; spans must not overlap."""
+    tags = ["O"] * length
+    before: Span | None = None
+    for span in sorted(spans):
+        touches = before is not None and before.end == span.start and before.kind == span.kind
+        prefixes = _prefixes(span.end - span.start, scheme, touches)
+        tags[span.start : span.end] = [f"{prefix}-{span.kind}" for prefix in prefixes]
+        before = span
+    return tuple(tags)
+
+
+def _prefixes(length: int, scheme: Scheme, touches: bool) -> str:
+    if scheme == "iobes":
+        return "S" if length == 1 else "B" + "I" * (length - 2) + "E"
+    first = "B" if scheme == "bio" or touches else "I"
+    return first + "I" * (length - 1)
+
+
+def convert(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str, ...]:
+    """The same spans in another scheme; raises IllegalTag as `to_spans`."""
+    return from_spans(to_spans(tags, source), len(tags), target)
+
+
+def convert_sentences(
+    sentences: Sequence[Sentence], source: Scheme, target: Scheme, path: str
+) -> list[Sentence]:
+    """Converts all sentences; an illegal tag raises a DataError with file and line."""
+    converted = []
+    for number, sentence in enumerate(sentences, 1):
+        try:
+            tags = convert(sentence.tags, source, target)
+        except IllegalTag as error:
+            line = sentence.lines[error.position] if sentence.lines else None
+            place = "" if line else f"sentence {number}, word {error.position + 1}: "
+            hint = "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
+            raise DataError(f"{place}{error}{hint}", path, line) from None
+        converted.append(sentence._replace(tags=tags))
+    return converted
+
+
+def allowed_transitions(
+    labels: Sequence[str], scheme: Scheme
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which label may follow which, start and end a sentence.
+
+    Returns:
+      moves [Y, Y] bool (from, to), start [Y] bool, end [Y] bool.
+    """
+    count = len(labels)
+    if scheme == "none":
+        return np.ones((count, count), bool), np.ones(count, bool), np.ones(count, bool)
+    parsed = [_parse(label, scheme, 0) for label in labels]
+    moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
+    start = np.array([_may_follow(("O", ""), b, scheme) for b in parsed])
+    end = np.array([_may_follow(a, ("O", ""), scheme) for a in parsed])
+    return moves, start, end
+
+
+def _may_follow(left: tuple[str, str], right: tuple[str, str], scheme: Scheme) -> bool:
+    if scheme == "iobes":
+        unfinished = left[0] in "BI"
+        continues = right[0] in "IE"
+        return unfinished == continues and (not unfinished or left[1] == right[1])
+    if scheme == "bio":
+        return right[0] != "I" or left[1] == right[1]
+    return right[0] != "B" or left[1] == right[1]
