@@ -85,7 +85,9 @@ def prepare(batches: Sequence[dict[str, np.ndarray]], shared: dict[str, Any]) ->
 class Trainer:
     """One seed; `epoch` is what is timed."""
 
-    def __init__(self, shared: dict[str, Any], alphabet: int, labels: int, packed: bool, seed: int):
+    def __init__(
+        self, shared: dict[str, Any], alphabet: int, labels: int, packed: bool, seed: int
+    ):
         torch.manual_seed(seed)
         self.model = Tagger(shared["vectors"], alphabet, labels, packed)
         live = [p for p in self.model.parameters() if p.requires_grad]

@@ -95,13 +95,17 @@ def _explain(cls: type, error: Any) -> str:
         known = _keys(cls, place[:-1])
         near = difflib.get_close_matches(place[-1], known, 1)
         parent = ".".join(place[:-1])
-        hint = f"did you mean {'.'.join([*place[:-1], near[0]])}?" if near else (
-            f"{parent or 'a config'} has {', '.join(known)}"
+        hint = (
+            f"did you mean {'.'.join([*place[:-1], near[0]])}?"
+            if near
+            else (f"{parent or 'a config'} has {', '.join(known)}")
         )
         return f"{key}: unknown key; {hint}"
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "literal_error":
-        allowed = [part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")]
+        allowed = [
+            part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")
+        ]
         near = difflib.get_close_matches(str(error["input"]), allowed, 1)
         message += f"; did you mean {near[0]!r}?" if near else ""
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"

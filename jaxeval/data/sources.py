@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pydantic
-from jaxeval.data.sentences import Sentence
 
 from jaxeval.config import reading
 from jaxeval.data import conll, conllu, generated, schemes, tempeval3, tfds_source
+from jaxeval.data.sentences import Sentence
 from jaxeval.errors import DataError
 
 Parts = Mapping[str, Sequence[Sentence]]

@@ -11,11 +11,11 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pydantic
-from jaxeval.data.sentences import Sentence
 
 from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import buckets, schemes, sources, splits, vectors, words
+from jaxeval.data.sentences import Sentence
 
 Parts = Mapping[str, Sequence[Sentence]]
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)

@@ -5,6 +5,7 @@ Every random draw is `fold_in` of the member's own seed with a purpose and a num
 depends on (task, settings, split, seed, hparams) and never on lane or neighbours.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.contracts import Array, Batch, Corpus, Task, Tree
+from jaxeval.contracts import Array, Batch, Corpus, Member, Split, Task, Tree
 from jaxeval.population import optimisers, schedule
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
@@ -70,6 +71,14 @@ def init(program: Program, shared: Shared, load: Load) -> State:
     epoch = jnp.int32(0)
     state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
     return State(params, state, params, epoch)
+
+
+def parameter_count(program: Program, corpus: Corpus, split: Split, who: Member) -> int:
+    """Number of trained numbers of a member; nothing is computed."""
+    load = Load(jnp.uint32(who.seed), dict(who.hparams), split.train, split.tables)
+    shared = Shared(corpus, schedule.steps([0], program.batch_size))
+    state = jax.eval_shape(functools.partial(init, program), shared, load)
+    return sum(leaf.size for leaf in jax.tree.leaves(state.params))
 
 
 def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> tuple[State, Array]:

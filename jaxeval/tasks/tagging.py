@@ -5,16 +5,17 @@ sentence, averaged over sentences (not divided by their lengths, as in UKPLab's 
 code); that of a softmax is the cross-entropy averaged over words.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pydantic
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.data import tagging as data
+from jaxeval.data import words
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
 from jaxeval.tasks import spans
@@ -33,29 +34,12 @@ class Scoring:
     ] = "conlleval"
 
 
-class Legality(NamedTuple):
-    """Which moves the tag scheme allows."""
-
-    moves: np.ndarray  # [Y, Y] bool, from, to
-    start: np.ndarray  # [Y] bool
-    end: np.ndarray  # [Y] bool
-
-
-class Labels(NamedTuple):
-    """The labels of a corpus; `legality` is None where the scheme forbids nothing."""
-
-    names: Sequence[str]
-    entities: bool
-    legality: Legality | None
-
-
-def build(
-    choices: tagging_settings.Tagger, scoring: Scoring, labels: Labels, sizes: models.Sizes
-) -> Task:
+def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagged) -> Task:
     """The tagging task of a corpus."""
+    sizes = models.Sizes(len(tagged.labels), tagged.alphabet, len(words.CASINGS))
     model = models.Tagger(choices, sizes)
-    legality = labels.legality if choices.mask_illegal else None
-    table = spans.label_table(labels.names) if labels.entities else None
+    legality = tagged.legality if choices.mask_illegal else None
+    table = spans.label_table(tagged.labels) if tagged.entities else None
 
     def init(key: Array, batch: Batch) -> Tree:
         neutral = dict.fromkeys(choices.dropout.rates(), jnp.float32(0))
@@ -93,9 +77,9 @@ def build(
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    metric = (
-        ("f1" if labels.entities else "accuracy") if scoring.metric == "auto" else scoring.metric
-    )
+    metric = scoring.metric
+    if metric == "auto":
+        metric = "f1" if tagged.entities else "accuracy"
     return Task(init, lambda size: (), loss, predict, count, score, Metric(metric))
 
 

@@ -1,0 +1,51 @@
+"""Prepares JAX before it is imported: versions, host devices, compilation cache.
+
+Imports no jax itself; a verb calls `prepare()` first and imports its rooms after.
+"""
+
+import importlib.metadata
+import os
+from pathlib import Path
+
+from jaxeval.errors import RunError
+
+REFUSED = {
+    "0.10.": "deadlocks when orthogonal matrices are drawn for several members on few cores",
+    "0.11.0": "deadlocks when orthogonal matrices are drawn for several members on few cores",
+    "0.11.1": "makes loops on the CPU take time quadratic in their length",
+}
+
+
+def check_version(version: str) -> None:
+    """Raises RunError for the jax versions that cannot be used, saying why."""
+    for refused, reason in REFUSED.items():
+        if version == refused or (refused.endswith(".") and version.startswith(refused)):
+            raise RunError(
+                f"jax {version} {reason}; install another: "
+                "pip install 'jax>=0.9.2,!=0.10.*,!=0.11.0,!=0.11.1'"
+            )
+
+
+def prepare() -> None:
+    """One host device a core, one thread a device, and a compilation cache on disk.
+
+    A population is spread over host devices, a member a core. A matrix product split over threads
+    would make the devices fight for cores, and could change its last bits.
+    Settings the user made in the environment are kept.
+    """
+    check_version(importlib.metadata.version("jax"))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores or 1))
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "xla_cpu_multi_thread_eigen" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "jaxeval" / "xla"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+
+
+def describe() -> str:
+    """The devices in use, such as "cpu x 2" or "NVIDIA H200 x 8"; imports jax."""
+    import jax
+
+    devices = jax.devices()
+    return f"{devices[0].device_kind} x {len(devices)}"

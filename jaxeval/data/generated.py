@@ -1,0 +1,202 @@
+"""The embedded corpus: sentences with entities from a stochastic grammar, drawn from a seed.
+
+It ships with jaxeval so that everything runs without a download, and it is made hard in the ways
+that real entity recognition is (docs/generated_corpus.md):
+
+* ambiguous words: many ordinary words (mark, bill, rose ...) are also names; context decides;
+* unseen names: names are built from syllables; dev and test draw most of theirs from a lexicon of
+  their own, so that spelling (prefixes and suffixes hint at the type) and context must do;
+* several words: "bank of kelmora", "north dunhollow", "dr . mark teldas";
+* no help from capitals: a third of the sentences is in lower case, ordinary words open sentences;
+* noise that nothing can predict: contexts that fit two types, and one name in fifty mislabelled.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jaxeval.data.sentences import Sentence
+
+Generator = np.random.Generator
+_ONSETS = ["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "dr", "kr", "st", "tr", "th", "sh"]
+_VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
+_CODAS = ["n", "r", "l", "s", "m", "t", "nd", "rk"]
+_ENDINGS = {
+    "PER": ["as", "en", "is", "ina", "son", "ko"],
+    "LOC": ["ia", "burg", "holm", "ora", "dale", "ton"],
+    "ORG": ["ex", "corp", "on", "tek", "ia", "son"],
+}
+_AMBIGUOUS = {
+    "PER": ["mark", "bill", "rose", "grace", "will", "may", "frank", "hope", "drew", "summer"],
+    "LOC": ["reading", "bath", "nice", "split", "mobile", "bend", "rugby", "orange"],
+    "ORG": ["apple", "target", "shell", "visa", "gap", "sprint", "oracle", "amazon"],
+}
+_NOUNS = ["report", "plan", "price", "storm", "game", "letter", "bridge", "market", "river", "song", "road", "vote", "engine", "harvest", "mark", "bill", "rose", "grace", "will", "may", "hope", "summer", "reading", "bath", "split", "bend", "orange", "apple", "target", "shell", "visa", "gap", "sprint", "oracle"]
+_ADJECTIVES = (
+    ["new", "old", "long", "quiet", "early", "late", "strange", "heavy", "frank", "nice", "mobile", "fair", "small", "red"]
+)
+_SPEECH = ["said", "told", "warned", "asked", "thanked", "met", "praised", "joined"]
+_ACTIONS = ["bought", "sold", "opened", "closed", "backed", "sued", "hired", "moved", "drew", "saw", "followed", "called"]
+_ADVERBS = ["yesterday", "today", "again", "slowly", "often", "there", "later", "together"]
+_DETERMINERS = ["the", "a", "this", "every", "her", "their", "no"]
+_MISLABELLED = 0.02
+_LOWER_CASED = 1 / 3
+_NAMES = 250  # of each type in a lexicon
+
+Words = list[tuple[str, str]]  # word, tag
+
+
+def parts(
+    seed: int = 1, train: int = 1000, dev: int = 300, test: int = 500
+) -> dict[str, list[Sentence]]:
+    """Train, dev and test sentences with BIO tags of PER, LOC and ORG; equal for equal seeds."""
+    sizes = {"train": train, "dev": dev, "test": test}
+    return {part: generate(size, seed, part) for part, size in sizes.items()}
+
+
+def generate(sentences: int, seed: int, part: str) -> list[Sentence]:
+    """Sentences of one part ("train", "dev" or "test")."""
+    own = ["train", "dev", "test"].index(part)
+    known = lexicon(np.random.default_rng([seed, 0]))
+    fresh = lexicon(np.random.default_rng([seed, 1 + own]))
+    generator = np.random.default_rng([seed, 10 + own])
+    unseen = 0.0 if part == "train" else 0.6
+    return [_sentence(generator, known, fresh, unseen) for _ in range(sentences)]
+
+
+def lexicon(generator: Generator) -> dict[str, list[str]]:
+    """Names by type, of one to three syllables and an ending that hints at the type."""
+    return {kind: [_name(generator, kind) for _ in range(_NAMES)] for kind in _ENDINGS}
+
+
+def _name(generator: Generator, kind: str) -> str:
+    syllables = [
+        _pick(generator, _ONSETS) + _pick(generator, _VOWELS) + _coda(generator)
+        for _ in range(int(generator.integers(1, 3)))
+    ]
+    # three names in ten end as those of any type do
+    of = kind if generator.random() < 0.7 else _pick(generator, list(_ENDINGS))
+    return "".join(syllables) + _pick(generator, _ENDINGS[of])
+
+
+def _coda(generator: Generator) -> str:
+    return _pick(generator, _CODAS) if generator.random() < 0.4 else ""
+
+
+def _pick(generator: Generator, choices: Sequence[str]) -> str:
+    return choices[int(generator.integers(len(choices)))]
+
+
+class _Scene:
+    """Draws the pieces of one sentence."""
+
+    def __init__(self, generator: Generator, known: dict, fresh: dict, unseen: float):
+        self.generator, self.known, self.fresh, self.unseen = generator, known, fresh, unseen
+
+    def chance(self, probability: float) -> bool:
+        return bool(self.generator.random() < probability)
+
+    def word(self, choices: Sequence[str]) -> Words:
+        return [(_pick(self.generator, choices), "O")]
+
+    def plain(self, words: str) -> Words:
+        return [(word, "O") for word in words.split()]
+
+    def name(self, kind: str) -> str:
+        if self.chance(0.3):
+            return _pick(self.generator, _AMBIGUOUS[kind])
+        source = self.fresh if self.chance(self.unseen) else self.known
+        return _pick(self.generator, source[kind])
+
+    def entity(self, kind: str) -> Words:
+        """A name of one to four words with its tags; the tags are wrong once in fifty."""
+        words = _ENTITIES[kind](self)
+        if self.chance(_MISLABELLED):
+            kind = _pick(self.generator, list(_ENDINGS))
+        capital = [word if word in _CONNECTORS else word.capitalize() for word in words]
+        tags = [f"B-{kind}", *[f"I-{kind}"] * (len(words) - 1)]
+        return list(zip(capital, tags, strict=True))
+
+    def any_entity(self) -> Words:
+        return self.entity(_pick(self.generator, list(_ENDINGS)))
+
+    def noun_phrase(self) -> Words:
+        adjective = self.word(_ADJECTIVES) if self.chance(0.5) else []
+        return self.word(_DETERMINERS) + adjective + self.word(_NOUNS)
+
+    def number(self) -> Words:
+        return [(str(int(self.generator.integers(2, 3000))), "O")]
+
+
+def _person(scene: _Scene) -> list[str]:
+    title = [_pick(scene.generator, ["dr", "mrs"])] if scene.chance(0.15) else []
+    family = [scene.name("PER")] if scene.chance(0.5) else []
+    return [*title, scene.name("PER"), *family]
+
+
+def _place(scene: _Scene) -> list[str]:
+    before = [_pick(scene.generator, ["north", "new", "port"])] if scene.chance(0.25) else []
+    return [*before, scene.name("LOC")]
+
+
+def _organisation(scene: _Scene) -> list[str]:
+    if scene.chance(0.2):
+        return [_pick(scene.generator, ["bank", "university"]), "of", scene.name("LOC")]
+    after = [_pick(scene.generator, ["group", "united", "bank"])] if scene.chance(0.35) else []
+    return [scene.name("ORG"), *after]
+
+
+_CONNECTORS = ("of",)
+_ENTITIES: dict[str, Callable[[_Scene], list[str]]] = {
+    "PER": _person,
+    "LOC": _place,
+    "ORG": _organisation,
+}
+
+
+def _speech(s: _Scene) -> Words:
+    who = s.entity("PER") if s.chance(0.7) else s.entity("ORG")
+    return who + s.word(_SPEECH) + (s.any_entity() if s.chance(0.4) else s.noun_phrase())
+
+
+def _trade(s: _Scene) -> Words:
+    who = s.entity("ORG") if s.chance(0.7) else s.entity("PER")
+    what = s.entity("ORG") if s.chance(0.4) else s.noun_phrase()
+    return who + s.word(_ACTIONS) + what + (s.plain("for") + s.number() if s.chance(0.3) else [])
+
+
+def _journey(s: _Scene) -> Words:
+    who = s.noun_phrase() if s.chance(0.5) else s.any_entity()
+    return who + s.plain("moved to") + s.entity("LOC")
+
+
+def _ordinary(s: _Scene) -> Words:
+    return s.noun_phrase() + s.word(_ACTIONS) + s.noun_phrase() + s.word(_ADVERBS)
+
+
+def _vague(s: _Scene) -> Words:
+    """A context that fits every type."""
+    return s.plain("it was about") + s.any_entity() + s.plain("and") + s.noun_phrase()
+
+
+_CLAUSES = (_speech, _trade, _journey, _ordinary, _ordinary, _vague)
+
+
+def _clause(scene: _Scene) -> Words:
+    clause = _CLAUSES[int(scene.generator.integers(len(_CLAUSES)))](scene)
+    where = scene.plain("in") + scene.entity("LOC") if scene.chance(0.2) else []
+    return clause + where
+
+
+def _sentence(generator: Generator, known: dict, fresh: dict, unseen: float) -> Sentence:
+    scene = _Scene(generator, known, fresh, unseen)
+    words = _clause(scene)
+    while scene.chance(0.35) and len(words) < 18:
+        words += scene.plain(_pick(generator, ["and", "while", "but", ", because"]))
+        words += _clause(scene)
+    words += scene.plain(".") if scene.chance(0.9) else []
+    if scene.chance(_LOWER_CASED):
+        words = [(word.lower(), tag) for word, tag in words]
+    else:
+        words[0] = (words[0][0][:1].upper() + words[0][0][1:], words[0][1])
+    return Sentence(*zip(*words, strict=True))

@@ -1,0 +1,131 @@
+"""Numbers that describe the score distribution of an experiment (numpy and scipy only)."""
+
+import dataclasses
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from jaxeval.runs.records import MemberRow
+
+_FRACTIONS = ("f1", "precision", "recall", "accuracy")
+FEW = 5  # fewer scores than this: quartiles say little
+
+
+@dataclasses.dataclass(frozen=True)
+class Distribution:
+    """Five-number summary with mean and sd; in the metric's own unit."""
+
+    n: int
+    minimum: float
+    lower_quartile: float  # linear interpolation between order statistics (R type 7)
+    median: float
+    upper_quartile: float
+    maximum: float
+    mean: float
+    sd: float | None  # n - 1 in the denominator (ddof=1); None for one score
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What is said of one experiment."""
+
+    name: str
+    experiment: str
+    metric: str
+    higher_is_better: bool
+    statuses: dict[str, int]
+    dev: Distribution | None
+    test: Distribution | None
+    best_seed: int | None  # of the best dev score, the lowest of equals
+    best_split: int | None
+    best_dev: float | None
+    best_test: float | None  # that member's test score
+    ties: int  # members that share the best dev score, itself included
+    rho: float | None  # Spearman, dev against test
+    rho_note: str  # why there is no rho, or ""
+    best_epochs: tuple[int, float, int] | None  # min, median, max
+    wall_seconds: float  # summed over members
+
+
+def is_fraction(metric: str) -> bool:
+    """Whether a metric is shown in percent."""
+    return metric in _FRACTIONS
+
+
+def distribution(values: Sequence[float]) -> Distribution | None:
+    """The summary of scores; None without any."""
+    if not len(values):
+        return None
+    five = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Distribution(len(values), *map(float, five), float(np.mean(values)), sd)
+
+
+def spearman(dev: Sequence[float], test: Sequence[float]) -> tuple[float | None, str]:
+    """Rank correlation of dev and test, or None and the reason."""
+    if len(dev) < 3:
+        return None, f"needs 3 members, has {len(dev)}"
+    if len(set(dev)) == 1 or len(set(test)) == 1:
+        return None, "all scores are equal"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(stats.spearmanr(dev, test).statistic), ""
+
+
+def of_members(rows: Sequence[MemberRow]) -> Summary:
+    """The summary of one experiment's members.
+
+    Args:
+      rows: at least one, all of one experiment. Members without scores are counted, not dropped
+        in silence: see `statuses`.
+    """
+    first = rows[0]
+    scored = [row for row in rows if row.dev is not None and row.test is not None]
+    dev = [row.dev for row in scored if row.dev is not None]
+    test = [row.test for row in scored if row.test is not None]
+    sign = 1 if first.higher_is_better else -1
+    best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
+    rho, note = spearman(dev, test)
+    epochs = [row.best_epoch for row in scored if row.best_epoch is not None]
+    return Summary(
+        name=first.name,
+        experiment=first.experiment,
+        metric=first.metric,
+        higher_is_better=first.higher_is_better,
+        statuses=dict(sorted(Counter(row.status for row in rows).items())),
+        dev=distribution(dev),
+        test=distribution(test),
+        best_seed=best.seed if best else None,
+        best_split=best.split if best else None,
+        best_dev=best.dev if best else None,
+        best_test=best.test if best else None,
+        ties=sum(score == best.dev for score in dev) if best else 0,
+        rho=rho,
+        rho_note=note,
+        best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
+        wall_seconds=sum(row.wall_seconds for row in rows),
+    )
+
+
+def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
+    """Rows grouped by experiment, in their order."""
+    groups: dict[str, list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    return list(groups.values())
+
+
+def to_dict(found: Summary) -> dict[str, Any]:
+    """Plain data for JSON; scores in the metric's own unit."""
+    return dataclasses.asdict(found) | {"sd": "n - 1 in the denominator"}
+
+
+def shown(value: float | None, metric: str, digits: int = 2) -> str:
+    """A score as people read it: percent for fractions."""
+    if value is None:
+        return "-"
+    return f"{value * 100:.{digits}f}" if is_fraction(metric) else f"{value:.{digits + 2}g}"

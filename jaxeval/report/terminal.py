@@ -1,0 +1,121 @@
+"""Tables and progress for the terminal (rich, imported late)."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from jaxeval.report import summary
+from jaxeval.runs.records import Experiment, MemberResult
+
+_QUIET_SECONDS = 10.0  # between two lines where the output is no terminal
+
+
+def _unit(metric: str) -> str:
+    return f"{metric}, %" if summary.is_fraction(metric) else metric
+
+
+def print_summary(found: summary.Summary) -> None:
+    """The distribution of dev and test scores, and what to know beside it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    columns = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
+    table = Table(_unit(found.metric), *columns, box=None, pad_edge=False)
+    for part, d in (("dev", found.dev), ("test", found.test)):
+        if d is None:
+            table.add_row(part, "0")
+            continue
+        values = (d.minimum, d.lower_quartile, d.median, d.upper_quartile, d.maximum, d.mean, d.sd)
+        table.add_row(part, str(d.n), *(summary.shown(v, found.metric) for v in values))
+    console.print(f"\n{found.name} ({found.experiment})", markup=False, style="bold")
+    console.print(table)
+    for line in remarks(found):
+        console.print(line, markup=False)
+
+
+def remarks(found: summary.Summary) -> Iterator[str]:
+    """What to know beside the table, a line each."""
+    counts = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in found.statuses.items())
+    yield f"members: {counts}; sd with n - 1"
+    if found.best_seed is not None:
+        split = f", split {found.best_split}" if found.best_split else ""
+        tie = f" (one of {found.ties} with this dev score)" if found.ties > 1 else ""
+        yield (
+            f"best dev: seed {found.best_seed}{split}{tie}, "
+            f"dev {summary.shown(found.best_dev, found.metric)}, "
+            f"test {summary.shown(found.best_test, found.metric)}"
+        )
+    rho = f"{found.rho:.2f}" if found.rho is not None else f"not defined ({found.rho_note})"
+    yield f"Spearman's rho between dev and test: {rho}"
+    if found.best_epochs is not None:
+        low, median, high = found.best_epochs
+        yield f"best epoch: median {median:g}, {low} to {high}"
+    if found.test is None or found.test.n < summary.FEW:
+        yield f"fewer than {summary.FEW} scores: quartiles and sd say little; train more seeds"
+
+
+def print_start(record: Experiment, members: int, done: int) -> None:
+    """What is about to happen."""
+    kept = f"; {done} are recorded already" if done else ""
+    print(f"{record.name} ({record.id}): {members} members of task {record.task}{kept}")
+    if done < members:
+        print("reading, compiling (kept for the next time) ...", flush=True)
+
+
+@contextmanager
+def progress(
+    record: Experiment, members: int, before: Sequence[MemberResult]
+) -> Iterator[Callable[[Any], None]]:
+    """A bar of ended members with the live quantiles of the best dev scores so far.
+
+    Yields a function to call with every `population.loop.Report`.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    console = Console(stderr=True)
+    ended = [result.dev for result in before if result.dev is not None]
+    columns = (
+        BarColumn(24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("compiled, first epoch", total=members, completed=len(before))
+        spoken = time.monotonic()
+
+        def show(report: Any) -> None:
+            nonlocal spoken
+            ended.extend(end.dev for end in report.ended if end.dev is not None)
+            line = _status(report, ended, record.metric)
+            bar.update(task, advance=len(report.ended), description=line)
+            if not console.is_terminal and time.monotonic() - spoken > _QUIET_SECONDS:
+                spoken = time.monotonic()
+                console.print(line, markup=False)
+
+        yield show
+
+
+def _status(report: Any, ended: Sequence[float], metric: str) -> str:
+    live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
+    epochs = [seat.epoch for seat in report.seats if seat.active]
+    scores = [*ended, *live]
+    if not scores:
+        return "no scores yet"
+    low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))
+    where = f"epoch {min(epochs)}-{max(epochs)}, " if epochs else ""
+    return (
+        f"{where}{len(live)} training, {report.waiting} waiting; dev {_unit(metric)}: "
+        f"{low} / {median} / {high}"
+    )

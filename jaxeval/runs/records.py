@@ -1,0 +1,107 @@
+"""What is recorded: experiments, how members ended, and their scores by epoch."""
+
+import dataclasses
+import math
+from typing import Literal, NamedTuple
+
+Status = Literal["finished", "early_stopped", "diverged", "failed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """What a set of members has in common; no member of one `id` is trained twice."""
+
+    id: str  # hash of config and data
+    name: str
+    task: str
+    metric: str
+    higher_is_better: bool
+    config: str  # full canonical JSON
+    config_hash: str
+    data: str  # where it came from
+    data_hash: str
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberResult:
+    """How a member ended. Scores are fractions, at the epoch of the best dev score."""
+
+    experiment: str
+    seed: int
+    split: int
+    hparams: str  # canonical JSON of what differs from the config, "{}" if nothing
+    status: Status
+    epochs: int
+    best_epoch: int | None
+    dev: float | None
+    test: float | None
+    wall_seconds: float  # the member's share of the time its population took
+    lanes: str  # mode and width, such as "map:8"
+    jax: str
+    flax: str
+    jaxeval: str
+    device: str
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("dev", "test", "wall_seconds"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}; a score that is not finite is None")
+
+
+@dataclasses.dataclass(frozen=True)
+class EpochScore:
+    """One metric of a member after an epoch (from 1) on a part of the corpus."""
+
+    experiment: str
+    seed: int
+    split: int
+    hparams: str
+    epoch: int
+    part: str  # train, dev or test
+    metric: str
+    value: float | None  # None where it was not finite
+
+
+class MemberRow(NamedTuple):
+    """A member with its experiment: one row of the tidy table."""
+
+    name: str
+    experiment: str
+    task: str
+    metric: str
+    higher_is_better: bool
+    split: int
+    seed: int
+    hparams: str
+    status: str
+    epochs: int
+    best_epoch: int | None
+    dev: float | None
+    test: float | None
+    wall_seconds: float
+    lanes: str
+    jax: str
+    flax: str
+    jaxeval: str
+    device: str
+    message: str
+    config: str
+    config_hash: str
+    data: str
+    data_hash: str
+
+
+class CurveRow(NamedTuple):
+    """One score by epoch, with its experiment."""
+
+    name: str
+    experiment: str
+    split: int
+    seed: int
+    hparams: str
+    epoch: int
+    part: str
+    metric: str
+    value: float | None

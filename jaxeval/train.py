@@ -1,0 +1,189 @@
+"""`python -m jaxeval.train`: trains a population and shows its score distribution."""
+
+import argparse
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from jaxeval import cli
+
+if TYPE_CHECKING:
+    from jaxeval import experiment
+
+_DESCRIPTION = """\
+Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
+distribution of their dev and test scores.
+
+Without CONFIG it trains eight small taggers on a generated corpus: nothing is downloaded.
+"""
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.train                              # the embedded default, 8 seeds
+  python -m jaxeval.train training.batch_size=8 --seeds 16
+  python -m jaxeval.train configs/reimers2017/wnut17_ner.toml --data DIR --seeds 8
+  python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
+  python -m jaxeval.train CONFIG --dry-run             # what would be trained and compiled
+  python -m jaxeval.train --help-config                # every key a config may hold
+
+The same command continues what was interrupted and never trains a finished member again.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.train",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
+    made.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
+    which = made.add_mutually_exclusive_group()
+    which.add_argument("--seeds", type=_positive, default=8, metavar="N", help="seeds 1 .. N (8)")
+    which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
+    made.add_argument(
+        "--splits", type=_positive, metavar="N", help="random splits 1 .. N instead of the given"
+    )
+    made.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
+    made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    made.add_argument("--data", metavar="PATH", help="folder of the corpus, or tfds:NAME")
+    made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
+    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    made.add_argument("--help-config", action="store_true", help="list all keys of a config")
+    return made
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
+        raise argparse.ArgumentTypeError(f"expected numbers such as 3,5,8, got {text!r}")
+    return list(dict.fromkeys(int(part) for part in parts))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parses, prepares, trains, prints."""
+    given = parser().parse_intermixed_args(arguments)
+    if given.config and "=" in given.config:  # no config file, only changes
+        given.config, given.changes = None, [given.config, *given.changes]
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval import experiment
+    from jaxeval.config import reading
+
+    if given.help_config:
+        _print_keys(reading.keys(experiment.Config))
+        return 0
+    changes = [*given.changes, *([f"data.source.path={given.data}"] if given.data else [])]
+    config = reading.read(experiment.Config, given.config, changes)
+    prepared = experiment.prepare(config)
+    seeds = given.seed_list or range(1, given.seeds + 1)
+    members = experiment.members(
+        config, seeds, range(1, given.splits + 1) if given.splits else [0]
+    )
+    if given.dry_run:
+        return _dry_run(prepared, members, given.json)
+    return _train(prepared, members, given)
+
+
+def _print_keys(keys: Iterator[Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("key", "kind", "default", "what it means", box=None)
+    for key in keys:
+        table.add_row(key.name, key.kind, key.default, key.about)
+    Console().print(table)
+
+
+def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | None) -> int:
+    from jaxeval import experiment
+
+    plan = experiment.plan(prepared, members)
+    if json_path:
+        cli.write_json(json_path, plan)
+    else:
+        for key, value in plan.items():
+            print(f"{key}: {value}")
+    return 0
+
+
+def _train(prepared: "experiment.Prepared", members: list, given: argparse.Namespace) -> int:
+    from jaxeval import experiment, runs
+    from jaxeval.population import loop
+    from jaxeval.report import summary, terminal
+
+    folder = Path(given.out)
+    with runs.open_store(given.store or folder) as store:
+        store.register(prepared.record)
+        done = store.ended(prepared.record.id)
+        waiting = [m for m in members if experiment.key_of(prepared.config, m) not in done]
+        terminal.print_start(prepared.record, len(members), len(members) - len(waiting))
+        stopped = False
+        with (
+            experiment.locked(folder, prepared.record.id),
+            _first_interrupt_waits() as interrupted,
+        ):
+            recorder = experiment.Recorder(store, prepared, len(waiting))
+            reports = loop.train(
+                prepared.problem,
+                waiting,
+                folder / "checkpoints" / prepared.record.id,
+                recorder,
+            )
+            with terminal.progress(prepared.record, len(members), list(done.values())) as show:
+                for report in reports:
+                    show(report)
+                    if interrupted:
+                        stopped = True
+                        reports.close()
+                        break
+        if stopped:
+            print("\nstopped between two epochs; the same command continues from here")
+            return 130
+        wanted = {experiment.key_of(prepared.config, m) for m in members}
+        rows = [
+            row
+            for row in store.members()
+            if row.experiment == prepared.record.id
+            and (row.seed, row.split, row.hparams) in wanted
+        ]
+    found = summary.of_members(rows)
+    if given.json:
+        cli.write_json(given.json, summary.to_dict(found))
+    if given.json != "-":
+        terminal.print_summary(found)
+    return 0
+
+
+@contextmanager
+def _first_interrupt_waits() -> Iterator[list[bool]]:
+    """Ctrl-C once: the list is no longer empty, training stops after the epoch; twice: at once."""
+    asked: list[bool] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(True)
+        os.write(2, b"\nstopping after this epoch; press Ctrl-C again to stop at once\n")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+if __name__ == "__main__":
+    cli.run(main)
