@@ -1,0 +1,91 @@
+"""`python -m jaxeval.report`: what the runs of a folder say, in the terminal and as a page."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.errors import RunError
+
+_DESCRIPTION = """\
+Shows the score distributions of the experiments in a runs folder: a table here, and one
+self-contained HTML page with figures (RUNS/report.html unless --html says otherwise).
+"""
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.report runs
+  python -m jaxeval.report runs --experiment wnut17_ner --figures figures
+  python -m jaxeval.report runs --json -
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.report",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("runs", help="runs folder or database URL")
+    made.add_argument("--experiment", metavar="NAME", help="only this name or id")
+    made.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
+    made.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
+    made.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Loads, summarises, draws."""
+    given = parser().parse_args(arguments)
+    from jaxeval import runs
+    from jaxeval.report import page, summary, terminal
+
+    rows = _chosen(runs.load(given.runs), given.experiment, given.runs)
+    points = runs.load_curves(given.runs)
+    groups = summary.by_experiment(rows)
+    found = [summary.of_members(members) for members in groups]
+    if given.json:
+        cli.write_json(given.json, [summary.to_dict(one) for one in found])
+    if given.json != "-":
+        for one in found:
+            terminal.print_summary(one)
+    target = _page_path(given.html, given.runs)
+    if target is not None:
+        cli.write_text(target, page.render(rows, points, given.runs))
+        if given.json != "-":
+            print(f"\npage: {target}")
+    if given.figures:
+        _write_figures(groups, points, Path(given.figures))
+    return 0
+
+
+def _chosen(rows: list, wanted: str | None, place: str) -> list:
+    chosen = [row for row in rows if wanted in (None, row.name, row.experiment)]
+    if not chosen:
+        names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
+        what = f"no experiment {wanted!r}" if wanted else "no member has ended"
+        raise RunError(f"{place}: {what}; experiments with members: {names}")
+    return chosen
+
+
+def _page_path(html: str | None, runs: str) -> Path | None:
+    if html:
+        return Path(html)
+    return Path(runs) / "report.html" if Path(runs).is_dir() else None
+
+
+def _write_figures(groups: list, points: list, folder: Path) -> None:
+    from jaxeval.report import figures, page
+
+    drawn = [(figure, figure.name) for figure in page.overview(groups)]
+    for members in groups:
+        stem = members[0].experiment
+        drawn += [(f, f"{stem}_{f.name}") for f in page.of_experiment(members, points)]
+    for figure, stem in drawn:
+        for path in figures.save(figure, folder, stem):
+            print(f"figure: {path}")
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,72 @@
+"""One self-contained HTML page of all experiments in a runs folder; opens offline, no script."""
+
+import importlib.resources
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from jaxeval import __version__
+from jaxeval.report import figures, summary, terminal
+from jaxeval.runs.records import CurveRow, MemberRow
+
+
+def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) -> str:
+    """The page of the given members (at least one) and their scores by epoch."""
+    import jinja2
+
+    groups = summary.by_experiment(rows)
+    source = (
+        importlib.resources.files("jaxeval.report").joinpath("page.html.jinja").read_text("utf-8")
+    )
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(source).render(
+        place=place,
+        version=__version__,
+        shown=summary.shown,
+        overview=[_drawn(f, f"overview-{f.title}") for f in overview(groups)],
+        experiments=[_experiment(members, points) for members in groups],
+    )
+
+
+def overview(groups: Sequence[Sequence[MemberRow]]) -> list[figures.Figure]:
+    """A violin figure for each metric."""
+    metrics = list(dict.fromkeys(members[0].metric for members in groups))
+    return [figures.violins([g for g in groups if g[0].metric == m]) for m in metrics]
+
+
+def of_experiment(
+    members: Sequence[MemberRow], points: Sequence[CurveRow]
+) -> list[figures.Figure]:
+    """The figures of one experiment."""
+    own = {(row.seed, row.split, row.hparams) for row in members}
+    curve = [
+        p
+        for p in points
+        if p.experiment == members[0].experiment and (p.seed, p.split, p.hparams) in own
+    ]
+    return [figures.scatter(members), figures.curves(curve, members[0].metric)]
+
+
+def _drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
+    return figure._asdict() | {"svg": figures.to_svg(figure, salt)}
+
+
+def _experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> dict[str, Any]:
+    found = summary.of_members(members)
+    signatures = {
+        f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
+        for r in members
+    }
+    return {
+        "summary": found,
+        "rows": members,
+        "remarks": list(terminal.remarks(found)),
+        "versions": sorted(signatures),
+        "figures": [
+            _drawn(f, f"{found.experiment}-{f.name}") for f in of_experiment(members, points)
+        ],
+        "troubled": [row for row in members if row.test is None],
+        "config": json.dumps(json.loads(members[0].config), indent=2),
+    }
