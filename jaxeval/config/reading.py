@@ -65,7 +65,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
-    """Sets one `a.b=value`; the value is TOML if it parses as such, else text."""
+    """Sets one `a.b=value`; the value is TOML if it parses as such, else text; `a.b=` unsets."""
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
@@ -78,7 +78,7 @@ def _apply(tree: dict[str, Any], override: str) -> None:
 
 
 def _value(text: str) -> Any:
-    if text.lower() == "none":
+    if not text:
         return None
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -35,7 +35,7 @@ def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple
         if not line.strip():
             yield number, "", ""
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
+        columns = _columns(line)
         if columns[0] == _DOCUMENT:
             continue
         expected = expected or len(columns)
@@ -46,11 +46,16 @@ def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple
         yield number, word, tag
 
 
+def _columns(line: str) -> list[str]:
+    """Split at tabs or ASCII blanks alone: a no-break space belongs to its word ("10\\xa0000")."""
+    return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
+
+
 def _column(columns: list[str], column: int, path: str | Path, number: int) -> str:
     if not -len(columns) <= column < len(columns):
         message = f"expected a column {column} (from 0), found only {len(columns)} columns"
         raise DataError(message, path, number)
-    value = columns[column].strip()
+    value = columns[column].strip(" ")
     if not value:
         raise DataError(f"column {column} is empty; expected a word or tag", path, number)
     return value

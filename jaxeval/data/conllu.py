@@ -13,6 +13,7 @@ Tag = Literal["upos", "xpos", "entity"]
 _COLUMNS = 10
 _FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
 _ENTITY_FORMAT = "# global.Entity"
+_WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
 
 
@@ -62,8 +63,11 @@ def _word(line: str, path: str | Path, number: int) -> list[_Word]:
     if len(columns) != _COLUMNS:
         message = f"expected {_COLUMNS} columns separated by tabs, found {len(columns)}"
         raise DataError(message, path, number)
-    if not columns[0].isdigit():  # a range or an empty node
+    if _OTHER.fullmatch(columns[0]):
         return []
+    if not _WORD.fullmatch(columns[0]):
+        message = f"expected a word's number, a range or an empty node, found {columns[0]!r}"
+        raise DataError(message, path, number)
     if not columns[_FORM].strip():
         raise DataError("the word is empty", path, number)
     return [_Word(columns, number)]

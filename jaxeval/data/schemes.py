@@ -57,7 +57,8 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Span]:
         inside = _continues(prefix, now, kind, scheme)
         if kind and not inside:
             if scheme == "iobes":
-                message = f"tag {tag!r} after an open {kind}; expected I-{kind} or E-{kind}"
+                after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
+                message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
                 raise IllegalTag(min(position, len(tags) - 1), message)
             spans.append(Span(start, position, kind))
             kind = ""

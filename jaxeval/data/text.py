@@ -3,8 +3,8 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from jaxeval.errors import DataError
 
@@ -42,7 +42,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
         raise DataError("the file is empty; expected text", path)
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
     with path.open("rb") as probe:
         compressed = probe.read(2) == _GZIP
     return gzip.open(path, "rb") if compressed else path.open("rb")

@@ -56,6 +56,8 @@ def _builder(place: str, name: str) -> Any:
         builder = tfds.builder(place, try_gcs=False, file_format="array_record")
     except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
         raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
+    except ImportError as error:
+        raise DataError(f"{name}: tfds cannot open it here ({error})") from None
     if not Path(builder.data_dir).is_dir():
         raise DataError(
             f"{name}: not prepared on this machine ({builder.data_dir}); with a network, run: "

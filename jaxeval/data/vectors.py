@@ -1,8 +1,8 @@
 """Pretrained word vectors in text format: GloVe or word2vec, plain or gzip."""
 
+import dataclasses
 from collections.abc import Container
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from jaxeval.data import text
 from jaxeval.errors import DataError
 
 
-class Vectors(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Vectors:
     """Vectors by word."""
 
     index: dict[str, int]  # word -> row
@@ -38,12 +39,13 @@ def read(
     """
     index: dict[str, int] = {}
     rows: list[np.ndarray] = []
-    special, size = None, None
+    special, size, empty = None, None, True
     for number, line in enumerate(text.iterate_lines(path), 1):
         fields = line.rstrip(" ").split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
             size = int(fields[1])
             continue
+        empty = False
         if size is None:
             size = len(fields) - 1
         if len(fields) <= size or size < 1:
@@ -61,7 +63,7 @@ def read(
             if wanted:
                 index[name] = len(rows)
                 rows.append(vector)
-    if size is None:
+    if size is None or empty:
         raise DataError("no vectors found; expected a word and its numbers a line", path)
     if unknown is not None and special is None:
         raise DataError(f"no vector named {unknown!r} for unknown words", path)
@@ -70,7 +72,7 @@ def read(
 
 
 def _is_spaced(fields: list[str]) -> bool:
-    """Whether the field before the numbers belongs to a word with blanks, not to a wider vector."""
+    """Whether the field before the numbers is of a word with blanks, not of a wider vector."""
     try:
         float(fields[0])
     except ValueError:
@@ -80,7 +82,8 @@ def _is_spaced(fields: list[str]) -> bool:
 
 def _numbers(fields: list[str], path: str | Path, number: int) -> np.ndarray:
     try:
-        vector = np.array(fields, np.float32)
+        with np.errstate(over="ignore"):  # too large for float32 becomes inf, told below
+            vector = np.array(fields, np.float32)
     except ValueError:
         raise DataError("expected numbers after the word", path, number) from None
     if not np.isfinite(vector).all():

@@ -112,7 +112,7 @@ class ConvolutionEncoder(nn.Module):
         places = self._places(ids)
         if drop.drops("characters"):
             unfolded = windows(drop.elements("characters", table[ids]), self.width, self.full)
-            inside = jnp.arange(unfolded.shape[1]) < places[:, None]
+            inside = jnp.arange(unfolded.shape[1])[None] < places[:, None]
             largest = jnp.max(jnp.where(inside[..., None], unfolded @ kernel, -jnp.inf), axis=1)
         else:
             kernels = kernel.reshape(self.width, -1, self.filters)
@@ -121,7 +121,8 @@ class ConvolutionEncoder(nn.Module):
             padded = jnp.pad(ids, margins, constant_values=len(table))
             largest = table_convolution(products, padded, places)
         # bias and tanh do not change which place is largest, so they come after
-        return jnp.tanh(largest + bias) if self.activation == "tanh" else largest + bias
+        shifted = largest + bias[None]
+        return jnp.tanh(shifted) if self.activation == "tanh" else shifted
 
     def _places(self, ids: Array) -> Array:
         """How many places of each word take part in the maximum: [N]."""

@@ -55,12 +55,12 @@ class Cell:
         squash = hard_sigmoid if self.variant.hard_sigmoid else jax.nn.sigmoid
         enter, leave, candidate, *forget = jnp.split(gates, self.variant.gates, axis=-1)
         if self.variant.peepholes:
-            enter = enter + memory * weights["peephole_in"]
+            enter = enter + memory * weights["peephole_in"][None]
         enter = squash(enter)
         kept = squash(forget[0]) if forget else 1.0 - enter
         memory = kept * memory + enter * jnp.tanh(candidate)
         if self.variant.peepholes:
-            leave = leave + memory * weights["peephole_out"]
+            leave = leave + memory * weights["peephole_out"][None]
         return squash(leave) * jnp.tanh(memory), memory
 
 
@@ -97,7 +97,7 @@ class LSTM(nn.Module):
         recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
         bias = self.param("bias", _initial_bias, self.width, self.variant)
         peepholes = self._vectors("peephole_in", "peephole_out") if self.variant.peepholes else {}
-        gates = _input_gates(inputs, kernel, input_mask, self.frozen) + bias
+        gates = _input_gates(inputs, kernel, input_mask, self.frozen) + bias[None, None]
         return recurrence.run(
             Cell(self.variant),
             self.reverse,
@@ -131,8 +131,8 @@ def _initial_bias(key: Array, width: int, variant: Variant) -> Array:
 def _input_gates(inputs: Array, kernel: Array, mask: Array | None, frozen: int) -> Array:
     """The input's share of all gates and time steps as one product: [T, B, G H]."""
     if mask is None or mask.shape[0] == 1:
-        masked = inputs if mask is None else inputs * mask[0]
+        masked = inputs if mask is None else inputs * mask[:1]
         return recurrence.project(masked, kernel, frozen)
     by_gate = zip(mask, jnp.split(kernel, mask.shape[0], axis=-1), strict=True)
-    gates = [recurrence.project(inputs * m, k, frozen) for m, k in by_gate]
+    gates = [recurrence.project(inputs * m[None], k, frozen) for m, k in by_gate]
     return jnp.concatenate(gates, axis=-1)

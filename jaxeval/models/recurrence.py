@@ -27,7 +27,7 @@ def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
         return hidden @ kernel
     if mask.shape[0] == 1:
         return (hidden * mask[0]) @ kernel
-    return jnp.einsum("gbh,hgk->bgk", hidden * mask, _by_gate(kernel, mask)).reshape(
+    return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, _by_gate(kernel, mask)).reshape(
         hidden.shape[0], -1
     )
 
@@ -121,10 +121,10 @@ def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-unty
 
 def _kernel_gradient(before: Array, d_gates: Array, mask: Array | None) -> Array:
     if mask is None or mask.shape[0] == 1:
-        return product_over_rows(before if mask is None else before * mask[0], d_gates)
+        return product_over_rows(before if mask is None else before * mask[:1], d_gates)
     by_gate = jnp.split(d_gates, mask.shape[0], axis=-1)
     pairs = zip(mask, by_gate, strict=True)
-    return jnp.concatenate([product_over_rows(before * m, d) for m, d in pairs], axis=-1)
+    return jnp.concatenate([product_over_rows(before * m[None], d) for m, d in pairs], axis=-1)
 
 
 def product_over_rows(left: Array, right: Array) -> Array:

@@ -113,7 +113,7 @@ class Tagger(nn.Module):
         rates = {name.removeprefix("dropout_"): hparams[name] for name in choice.rates()}
         drop = dropout.Dropper(choice.kind, rates, key, choice.inverted)
         forms = batch.rows["forms"]
-        valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"]
+        valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"][None]
         x = Features(self.choices, self.sizes, name="features")(batch, drop)
         x = drop.steps("input", x)
         for number, width in enumerate(self.choices.layers):

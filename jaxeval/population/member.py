@@ -96,8 +96,7 @@ def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> t
         return grads, carry, loss, jnp.sum(batch.weight)
 
     branches = [
-        lambda *operands, bucket=bucket: gradient(bucket, *operands)
-        for bucket in range(len(order))
+        functools.partial(gradient, bucket) for bucket, rows in enumerate(load.train) if len(rows)
     ]
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
@@ -144,5 +143,5 @@ def evaluate(
             zero,
         )
 
-    every: list[Any] = [bucket_counts(bucket) for bucket in range(len(rows))]
+    every: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
     return jax.tree.map(lambda *sums: sum(sums), *every)

@@ -19,7 +19,7 @@ Array = jax.Array
 class Steps(NamedTuple):
     """The steps of an epoch."""
 
-    bucket: np.ndarray  # [steps] int32
+    bucket: np.ndarray  # [steps] int32, counted over the buckets that have train rows
     slot: np.ndarray  # [steps] int32, number of the batch within its bucket
 
 
@@ -30,7 +30,8 @@ def batches(rows: int, batch_size: int) -> int:
 
 def steps(sizes: Sequence[int], batch_size: int) -> Steps:
     """The steps of an epoch over buckets of `sizes` train rows, in one fixed shuffled order."""
-    pairs = [(b, s) for b, size in enumerate(sizes) for s in range(batches(size, batch_size))]
+    filled = [size for size in sizes if size]
+    pairs = [(b, s) for b, size in enumerate(filled) for s in range(batches(size, batch_size))]
     order = np.random.default_rng([len(pairs), batch_size]).permutation(len(pairs))
     shuffled = np.array(pairs, np.int32).reshape(-1, 2)[order]
     return Steps(shuffled[:, 0], shuffled[:, 1])

@@ -65,7 +65,7 @@ def conlleval(labels: Array, valid: Array, table: LabelTable) -> Spans:
     kind_after = jnp.concatenate([kind[:, 1:], outside - 1], axis=1)
     starts = (prefix != OUTSIDE) & (_separates(before, prefix) | (kind_before != kind))
     ends = (prefix != OUTSIDE) & (_separates(prefix, after) | (kind_after != kind))
-    position = jnp.arange(labels.shape[1], dtype=jnp.int32)
+    position = jnp.arange(labels.shape[1], dtype=jnp.int32)[None]
     last = lax.cummin(jnp.where(ends, position, labels.shape[1]), axis=1, reverse=True)
     return Spans(starts, last, kind)
 

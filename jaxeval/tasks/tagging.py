@@ -85,7 +85,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
 
 def _valid(batch: Batch) -> Array:
     """[B, T] true at words, false at padding."""
-    return jnp.arange(batch.rows["forms"].shape[1]) < batch.rows["length"][:, None]
+    return jnp.arange(batch.rows["forms"].shape[1])[None] < batch.rows["length"][:, None]
 
 
 def _axes(potentials: crf.Potentials) -> crf.Potentials:
@@ -97,7 +97,7 @@ def _axes(potentials: crf.Potentials) -> crf.Potentials:
 
 def sentence_losses(scores: models.Scores, labels: Array, length: Array) -> Array:
     """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B]."""
-    valid = jnp.arange(labels.shape[1]) < length[:, None]
+    valid = jnp.arange(labels.shape[1])[None] < length[:, None]
     if scores.potentials is None:
         log_p = jax.nn.log_softmax(scores.emissions)
         chosen = jnp.take_along_axis(log_p, labels.T[..., None], axis=-1)[..., 0]
@@ -111,6 +111,6 @@ def decode(scores: models.Scores, length: Array) -> Array:
     """The best labels [B, T] int32: position by position, or Viterbi's sequence."""
     if scores.potentials is None:
         return jnp.argmax(scores.emissions, axis=-1).T.astype(jnp.int32)
-    valid = jnp.arange(scores.emissions.shape[0]) < length[:, None]
+    valid = jnp.arange(scores.emissions.shape[0])[None] < length[:, None]
     axes = (1, _axes(scores.potentials), 0)
     return jax.vmap(crf.viterbi, in_axes=axes)(scores.emissions, scores.potentials, valid)

@@ -1,0 +1,154 @@
+"""The laws of a Task (jaxeval/contracts.py): every task's test calls `check` on a small corpus."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from jaxeval.contracts import Batch, Task
+
+
+class Case(NamedTuple):
+    """A task with a batch that it can learn by heart."""
+
+    task: Task
+    batch: Batch  # B >= 4 rows, all of weight 1
+    hparams: dict[str, Any]
+    gold: Sequence[str]  # names of the row fields that hold the truth
+    outcomes: int  # classes of a decision
+    decisions: Callable[[Batch], float]  # decisions a row, as the loss counts them
+    perfect: Callable[[Batch], Any]  # outputs that are right
+    tolerance: float = 0.5  # of the untrained loss, relative
+
+
+class Compiled(NamedTuple):
+    """The task's functions, compiled once for the case's shapes."""
+
+    loss: Callable[..., Any]  # (params, batch, key, hparams) -> loss
+    gradient: Callable[..., Any]  # the same -> (loss, gradient)
+    outputs: Callable[..., Any]  # (params, batch) -> outputs
+    counts: Callable[..., Any]  # (outputs, batch) -> counts
+
+
+def check(case: Case) -> None:
+    """Holds a task to all laws."""
+    task = case.task
+
+    def loss(params: Any, batch: Batch, key: Any, hparams: Any) -> Any:
+        return task.loss(params, task.start(len(batch.weight)), batch, key, hparams)[0]
+
+    def outputs(params: Any, batch: Batch) -> Any:
+        carry = task.start(len(batch.weight))
+        return task.predict(params, carry, batch, jax.random.key(2), case.hparams)[0]
+
+    compiled = Compiled(
+        jax.jit(loss), jax.jit(jax.value_and_grad(loss)), jax.jit(outputs), jax.jit(task.count)
+    )
+    init = jax.jit(task.init)
+    params = init(jax.random.key(0), case.batch)
+    _seeded(init, case, params)
+    for law in (_weightless, _additive, _blind, _uninformed, _learns, _compiles_once):
+        law(case, compiled, params)
+    _best(case)
+
+
+def _weighted(batch: Batch, weight: Any) -> Batch:
+    return batch._replace(weight=jnp.asarray(weight, jnp.float32))
+
+
+def _loss(case: Case, compiled: Compiled, params: Any, batch: Batch) -> Any:
+    return compiled.loss(params, batch, jax.random.key(1), case.hparams)
+
+
+def _counts(compiled: Compiled, params: Any, batch: Batch) -> dict[str, float]:
+    found = compiled.counts(compiled.outputs(params, batch), batch)
+    return {name: float(value) for name, value in found.items()}
+
+
+def _seeded(init: Any, case: Case, params: Any) -> None:
+    """The same key gives the same params, another key others."""
+    same, other = (init(jax.random.key(seed), case.batch) for seed in (0, 1))
+    equal = jax.tree.map(lambda a, b: bool(jnp.array_equal(a, b)), params, same)
+    assert all(jax.tree.leaves(equal))
+    differ = jax.tree.map(lambda a, b: bool(jnp.any(a != b)), params, other)
+    assert any(jax.tree.leaves(differ))
+
+
+def _weightless(case: Case, compiled: Compiled, params: Any) -> None:
+    """What rows of weight 0 hold changes neither loss nor counts."""
+    size = len(case.batch.weight)
+    weight = np.arange(size) < size // 2
+    first = _weighted(case.batch, weight)
+    swapped = np.where(weight, np.arange(size), size - 1)  # other rows where the weight is 0
+    rows = jax.tree.map(lambda column: column[swapped], first.rows)
+    other = first._replace(rows=rows)
+    np.testing.assert_allclose(
+        _loss(case, compiled, params, first), _loss(case, compiled, params, other), rtol=1e-6
+    )
+    assert _counts(compiled, params, first) == _counts(compiled, params, other)
+    whole = _loss(case, compiled, params, case.batch)
+    assert abs(whole - _loss(case, compiled, params, first)) > 1e-4 * abs(whole)
+
+
+def _additive(case: Case, compiled: Compiled, params: Any) -> None:
+    """Counts of two parts sum to the whole."""
+    size = len(case.batch.weight)
+    part = np.arange(size) < size // 3
+    counts = [
+        _counts(compiled, params, _weighted(case.batch, w)) for w in (part, ~part, part | True)
+    ]
+    for name, whole in counts[2].items():
+        np.testing.assert_allclose(counts[0][name] + counts[1][name], whole, rtol=1e-6)
+    assert any(counts[0].values()) and any(counts[1].values())
+
+
+def _blind(case: Case, compiled: Compiled, params: Any) -> None:
+    """Shuffled gold fields change no output."""
+    shuffled = {
+        name: jnp.flip(column, axis=0) if name in case.gold else column
+        for name, column in case.batch.rows.items()
+    }
+    other = case.batch._replace(rows=shuffled)
+    found = [compiled.outputs(params, batch) for batch in (case.batch, other)]
+    jax.tree.map(np.testing.assert_array_equal, *found)
+
+
+def _uninformed(case: Case, compiled: Compiled, params: Any) -> None:
+    """The loss of an untrained model is near log(outcomes) a decision."""
+    expected = math.log(case.outcomes) * case.decisions(case.batch)
+    found = _loss(case, compiled, params, case.batch)
+    np.testing.assert_allclose(found, expected, rtol=case.tolerance)
+
+
+def _learns(case: Case, compiled: Compiled, params: Any) -> None:
+    """The loss falls below half on fixed rows."""
+    optimiser = optax.adam(0.01)
+    state, losses = optimiser.init(params), []
+    update = jax.jit(optimiser.update)
+    for seed in range(60):
+        key = jax.random.key(seed)
+        loss, grads = compiled.gradient(params, case.batch, key, case.hparams)
+        updates, state = update(grads, state)
+        params = optax.apply_updates(params, updates)
+        losses.append(float(loss))
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def _compiles_once(case: Case, compiled: Compiled, params: Any) -> None:
+    """Other values of the traced hparams cause no compilation."""
+    before = compiled.loss._cache_size()
+    for factor in (1.0, 0.5, 0.0):
+        other = {name: jnp.float32(factor * value) for name, value in case.hparams.items()}
+        compiled.loss(params, case.batch, jax.random.key(0), other)
+    assert compiled.loss._cache_size() == before > 0
+
+
+def _best(case: Case) -> None:
+    """Perfect outputs score the metric's best value."""
+    counts = case.task.count(case.perfect(case.batch), case.batch)
+    score = case.task.score({n: float(v) for n, v in counts.items()})[case.task.metric.name]
+    assert score == (1.0 if case.task.metric.higher_is_better else 0.0)

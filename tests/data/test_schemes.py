@@ -1,0 +1,166 @@
+"""Tag schemes: against seqeval, as inverses of one another, and on illegal sequences."""
+
+import itertools
+from collections.abc import Sequence
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+from seqeval import scheme as seqeval_scheme
+
+from jaxeval.data import schemes
+from jaxeval.data.sentences import Sentence
+from jaxeval.errors import DataError
+
+CONVERTED: tuple[schemes.Scheme, ...] = ("iob1", "bio", "iobes")
+SEQEVAL = {"bio": seqeval_scheme.IOB2, "iobes": seqeval_scheme.IOBES}
+LABELS = {
+    "iob1": ("O", "I-X", "B-X", "I-Y", "B-Y"),
+    "bio": ("O", "B-X", "I-X", "B-Y", "I-Y"),
+    "iobes": ("O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y", "E-Y", "S-Y"),
+}
+
+
+@strategies.composite
+def _spans(draw: strategies.DrawFn) -> tuple[list[schemes.Span], int]:
+    """Spans side by side or apart, and the sentence's length."""
+    spans, place = [], 0
+    for _ in range(draw(strategies.integers(0, 6))):
+        start = place + draw(strategies.integers(0, 2))
+        place = start + draw(strategies.integers(1, 4))
+        spans.append(schemes.Span(start, place, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
+    return spans, place + draw(strategies.integers(0, 2))
+
+
+@pytest.mark.parametrize("scheme", SEQEVAL)
+@hypothesis.given(case=_spans())
+def test_legal_tags_mean_what_seqeval_reads(
+    scheme: schemes.Scheme, case: tuple[list[schemes.Span], int]
+) -> None:
+    """Dies if a prefix is wrong at a span's first, inner, last or only word."""
+    spans, length = case
+    tags = schemes.from_spans(spans, length, scheme)
+    found = seqeval_scheme.Entities([list(tags)], SEQEVAL[scheme]).entities[0]
+    assert [(e.start, e.end, e.tag) for e in found] == spans
+
+
+@pytest.mark.parametrize("scheme", CONVERTED)
+@hypothesis.given(case=_spans())
+def test_tags_and_spans_are_inverse(
+    scheme: schemes.Scheme, case: tuple[list[schemes.Span], int]
+) -> None:
+    """Dies if spans of one type that touch are joined, or the last span is lost."""
+    spans, length = case
+    tags = schemes.from_spans(spans, length, scheme)
+    assert len(tags) == length
+    assert schemes.to_spans(tags, scheme) == spans
+
+
+@pytest.mark.parametrize(("source", "target"), [*itertools.permutations(CONVERTED, 2)])
+@hypothesis.given(case=_spans())
+def test_conversion_there_and_back_loses_nothing(
+    source: schemes.Scheme, target: schemes.Scheme, case: tuple[list[schemes.Span], int]
+) -> None:
+    """Dies if source and target are swapped, or either loses a boundary."""
+    tags = schemes.from_spans(*case, source)
+    assert schemes.convert(schemes.convert(tags, source, target), target, source) == tags
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        ("iob1", "I-X I-X O I-X B-X I-X I-Y"),
+        ("bio", "B-X I-X O B-X B-X I-X B-Y"),
+        ("iobes", "B-X E-X O S-X B-X E-X S-Y"),
+    ],
+)
+def test_one_sentence_in_every_scheme(scheme: schemes.Scheme, tags: str) -> None:
+    """Dies if two schemes' rules are swapped (IOB1: B- only after a span of the same type)."""
+    spans = [(0, 2, "X"), (3, 4, "X"), (4, 6, "X"), (6, 7, "Y")]
+    assert schemes.to_spans(tags.split(), scheme) == spans
+    assert schemes.from_spans([schemes.Span(*s) for s in spans], 7, scheme) == (*tags.split(),)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "position"),
+    [
+        ("bio", "I-X", 0),
+        ("bio", "O I-X", 1),
+        ("bio", "B-X I-Y", 1),
+        ("bio", "B-X E-X", 1),
+        ("bio", "B", 0),
+        ("bio", "O B-", 1),
+        ("bio", "O -X", 1),
+        ("bio", "BI-X", 0),
+        ("bio", "o", 0),
+        ("iob1", "I-X S-X", 1),
+        ("iobes", "O I-X", 1),
+        ("iobes", "E-X", 0),
+        ("iobes", "B-X O", 1),
+        ("iobes", "B-X B-X", 1),
+        ("iobes", "B-X S-X", 1),
+        ("iobes", "B-X E-Y", 1),
+        ("iobes", "S-X E-X", 1),
+        ("iobes", "O B-X", 1),
+    ],
+)
+def test_illegal_tags_are_refused_where_they_stand(
+    scheme: schemes.Scheme, tags: str, position: int
+) -> None:
+    """Dies if an illegal tag is repaired, or another word is blamed."""
+    with pytest.raises(schemes.IllegalTag) as caught:
+        schemes.to_spans(tags.split(), scheme)
+    assert caught.value.position == position
+
+
+def test_a_sentence_that_ends_inside_a_span_is_told_so() -> None:
+    """Dies if the message blames a tag that the file does not hold."""
+    with pytest.raises(schemes.IllegalTag, match="the sentence ends after an open X"):
+        schemes.to_spans(["O", "B-X"], "iobes")
+
+
+def test_illegal_tag_in_a_file_names_its_line() -> None:
+    """Dies if the line is counted from the sentence's first word instead of looked up."""
+    sentences = [Sentence(("a",), ("O",), (1,)), Sentence(("b", "c"), ("O", "I-X"), (4, 7))]
+    with pytest.raises(DataError, match=r"^corpus:7: tag 'I-X' continues no span"):
+        schemes.convert_sentences(sentences, "bio", "iobes", "corpus")
+
+
+def test_illegal_tag_without_lines_names_sentence_and_word() -> None:
+    """Dies if sentences or words are counted from 0."""
+    sentences = [Sentence(("a",), ("O",)), Sentence(("b", "c"), ("O", "I-X"))]
+    with pytest.raises(DataError, match=r"^corpus: sentence 2, word 2: "):
+        schemes.convert_sentences(sentences, "bio", "iobes", "corpus")
+
+
+def test_sentences_keep_words_and_lines() -> None:
+    """Dies if anything but the tags changes."""
+    sentence = Sentence(("a", "b"), ("B-X", "I-X"), (2, 3))
+    converted = schemes.convert_sentences([sentence], "bio", "iobes", "corpus")
+    assert converted == [Sentence(("a", "b"), ("B-X", "E-X"), (2, 3))]
+
+
+def _is_legal(tags: Sequence[str], scheme: schemes.Scheme) -> bool:
+    try:
+        return schemes.from_spans(schemes.to_spans(tags, scheme), len(tags), scheme) == (*tags,)
+    except schemes.IllegalTag:
+        return False
+
+
+@pytest.mark.parametrize("scheme", CONVERTED)
+def test_allowed_transitions_allow_exactly_the_legal_sequences(scheme: schemes.Scheme) -> None:
+    """Dies if one entry of the tables is wrong: all sequences up to length 3 are tried."""
+    labels = LABELS[scheme]
+    moves, start, end = schemes.allowed_transitions(labels, scheme)
+    for length in (1, 2, 3):
+        for path in itertools.product(range(len(labels)), repeat=length):
+            steps = all(moves[a, b] for a, b in itertools.pairwise(path))
+            allowed = start[path[0]] and end[path[-1]] and steps
+            assert allowed == _is_legal([labels[i] for i in path], scheme), path
+
+
+def test_plain_tags_may_follow_one_another_freely() -> None:
+    """Dies if tags of no scheme are parsed or forbidden."""
+    moves, start, end = schemes.allowed_transitions(["NOUN", "VERB", "O"], "none")
+    assert moves.shape == (3, 3) and start.shape == end.shape == (3,)
+    assert moves.all() and start.all() and end.all()

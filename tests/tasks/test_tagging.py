@@ -1,0 +1,181 @@
+"""The tagging task: the laws of a Task, padding, and every choice of the config."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval import experiment
+from jaxeval.config import reading
+from jaxeval.contracts import Batch
+from jaxeval.data import generated
+from jaxeval.data import tagging as tagging_data
+from jaxeval.models import tagging_settings
+from tests import conformance
+
+SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
+CHOICES = {
+    "default": [],
+    "softmax": ["model.classifier=softmax"],
+    "lample": [
+        "model.characters.encoder=lstm",
+        "model.cell.coupled_forget=true",
+        "model.cell.peepholes=true",
+        "model.cell.learned_start=true",
+        "model.projection=10",
+        "model.dropout.kind=naive",
+        "model.dropout.inverted=false",
+        "model.words.unknown_rate=0.5",
+    ],
+    "ma_hovy": [
+        "model.transitions=from_input",
+        "model.characters.full_padding=true",
+        "model.dropout.kind=naive",
+        "model.dropout.characters=0.5",
+        "model.cell.gradient_clip=5.0",
+    ],
+    "ukp2017": [
+        "model.layers=[12,10]",
+        "model.words.trained=false",
+        "model.casing=one_hot",
+        "model.cell.hard_sigmoid=true",
+        "model.dropout.layer_input=0.25",
+        "model.dropout.recurrent=0.25",
+        "model.dropout.per_gate=true",
+        "model.characters.masked=false",
+        "scoring.rule=ukp",
+        "data.scheme=bio",
+    ],
+    "masked": ["model.mask_illegal=true", "model.casing=embedding"],
+    "no characters": ["model.characters.encoder=none", "model.dropout.kind=none"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = {part: generated.generate(20, 1, part) for part in ("train", "dev", "test")}
+    monkeypatch.setattr(generated, "parts", lambda seed: sentences)
+
+
+def _prepared(changes: list[str]) -> experiment.Prepared:
+    return experiment.prepare(reading.read(experiment.Config, None, [*SMALL, *changes]))
+
+
+def _batch(tagged: tagging_data.Tagged, bucket: int, rows: Any) -> Batch:
+    columns = {n: jnp.asarray(c[rows]) for n, c in tagged.corpus.buckets[bucket].items()}
+    shared = jax.tree.map(jnp.asarray, tagged.corpus.shared)
+    tables = jax.tree.map(jnp.asarray, tagged.split(0).tables)
+    return Batch(columns, jnp.ones(len(rows)), shared, tables)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_laws(name: str) -> None:
+    """Dies if a choice of the config breaks a law of a Task."""
+    prepared = _prepared(CHOICES[name])
+    bucket = int(np.argmax([len(b["length"]) for b in prepared.tagged.corpus.buckets]))
+    batch = _batch(prepared.tagged, bucket, np.arange(6))
+    who = experiment.members(prepared.config, [1], [0])[0]
+    softmax = prepared.config.model.classifier == "softmax"
+    conformance.check(
+        conformance.Case(
+            prepared.problem.task,
+            batch,
+            {name: jnp.float32(value) for name, value in who.hparams},
+            ["labels"],
+            len(prepared.tagged.labels),
+            lambda b: 1.0 if softmax else float(jnp.mean(b.rows["length"])),
+            lambda b: b.rows["labels"],
+        )
+    )
+
+
+def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
+    """Dies if padding, or a neighbour in the batch, reaches a sentence's loss or labels."""
+    prepared = _prepared([])
+    batch = _batch(prepared.tagged, 0, np.arange(5))
+    wide = {
+        n: jnp.pad(c, ((0, 0), (0, 7)), constant_values=3) if c.ndim == 2 else c
+        for n, c in batch.rows.items()
+    }
+    task = prepared.problem.task
+    task = task._replace(loss=jax.jit(task.loss), predict=jax.jit(task.predict))
+    params = task.init(jax.random.key(3), batch)
+    hparams = {name: 0.0 for name, _ in experiment.members(prepared.config, [1], [0])[0].hparams}
+    key = jax.random.key(0)
+    padded = batch._replace(rows=wide)
+    np.testing.assert_allclose(
+        task.loss(params, (), padded, key, hparams)[0],
+        task.loss(params, (), batch, key, hparams)[0],
+        rtol=1e-5,
+    )
+    labels = np.asarray(task.predict(params, (), batch, key, hparams)[0])
+    wider = np.asarray(task.predict(params, (), padded, key, hparams)[0])
+    for row, length in enumerate(batch.rows["length"]):
+        assert np.array_equal(labels[row, :length], wider[row, :length])
+        alone = _batch(prepared.tagged, 0, np.array([row]))
+        solo = np.asarray(task.predict(params, (), alone, key, hparams)[0])
+        assert np.array_equal(solo[0, :length], labels[row, :length])
+
+
+def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
+    """Dies if the CRF's loss is divided by the length, or the softmax's is not."""
+    crf, softmax = _prepared([]), _prepared(["model.classifier=softmax"])
+    for prepared, by_word in ((crf, False), (softmax, True)):
+        batch = _batch(prepared.tagged, 0, np.arange(4))
+        task, key = prepared.problem.task, jax.random.key(0)
+        task = task._replace(loss=jax.jit(task.loss))
+        params = task.init(key, batch)
+        hparams = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
+        single = [
+            float(task.loss(params, (), _batch(prepared.tagged, 0, np.array([r])), key, hparams)[0])
+            for r in range(4)
+        ]
+        weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
+        whole = float(task.loss(params, (), batch, key, hparams)[0])
+        assert whole == pytest.approx(np.average(single, weights=weights), rel=1e-5)
+
+
+def test_unknown_words_share_a_vector() -> None:
+    """Dies if a word that train does not know is looked up by its own row."""
+    prepared = _prepared(["data.min_count=2", "model.characters.encoder=none"])
+    batch = _batch(prepared.tagged, 0, np.arange(4))
+    task = prepared.problem.task
+    params = task.init(jax.random.key(0), batch)
+    table = params["features"]["words"]
+    unknown = ~np.asarray(batch.split["known"])
+    assert unknown.sum() > 5
+    other = {**params, "features": {"words": table.at[np.flatnonzero(unknown)].add(100.0)}}
+    hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
+    predict = jax.jit(task.predict)
+    found = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
+    assert np.array_equal(*found)
+
+
+def test_every_named_config_reads() -> None:
+    """Dies if a shipped config holds a key that does not exist any more."""
+    from pathlib import Path
+
+    files = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
+    assert len(files) >= 6
+    for file in files:
+        config = reading.read(experiment.Config, file)
+        assert config.name == file.stem
+        assert dataclasses.is_dataclass(config) and isinstance(config.model, tagging_settings.Tagger)
+
+
+def test_legal_labels_only_when_masked() -> None:
+    """Dies if mask_illegal does not reach decoding."""
+    prepared = _prepared(["model.mask_illegal=true"])
+    batch = _batch(prepared.tagged, 0, np.arange(6))
+    task, moves = prepared.problem.task, prepared.tagged.legality.moves
+    hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
+    predict = jax.jit(task.predict)
+    for seed in range(5):
+        params = task.init(jax.random.key(seed), batch)
+        labels = np.asarray(predict(params, (), batch, jax.random.key(0), hparams)[0])
+        for row, length in zip(labels, batch.rows["length"], strict=True):
+            path = row[: int(length)]
+            assert moves[path[:-1], path[1:]].all()
