@@ -43,37 +43,37 @@ def _read(reader: Reader, path: Path, data: bytes) -> Any:
     return _content(reader.read(path))
 
 
-def _refused(reader: Reader, path: Path, data: bytes) -> DataError:
+def _refused(reader: Reader, path: Path, data: bytes) -> tuple[int | None, str]:
+    """Line and message of the error, the message without the path (it holds the test's name)."""
     path.write_bytes(data)
     with pytest.raises(DataError) as caught:
         reader.read(path)
     assert str(path) in str(caught.value)
-    return caught.value
+    return caught.value.line, str(caught.value).removeprefix(str(path))
 
 
 @CASES
 def test_wrong_number_of_columns_names_the_line(reader: Reader, tmp_path: Path) -> None:
     """Dies if short lines are padded or dropped, or lines are counted from 0."""
-    error = _refused(reader, tmp_path / "f", (reader.good + reader.narrow).encode())
-    assert error.line == 3
-    assert f"{tmp_path / 'f'}:3:" in str(error)
-    assert "expected" in str(error) and "found" in str(error)
+    line, message = _refused(reader, tmp_path / "f", (reader.good + reader.narrow).encode())
+    assert line == 3
+    assert message.startswith(":3: expected") and "found" in message
 
 
 @CASES
 def test_latin1_names_the_line_and_the_remedy(reader: Reader, tmp_path: Path) -> None:
     """Dies if bytes that are not UTF-8 are replaced or ignored."""
-    error = _refused(reader, tmp_path / "f", reader.good.encode("latin-1"))
-    assert error.line == 1
-    assert "iconv -f LATIN1 -t UTF-8" in str(error)
+    line, message = _refused(reader, tmp_path / "f", reader.good.encode("latin-1"))
+    assert line == 1
+    assert "not UTF-8" in message and "iconv -f LATIN1 -t UTF-8" in message
 
 
 @CASES
 def test_binary_names_the_line(reader: Reader, tmp_path: Path) -> None:
     """Dies if a NUL byte, which is legal UTF-8, is taken for text."""
-    error = _refused(reader, tmp_path / "f", reader.good.encode() + b"\x00\x01\x02")
-    assert error.line == 3
-    assert "binary" in str(error)
+    line, message = _refused(reader, tmp_path / "f", reader.good.encode() + b"\x00\x01\x02")
+    assert line == 3
+    assert "binary" in message
 
 
 @CASES
@@ -82,8 +82,8 @@ def test_truncated_gzip(reader: Reader, tmp_path: Path) -> None:
     whole = gzip.compress(reader.good.encode())
     assert _read(reader, tmp_path / "whole", whole)
     for cut in (4, 12, len(whole) - 1):
-        error = _refused(reader, tmp_path / "f", whole[:cut])
-        assert error.line is not None and "gzip" in str(error)
+        line, message = _refused(reader, tmp_path / "f", whole[:cut])
+        assert line is not None and "damaged gzip" in message
 
 
 @CASES
@@ -91,7 +91,7 @@ def test_corrupt_gzip(reader: Reader, tmp_path: Path) -> None:
     """Dies if only a missing end, not a wrong check sum, counts as damage."""
     data = bytearray(gzip.compress(reader.good.encode()))
     data[-8] ^= 0xFF
-    assert "gzip" in str(_refused(reader, tmp_path / "f", bytes(data)))
+    assert "damaged gzip" in _refused(reader, tmp_path / "f", bytes(data))[1]
 
 
 @CASES

@@ -53,3 +53,12 @@ def test_lines_before_an_error_are_given(tmp_path: Path) -> None:
     assert next(lines) == "good"
     with pytest.raises(DataError, match=":2:"):
         next(lines)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \t\r\n", b"\xef\xbb\xbf\n"])
+def test_a_file_without_text_is_refused(data: bytes, tmp_path: Path) -> None:
+    """Dies if blank lines alone, or a byte order mark, count as text."""
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="the file is empty"):
+        list(text.iterate_lines(path))

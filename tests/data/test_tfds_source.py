@@ -109,3 +109,14 @@ def test_unknown_names(name: str) -> None:
     """Dies if an error of tfds' registry or parser reaches the user."""
     with pytest.raises(DataError, match="no such set"):
         tfds_source.read(name)
+
+
+def test_a_set_that_needs_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a missing library (tfds:huggingface:... without it) is a traceback."""
+
+    def builder(*args: object, **options: object) -> None:
+        raise ModuleNotFoundError("No module named 'huggingface_hub'")
+
+    monkeypatch.setattr(tfds, "builder", builder)
+    with pytest.raises(DataError, match=r"cannot open it here.*huggingface_hub"):
+        tfds_source.read("tfds:huggingface:x")
