@@ -39,6 +39,9 @@ def prepare() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_cpu_multi_thread_eigen" not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    # A program loaded from the cache makes XLA complain, in kilobytes, that the machine lacks the
+    # "features" prefer-no-gather and prefer-no-scatter, which are hints to the compiler.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "jaxeval" / "xla"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
 

@@ -107,8 +107,7 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
     config, tagged = prepared.config, prepared.tagged
     training = config.training
-    devices = len(jax.devices())
-    lanes = loop.width(training, len(of), devices)
+    lanes = loop.width(training, len(of))
     count = parameters(prepared)
     arrays = jax.tree.leaves(tagged.corpus)
     rows = {part: sum(map(len, tagged.given[part])) for part in tagged.given}
@@ -164,13 +163,14 @@ def locked(folder: Path, name: str) -> Iterator[None]:
 class Recorder:
     """Writes what a population reports into the runs database."""
 
-    def __init__(self, store: runs.Store, prepared: Prepared, width: int):
+    def __init__(self, store: runs.Store, prepared: Prepared, lanes: int):
         self._store, self._prepared = store, prepared
         mode = prepared.config.training.lane_mode
         if mode == "auto":
             mode = "map" if jax.default_backend() == "cpu" else "vmap"
         self._signature = {
-            "lanes": f"{mode}:{width}",
+            # under map a score does not depend on the number of lanes
+            "lanes": mode if mode == "map" else f"{mode}:{lanes}",
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
             "jaxeval": __version__,

@@ -135,12 +135,14 @@ def _train(prepared: "experiment.Prepared", members: list, given: argparse.Names
             experiment.locked(folder, prepared.record.id),
             _first_interrupt_waits() as interrupted,
         ):
-            recorder = experiment.Recorder(store, prepared, len(waiting))
+            count = loop.width(prepared.config.training, len(members))
+            recorder = experiment.Recorder(store, prepared, count)
             reports = loop.train(
                 prepared.problem,
                 waiting,
                 folder / "checkpoints" / prepared.record.id,
                 recorder,
+                count,
             )
             with terminal.progress(prepared.record, len(members), list(done.values())) as show:
                 for report in reports:

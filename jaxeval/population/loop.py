@@ -35,10 +35,9 @@ class Report(NamedTuple):
     seconds: float
 
 
-def width(training: Training, members: int, devices: int) -> int:
-    """Number of lanes: as asked, else all members up to 64; a multiple of the devices."""
-    wanted = min(training.lanes or _WIDEST, max(members, 1))
-    return -(-wanted // devices) * devices
+def width(training: Training, members: int) -> int:
+    """Number of lanes that so many members ask for: as the config says, else up to 64."""
+    return min(training.lanes or _WIDEST, members)
 
 
 def program_of(problem: Problem) -> member.Program:
@@ -56,6 +55,7 @@ class Population:
         self,
         problem: Problem,
         members: Sequence[Member],
+        count: int,
         devices: Sequence[jax.Device] | None = None,
     ):
         self.problem, self.program = problem, program_of(problem)
@@ -73,7 +73,7 @@ class Population:
             lanes.default_mode() if mode == "auto" else mode,
         )
         lane = engine.lane_of(self.program, members[0], first)
-        count = width(problem.training, len(members), mesh.size)
+        count = lanes.round_up(count, mesh)
         self.seats = [seats.Seat()] * count
         self._given = [lane] * count  # an idle lane keeps its last member's data
         self._state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
@@ -171,7 +171,9 @@ class Population:
         seconds = time.perf_counter() - begin
         before, metric = self.seats, self.problem.task.metric
         self.seats = [
-            seats.advance(seat, dev[lane][metric.name], metric, seconds / sum(active))
+            seats.advance(
+                seat, dev[lane][metric.name], losses[lane], metric, seconds / sum(active)
+            )
             if seat.active
             else seat
             for lane, seat in enumerate(before)
@@ -232,6 +234,7 @@ def train(
     members: Sequence[Member],
     folder: Path,
     record: Callable[[Report], None],
+    count: int,
     devices: Sequence[jax.Device] | None = None,
 ) -> Iterator[Report]:
     """Trains all members; yields after every epoch of the population.
@@ -242,6 +245,8 @@ def train(
       folder: of the checkpoints; resumed from if there are any, removed when all is done.
       record: makes a report's records safe. It is called before the state they belong to is
         checkpointed, so a killed process at worst repeats epochs and rewrites equal records.
+      count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
+        bits, so a resumed population must have the width it began with, whoever has ended since.
       devices: default all.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
@@ -249,7 +254,7 @@ def train(
     """
     if not members:
         return
-    population = Population(problem, members, devices)
+    population = Population(problem, members, count, devices)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)

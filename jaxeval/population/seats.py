@@ -52,10 +52,15 @@ class Ended(NamedTuple):
     message: str = ""
 
 
-def advance(seat: Seat, score: float, metric: Metric, seconds: float) -> Seat:
-    """The seat after one more epoch with the given dev score; strictly better scores count."""
+def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: float) -> Seat:
+    """The seat after one more epoch with the given dev score; strictly better scores count.
+
+    The score of an epoch whose loss is not finite counts for nothing: labels are predicted from
+    NaN too.
+    """
     epoch = seat.epoch + 1
-    better = math.isfinite(score) and (seat.best is None or metric.improves(score, seat.best))
+    sound = math.isfinite(score) and math.isfinite(loss)
+    better = sound and (seat.best is None or metric.improves(score, seat.best))
     found = {"best": score, "best_epoch": epoch} if better else {}
     return dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds, **found)
 

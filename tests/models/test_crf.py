@@ -10,7 +10,9 @@ import pytest
 from jaxeval.models import crf
 
 
-def _random(seed: int, steps: int, labels: int, by_word: bool) -> tuple[np.ndarray, crf.Potentials]:
+def _random(
+    seed: int, steps: int, labels: int, by_word: bool
+) -> tuple[np.ndarray, crf.Potentials]:
     generator = np.random.default_rng(seed)
     shape = (steps, labels, labels) if by_word else (labels, labels)
     potentials = crf.Potentials(
@@ -75,7 +77,9 @@ def test_golden_numbers() -> None:
         jnp.array([0, 0.2, -0.2]),
     )
     valid = jnp.ones(4, bool)
-    np.testing.assert_allclose(crf.log_partition(emissions, potentials, valid), 6.47168078, rtol=1e-6)
+    np.testing.assert_allclose(
+        crf.log_partition(emissions, potentials, valid), 6.47168078, rtol=1e-6
+    )
     path = crf.viterbi(emissions, potentials, valid)
     assert path.tolist() == [0, 0, 2, 0]
     np.testing.assert_allclose(crf.score(emissions, potentials, path, valid), 3.9, rtol=1e-6)

@@ -22,7 +22,12 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _loop(
-    variant: lstm.Variant, params: dict, inputs: np.ndarray, lengths: Any, reverse: bool, masks: Any
+    variant: lstm.Variant,
+    params: dict,
+    inputs: np.ndarray,
+    lengths: Any,
+    reverse: bool,
+    masks: Any,
 ) -> np.ndarray:
     """One sentence and step at a time, from the equations."""
     p = {name: np.asarray(value, np.float64) for name, value in params.items()}
@@ -87,7 +92,9 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
     count = VARIANTS[name].gates if groups == "gates" else 1
     layer, params, inputs, _, valid, masks = _case(name, reverse, count)
     masks = [None, None] if groups is None else masks
-    direction = jnp.asarray(np.random.default_rng(5).normal(size=(STEPS, BATCH, WIDTH)), jnp.float32)
+    direction = jnp.asarray(
+        np.random.default_rng(5).normal(size=(STEPS, BATCH, WIDTH)), jnp.float32
+    )
 
     def loss(params: dict, inputs: jax.Array) -> jax.Array:
         return jnp.sum(layer.apply({"params": params}, inputs, valid, *masks) * direction)
@@ -118,7 +125,9 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
 
         def total(x, cell=cell, clip=clip, start=start):  # type: ignore[no-untyped-def]
             kernel = jnp.ones((2, 8)) * 0.1
-            return 100 * jnp.sum(recurrence.run(cell, False, clip, x, kernel, {}, start, valid, None))
+            return 100 * jnp.sum(
+                recurrence.run(cell, False, clip, x, kernel, {}, start, valid, None)
+            )
 
         largest = float(jnp.max(jnp.abs(jax.grad(total)(inputs))))
         assert largest == pytest.approx(expected) if expected else largest > 1.0

@@ -51,7 +51,10 @@ def test_conlleval_counts_equal_seqeval_on_random_sequences(prefixes: str) -> No
 def test_golden_cases_by_rule(case: tuple) -> None:
     """Dies if two rules are swapped (published F1 by rule)."""
     gold, predicted = [case[0].split()], [case[1].split()]
-    scores = {rule: spans.f1(_counts(gold, predicted, rule))["f1"] for rule in ("conlleval", "strict", "ukp")}
+    scores = {
+        rule: spans.f1(_counts(gold, predicted, rule))["f1"]
+        for rule in ("conlleval", "strict", "ukp")
+    }
     assert scores["conlleval"] == pytest.approx(case[4])
     assert scores["strict"] == pytest.approx(case[5])
     assert scores["ukp"] == pytest.approx(max(case[2], case[3]))
@@ -66,7 +69,7 @@ def test_golden_cases_by_rule(case: tuple) -> None:
 
 def test_iobes_read_leniently_and_strictly() -> None:
     """Dies if strict IOBES forgives a wrong inner boundary, or ukp's reading does not."""
-    gold, predicted = ["B-PER E-PER S-PER".split()], ["B-PER I-PER S-PER".split()]
+    gold, predicted = [["B-PER", "E-PER", "S-PER"]], [["B-PER", "I-PER", "S-PER"]]
     assert spans.f1(_counts(gold, predicted, "ukp"))["f1"] == pytest.approx(1.0)
     assert spans.f1(_counts(gold, predicted, "strict"))["f1"] == pytest.approx(2 / 3)
 

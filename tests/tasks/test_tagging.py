@@ -130,7 +130,9 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         params = task.init(key, batch)
         hparams = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
         single = [
-            float(task.loss(params, (), _batch(prepared.tagged, 0, np.array([r])), key, hparams)[0])
+            float(
+                task.loss(params, (), _batch(prepared.tagged, 0, np.array([r])), key, hparams)[0]
+            )
             for r in range(4)
         ]
         weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
@@ -163,7 +165,9 @@ def test_every_named_config_reads() -> None:
     for file in files:
         config = reading.read(experiment.Config, file)
         assert config.name == file.stem
-        assert dataclasses.is_dataclass(config) and isinstance(config.model, tagging_settings.Tagger)
+        assert dataclasses.is_dataclass(config) and isinstance(
+            config.model, tagging_settings.Tagger
+        )
 
 
 def test_legal_labels_only_when_masked() -> None:

@@ -1,0 +1,177 @@
+"""The promise of the trainer: a member's scores depend on nothing but the member.
+
+Bit for bit: scores and losses are compared with ==.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Member
+from jaxeval.errors import DataError
+from jaxeval.population import loop
+from tests.population import toy
+
+Scores = dict[Member, list[tuple]]
+
+
+def _run(
+    folder: Path, members: list[Member], devices: int = 2, stop: int = 10**6, **changes: Any
+) -> tuple[Scores, dict]:
+    """All scores by member, and how members ended; closes the generator after `stop` epochs."""
+    scores: Scores = {}
+    ended: dict = {}
+
+    def record(report: loop.Report) -> None:
+        for found in report.scores:
+            entry = (found.epoch, found.part, *found.scores.items())
+            if entry not in scores.setdefault(found.member, []):
+                scores[found.member].append(entry)
+        ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
+
+    problem = toy.problem(**changes)
+    count = loop.width(problem.training, len(members))
+    reports = loop.train(problem, members, folder, record, count, jax.devices()[:devices])
+    for number, _ in enumerate(reports, 1):
+        if number == stop:
+            reports.close()
+            break
+    return scores, ended
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scores, dict]:
+    """Six members on two splits, all at once."""
+    return _run(tmp_path_factory.mktemp("truth") / "c", MEMBERS)
+
+
+MEMBERS = [toy.member(seed, number) for number in (0, 3) for seed in (1, 2, 3)]
+
+
+def test_members_differ_and_learn(truth: tuple) -> None:
+    """Dies if seeds or splits are ignored, or nothing is learned (all other tests would pass)."""
+    scores, ended = truth
+    assert len({str(scores[m]) for m in MEMBERS}) == len(MEMBERS)
+    assert max(end.dev for end in ended.values()) > 0.5
+    assert {end.status for end in ended.values()} <= {"finished", "early_stopped"}
+
+
+def test_lanes_permuted(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a result depends on its lane."""
+    assert _run(tmp_path / "c", MEMBERS[::-1]) == truth
+
+
+def test_alone_and_with_other_companions(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a neighbour, or the number of lanes, reaches a member."""
+    alone = _run(tmp_path / "a", [MEMBERS[1]], devices=1)
+    other = _run(tmp_path / "b", [toy.member(77), MEMBERS[1], toy.member(78, 5)])
+    for scores, ended in (alone, other):
+        assert scores[MEMBERS[1]] == truth[0][MEMBERS[1]]
+        assert ended[MEMBERS[1]] == truth[1][MEMBERS[1]]
+
+
+def test_loaded_late_into_a_freed_lane(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a lane keeps anything of the member before (two lanes for six members)."""
+    assert _run(tmp_path / "c", MEMBERS, lanes=2) == truth
+
+
+@pytest.mark.parametrize("devices", [1, 4])
+def test_number_of_devices(truth: tuple, tmp_path: Path, devices: int) -> None:
+    """Dies if sharding changes a result."""
+    assert _run(tmp_path / "c", MEMBERS, devices=devices) == truth
+
+
+@pytest.mark.parametrize("mode", ["map", "vmap"])
+def test_a_diverging_companion(tmp_path: Path, mode: str) -> None:
+    """Dies if a member's NaN spreads, or is recorded as a score."""
+    bad = toy.member(9, learning_rate=1e38)
+    calm = _run(tmp_path / "a", [MEMBERS[0], toy.member(8)], lane_mode=mode)
+    scores, ended = _run(tmp_path / "b", [MEMBERS[0], bad], lane_mode=mode)
+    assert ended[bad].status == "diverged" and ended[bad].test is None
+    assert scores[MEMBERS[0]] == calm[0][MEMBERS[0]]
+    assert ended[MEMBERS[0]] == calm[1][MEMBERS[0]]
+
+
+def test_vmap_agrees_with_map(truth: tuple, tmp_path: Path) -> None:
+    """Dies if vmap computes something else; widths may change last bits, hence the tolerance."""
+    scores, _ = _run(tmp_path / "c", MEMBERS, lane_mode="vmap", lanes=4)
+    for who in MEMBERS:
+        ours = [s[2][1] for s in scores[who] if s[1] == "train"][:2]
+        theirs = [s[2][1] for s in truth[0][who] if s[1] == "train"][:2]
+        assert ours == pytest.approx(theirs, rel=1e-5)
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_stopped_and_resumed(truth: tuple, tmp_path: Path, stop: int) -> None:
+    """Dies if a checkpoint loses optimiser state, patience, epoch or the best params."""
+    first, ended = _run(tmp_path / "c", MEMBERS, stop=stop)
+    rest = [m for m in MEMBERS if m not in ended]
+    second, later = _run(tmp_path / "c", rest)
+    joined = {
+        m: first.get(m, []) + [s for s in second.get(m, []) if s not in first[m]] for m in MEMBERS
+    }
+    assert joined == truth[0]
+    assert {**ended, **later} == truth[1]
+    trained = [s[0] for scores in second.values() for s in scores if s[1] == "train"]
+    assert min(trained) == stop + 1  # it did resume
+
+
+def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a resumed member needs its old lane or its old companions."""
+    _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
+    rest = [MEMBERS[4], toy.member(55), MEMBERS[2]]
+    second, later = _run(tmp_path / "c", [m for m in rest if m not in ended], devices=1)
+    for who in (MEMBERS[4], MEMBERS[2]):
+        assert {**ended, **later}[who] == truth[1][who]
+
+
+def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
+    """Dies if an epoch whose records failed is checkpointed as done."""
+
+    class Full(Exception):
+        pass
+
+    def record(report: loop.Report) -> None:
+        if report.scores[0].epoch == 2:
+            raise Full
+
+    with pytest.raises(Full):
+        list(loop.train(toy.problem(checkpoint_every=1), MEMBERS, tmp_path / "c", record, 6))
+    resumed, _ = _run(tmp_path / "c", MEMBERS)
+    assert min(s[0] for s in resumed[MEMBERS[0]]) == 2
+
+
+def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) -> None:
+    """Dies if one member's bad split stops the others."""
+
+    def split(number: int) -> Any:
+        if number == 13:
+            raise DataError("no such split")
+        return toy.split(number)
+
+    ended = {}
+
+    def record(report: loop.Report) -> None:
+        ended.update({end.member: end for end in report.ended})
+
+    problem = toy.problem()._replace(split=split)
+    cursed = toy.member(1, 13)
+    list(loop.train(problem, [MEMBERS[0], cursed, MEMBERS[1]], tmp_path / "c", record, 6))
+    assert ended[cursed].status == "failed" and "no such split" in ended[cursed].message
+    assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
+
+
+def test_shared_tables_are_arguments() -> None:
+    """Dies if a table is closed over: the program's text would then hold its numbers."""
+    big = toy.problem()
+    table = {**big.corpus.shared, "big": np.zeros(300_000, np.float32)}
+    problem = big._replace(corpus=big.corpus._replace(shared=table))
+    population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
+    flags = population._flags([True] * len(population.seats))
+    lowered = population.engine.epoch.lower(
+        population.engine.shared, population._state, population._lanes, flags
+    )
+    assert len(lowered.as_text()) < 300_000

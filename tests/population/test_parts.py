@@ -1,0 +1,157 @@
+"""Schedules, seats, lanes and optimisers on their own."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxeval.contracts import Metric
+from jaxeval.population import lanes, loop, optimisers, schedule, seats
+from jaxeval.population.settings import Training
+from tests.population import toy
+
+
+def test_every_row_once_an_epoch_and_in_another_order() -> None:
+    """Dies if rows are lost, repeated, or not shuffled anew."""
+    rows = [jnp.arange(10, 23), jnp.arange(5)]
+    orders = [schedule.epoch_order(jax.random.key(e), rows, 4) for e in (0, 1)]
+    for order in orders:
+        for bucket, original in zip(order, rows, strict=True):
+            assert len(bucket) % 4 == 0
+            assert sorted(int(r) for r in bucket if r >= 0) == original.tolist()
+    assert not np.array_equal(orders[0][0], orders[1][0])
+    steps = schedule.steps([13, 0, 5], 4)
+    pairs = list(zip(steps.bucket.tolist(), steps.slot.tolist(), strict=True))
+    assert sorted(pairs) == [(0, s) for s in range(4)] + [(1, s) for s in range(2)]
+    assert pairs != sorted(pairs)
+
+
+def test_seats_count_strict_improvements() -> None:
+    """Dies if equal scores reset patience, or a lower-is-better metric is read upside down."""
+    seat = seats.Seat(toy.member(1))
+    for score in (0.5, 0.5, 0.4):
+        seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)
+    assert (seat.best, seat.best_epoch, seat.epoch, seat.seconds) == (0.5, 1, 3, 3.0)
+    assert seats.status(seat, 1.0, 10, 2) == "early_stopped"
+    assert seats.status(seat, 1.0, 10, 3) is None
+    assert seats.status(seat, 1.0, 3, 0) == "finished"
+    assert seats.status(seat, math.nan, 10, 0) == "diverged"
+    low = seats.advance(seats.Seat(toy.member(1)), 3.0, 0.1, Metric("loss", False), 1.0)
+    assert seats.advance(low, 2.0, 0.1, Metric("loss", False), 1.0).best_epoch == 2
+    assert seats.advance(low, 2.0, math.nan, Metric("loss", False), 1.0).best_epoch == 1
+    assert seats.from_json(seats.to_json(seat)) == seat
+
+
+def test_balance_shares_active_lanes() -> None:
+    """Dies if lanes are lost or one device keeps the work."""
+    assert lanes.balance([True, False, True, True], 2) is None
+    order = lanes.balance([True, True, True, True, False, False, False, True], 2)
+    assert order is not None and sorted(order) == list(range(8))
+    active = [True, True, True, True, False, False, False, True]
+    moved = [active[lane] for lane in order]
+    assert abs(sum(moved[:4]) - sum(moved[4:])) <= 1
+
+
+def test_width_is_a_multiple_of_the_devices() -> None:
+    """Dies if lanes are not shared evenly or the config's number is ignored."""
+    assert lanes.round_up(5, lanes.make_mesh(jax.devices()[:4])) == 8
+    assert loop.width(Training(lanes=2), 100) == 2
+    assert loop.width(Training(), 1000) == 64
+    assert loop.width(Training(), 5) == 5
+
+
+GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
+START = np.array([1.0, -1.0, 0.5])
+
+
+def _steps(settings: optimisers.Optimiser) -> np.ndarray:
+    """Params after the two gradients."""
+    hparams = {n: jnp.float32(v) for n, v in settings.traced().items()}
+    optimiser = optimisers.make(settings, hparams, jnp.int32(0))
+    params = {"w": jnp.asarray(START, jnp.float32)}
+    state = optimiser.init(params)
+    for grad in GRADS:
+        updates, state = optimiser.update({"w": jnp.asarray(grad, jnp.float32)}, state, params)
+        params = optax.apply_updates(params, updates)
+    return np.asarray(params["w"])
+
+
+def _by_formula(name: str) -> np.ndarray:
+    """The papers' update rules, in plain numpy."""
+    w, v, s, d, product = START.copy(), np.zeros(3), np.zeros(3), np.zeros(3), 1.0
+    for t, g in enumerate(GRADS, 1):
+        if name == "sgd":
+            w -= 0.1 * g
+        elif name == "adagrad":
+            s += g * g
+            w -= 0.01 * g / np.sqrt(np.maximum(s, 1e-30) + 1e-8) * (s > 0)
+        elif name == "adadelta":
+            s = 0.95 * s + 0.05 * g * g
+            step = np.sqrt(d + 1e-6) / np.sqrt(s + 1e-6) * g
+            d = 0.95 * d + 0.05 * step * step
+            w -= step
+        elif name == "rmsprop":
+            s = 0.9 * s + 0.1 * g * g
+            w -= 0.001 * g / (np.sqrt(s) + 1e-8)
+        else:
+            v, s = 0.9 * v + 0.1 * g, 0.999 * s + 0.001 * g * g
+            root = np.sqrt(s / (1 - 0.999**t)) + 1e-8
+            if name == "adam":
+                w -= 0.001 * v / (1 - 0.9**t) / root
+                continue
+            now, after = (0.9 * (1 - 0.5 * 0.96 ** (i * 0.004)) for i in (t, t + 1))
+            product *= now
+            w -= 0.002 * (1 - now) / (1 - product) * g / root
+            w -= 0.002 * after / (1 - product * after) * v / root
+    return w
+
+
+@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
+def test_optimisers_follow_their_formulas(name: Any) -> None:
+    """Dies if a default, an epsilon's place or a bias correction is off."""
+    found = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(found, _by_formula(name), rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
+def test_optimisers_equal_torch(name: Any, other: str) -> None:
+    """Dies if Nadam's momentum schedule is not the published one."""
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.tensor(START))
+    optimiser = getattr(torch.optim, other)([weight])
+    for grad in GRADS:
+        weight.grad = torch.tensor(grad)
+        optimiser.step()
+    found = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(found, weight.detach().numpy(), rtol=2e-6)
+
+
+def test_clipping_and_l2() -> None:
+    """Dies if value and norm are swapped, the norm is not global, or l2 comes after clipping."""
+    sgd = {"learning_rate": 1.0}
+    value = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="value", clip_at=0.25)
+    expected = START - sum(np.clip(g, -0.25, 0.25) for g in GRADS)
+    np.testing.assert_allclose(_steps(value), expected, rtol=1e-6)
+    norm = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="global_norm", clip_at=1.5)
+    scaled = [g * min(1, 1.5 / np.linalg.norm(g)) for g in GRADS]
+    np.testing.assert_allclose(_steps(norm), START - sum(scaled), rtol=1e-6)
+    decayed = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="none", l2=0.1)
+    w = START.copy()
+    for g in GRADS:
+        w -= g + 0.1 * w
+    np.testing.assert_allclose(_steps(decayed), w, atol=1e-6)
+
+
+def test_learning_rate_schedules() -> None:
+    """Dies if an epoch is counted from the wrong end (UKPLab's SGD: .1, .05 from 3, .01 from 5)."""
+    settings = optimisers.Optimiser(name="sgd", steps=((3, 0.05), (5, 0.01)))
+    rates = [optimisers.learning_rate(settings, jnp.float32(0.1), jnp.int32(e)) for e in range(5)]
+    np.testing.assert_allclose(rates, [0.1, 0.1, 0.05, 0.05, 0.01], rtol=1e-6)
+    decay = optimisers.Optimiser(name="sgd", decay=0.05)
+    np.testing.assert_allclose(
+        optimisers.learning_rate(decay, jnp.float32(0.01), jnp.int32(4)), 0.01 / 1.2, rtol=1e-6
+    )

@@ -1,0 +1,205 @@
+"""The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes, Ctrl-C."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxeval import runs
+
+TINY = [
+    "model.layers=[6]",
+    "model.characters.encoder=none",
+    "data.dimension=6",
+    "data.train_sentences=200",
+    "data.most_widths=1",
+    "training.batch_size=64",
+    "training.epochs=5",
+    "training.patience=2",
+    "training.checkpoint_every=2",
+]
+
+# Runs the verb in a process that kills itself (SIGKILL) at a chosen place.
+_DOOMED = """
+import os, signal, sys
+where, count = sys.argv.pop(1), int(sys.argv.pop(1))
+from jaxeval import backend
+backend.prepare()
+from jaxeval.population import checkpoints, loop
+from jaxeval.runs import store
+
+left = [count]
+def deadly(cls, name, before):
+    original = getattr(cls, name)
+    def wrapped(*args, **kwargs):
+        left[0] -= 1
+        if left[0] == 0 and before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = original(*args, **kwargs)
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    setattr(cls, name, wrapped)
+
+if where == "epoch":
+    deadly(loop.Population, "epoch", False)   # trained, nothing recorded
+elif where == "write":
+    deadly(store.Store, "_insert", False)     # inside the transaction
+elif where == "recorded":
+    deadly(store.Store, "record", False)      # recorded, not checkpointed
+elif where == "checkpoint":
+    deadly(checkpoints.Checkpoints, "save", False)  # while Orbax writes in the background
+from jaxeval import cli, train
+cli.run(train.main)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """One compilation cache for all processes, two devices."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+    root = str(Path(__file__).parents[1])
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
+    return {
+        **clean,
+        "XDG_CACHE_HOME": cache,
+        "PYTHONPATH": root,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": "2",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+
+
+def _train(
+    environment: dict, folder: Path, *extra: str, doomed: tuple[str, int] | None = None
+) -> subprocess.CompletedProcess:
+    start = (
+        ["-m", "jaxeval.train"] if doomed is None else ["-c", _DOOMED, doomed[0], str(doomed[1])]
+    )
+    command = [sys.executable, *start, *TINY, "--out", str(folder), *extra]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+
+
+def _rows(folder: Path) -> tuple:
+    """All that is recorded but the clock."""
+    members = [row._replace(wall_seconds=0.0) for row in runs.load(folder)]
+    return members, runs.load_curves(folder)
+
+
+@pytest.fixture(scope="module")
+def truth(environment: dict, tmp_path_factory: pytest.TempPathFactory) -> tuple:
+    """What four seeds give without interruption."""
+    folder = tmp_path_factory.mktemp("truth")
+    done = _train(environment, folder, "--seeds", "4", "--json", str(folder / "out.json"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "out.json").read_text())["test"]["n"] == 4
+    assert "median" in done.stdout and "Spearman" in done.stdout
+    return _rows(folder)
+
+
+def test_truth_is_worth_comparing(truth: tuple) -> None:
+    """Dies if all seeds score the same, or no epoch is recorded (all tests below would pass)."""
+    members, curves = truth
+    assert [m.seed for m in members] == [1, 2, 3, 4]
+    assert len({m.test for m in members}) > 2
+    assert len([c for c in curves if c.part == "dev" and c.metric == "f1"]) > 8
+
+
+@pytest.mark.parametrize(
+    "doomed",
+    [
+        ("epoch", 1),
+        ("epoch", 3),
+        ("write", 4),
+        ("recorded", 3),
+        ("checkpoint", 1),
+        ("checkpoint", 2),
+    ],
+    ids=lambda d: f"{d[0]}{d[1]}",
+)
+def test_killed_and_resumed(
+    environment: dict, truth: tuple, tmp_path: Path, doomed: tuple
+) -> None:
+    """Dies if a killed process leaves half a record or a checkpoint that resumes to other scores."""
+    killed = _train(environment, tmp_path, "--seeds", "4", doomed=doomed)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = _train(environment, tmp_path, "--seeds", "4")
+    assert resumed.returncode == 0, resumed.stderr
+    assert _rows(tmp_path) == truth
+
+
+def test_second_command_trains_only_what_is_new(
+    environment: dict, truth: tuple, tmp_path: Path
+) -> None:
+    """Dies if finished members are trained or recorded again."""
+    clocks = []
+    for seeds in ("2", "2", "4"):
+        done = _train(environment, tmp_path, "--seeds", seeds)
+        assert done.returncode == 0, done.stderr
+        clocks.append({row.seed: row.wall_seconds for row in runs.load(tmp_path)})
+    assert clocks[0] == clocks[1] == {seed: clocks[2][seed] for seed in (1, 2)}
+    assert _rows(tmp_path) == truth
+
+
+def test_two_processes_at_once(environment: dict, truth: tuple, tmp_path: Path) -> None:
+    """Dies if two processes cannot write one folder, or train one experiment together unnoticed."""
+    command = [sys.executable, "-m", "jaxeval.train", *TINY, "--out", str(tmp_path)]
+    both = [
+        subprocess.Popen([*command, *extra], env=environment, text=True, stderr=subprocess.PIPE)
+        for extra in (["--seeds", "4"], ["--seeds", "4", "training.optimiser.clip_at=3.0"])
+    ]
+    errors = [process.communicate(timeout=240)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    members, curves = _rows(tmp_path)
+    ours = truth[0][0].experiment
+    assert [m for m in members if m.experiment == ours] == truth[0]
+    assert [c for c in curves if c.experiment == ours] == truth[1]
+    assert len([m for m in members if m.experiment != ours]) == 4
+
+
+def test_interrupt_stops_after_the_epoch_and_says_how_to_go_on(
+    environment: dict, truth: tuple, tmp_path: Path
+) -> None:
+    """Dies if Ctrl-C loses the state or leaves the user without advice."""
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "jaxeval.train",
+        *TINY,
+        "--out",
+        str(tmp_path),
+        "--seeds",
+        "4",
+    ]
+    process = subprocess.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if (tmp_path / "runs.sqlite").exists() and runs.load_curves(tmp_path):
+            process.send_signal(signal.SIGINT)
+            break
+        time.sleep(0.02)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "same command continues" in out
+    assert re.search("stopping after this epoch", err)
+    assert _train(environment, tmp_path, "--seeds", "4").returncode == 0
+    assert _rows(tmp_path) == truth
+
+
+def test_random_splits(environment: dict, tmp_path: Path) -> None:
+    """Dies if splits are not recorded, or all alike."""
+    done = _train(environment, tmp_path, "--seed-list", "7", "--splits", "3", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout[done.stdout.index("{") :])["test"]["n"] == 3
+    members, _ = _rows(tmp_path)
+    assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
+    assert len({m.test for m in members}) == 3
