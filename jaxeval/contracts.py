@@ -41,7 +41,8 @@ class Batch(NamedTuple):
     split: Tree  # tables that depend on the member's own split
 
 
-class Task(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Task:
     """What is learned from what: pure functions written for one member.
 
     Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows

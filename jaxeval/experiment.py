@@ -168,7 +168,7 @@ class Recorder:
         mode = prepared.config.training.lane_mode
         if mode == "auto":
             mode = "map" if jax.default_backend() == "cpu" else "vmap"
-        self._signature = {
+        self._signature: dict[str, Any] = {
             # under map a score does not depend on the number of lanes
             "lanes": mode if mode == "map" else f"{mode}:{lanes}",
             "jax": jax.__version__,

@@ -126,7 +126,7 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
 def test_killed_and_resumed(
     environment: dict, truth: tuple, tmp_path: Path, doomed: tuple
 ) -> None:
-    """Dies if a killed process leaves half a record or a checkpoint that resumes to other scores."""
+    """Dies if a killed process leaves half a record, or a resumed one gives other scores."""
     killed = _train(environment, tmp_path, "--seeds", "4", doomed=doomed)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     resumed = _train(environment, tmp_path, "--seeds", "4")
@@ -148,7 +148,7 @@ def test_second_command_trains_only_what_is_new(
 
 
 def test_two_processes_at_once(environment: dict, truth: tuple, tmp_path: Path) -> None:
-    """Dies if two processes cannot write one folder, or train one experiment together unnoticed."""
+    """Dies if two processes cannot write into one folder at once."""
     command = [sys.executable, "-m", "jaxeval.train", *TINY, "--out", str(tmp_path)]
     both = [
         subprocess.Popen([*command, *extra], env=environment, text=True, stderr=subprocess.PIPE)

@@ -75,7 +75,7 @@ class WordTable(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """A corpus ready for training; rows of a bucket hold forms [N, T], labels [N, T], length [N]."""
+    """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N]."""
 
     corpus: Corpus
     given: splits.Rows
@@ -101,7 +101,8 @@ class Tagged(NamedTuple):
         known = self.table.pretrained | (seen >= self.min_count)
         known[: words.UNKNOWN + 1] = True
         tables = {"known": known, "once": seen == 1}
-        return Split(*(tuple(rows[part]) for part in splits.PARTS), tables)
+        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
+        return Split(train, dev, test, tables)
 
 
 def build(settings: Data, batch_size: int) -> Tagged:

@@ -68,5 +68,5 @@ class Dropper:
         return x if drawn is None else x * drawn
 
     def gates(self, site: str, groups: int, shape: tuple[int, int]) -> Array | None:
-        """A mask [groups, B, D], the same at all steps, for a recurrent layer; None: no dropout."""
+        """A mask [groups, B, D] for all steps of a recurrent layer; None: no dropout."""
         return self._mask(site, (groups, *shape))

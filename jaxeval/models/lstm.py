@@ -47,7 +47,7 @@ def hard_sigmoid(x: Array) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One step: gates [B, G H] ordered i, o, candidate (, f); memory [B, H] -> (hidden, memory)."""
+    """One step: gates [B, G H] in the order i, o, candidate (, f); memory [B, H]."""
 
     variant: Variant
 

@@ -22,7 +22,7 @@ Cell = Callable[[Array, Array, Any], tuple[Array, Array]]
 
 
 def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
-    """h(t-1) @ kernel [B, K], with h masked once (G = 1) or for each gate of its own (G = K / H)."""
+    """h(t-1) @ kernel [B, K], with h masked once (G = 1) or for each gate (G = K / H)."""
     if mask is None:
         return hidden @ kernel
     if mask.shape[0] == 1:

@@ -133,7 +133,7 @@ class Tagger(nn.Module):
         outputs = []
         for reverse, direction in ((False, "forward"), (True, "backward")):
             layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
-            input_mask = drop.gates("layer_input", groups, x.shape[1:])
+            input_mask = drop.gates("layer_input", groups, (x.shape[1], x.shape[2]))
             recurrent_mask = drop.gates("recurrent", groups, (x.shape[1], width))
             outputs.append(layer(x, valid, input_mask, recurrent_mask))
         return jnp.concatenate(outputs, axis=-1)

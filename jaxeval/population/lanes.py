@@ -1,4 +1,4 @@
-"""Spreads a function of one member over lanes: `map` or `vmap` on each device, devices in parallel.
+"""Spreads a function of one member over lanes: `map` or `vmap` on each of the devices.
 
 Notation: S lanes, the leading axis of everything that belongs to members. Lanes are sharded over
 all devices of a one-axis mesh ('member',). `map` runs a device's lanes one after the other: its
@@ -49,7 +49,7 @@ def shard(tree: Tree, mesh: Mesh) -> Tree:
 def spread(
     function: Callable[..., Any], mesh: Mesh, mode: Mode, donate: bool = False
 ) -> Callable[..., Any]:
-    """`function(shared, active, kept, *each)` of one member -> a jitted function of S lanes.
+    """`function(shared, *each)` of one member -> a jitted function of S lanes.
 
     Args:
       function: (shared, *each) -> a tree shaped like the first of `each`, plus anything.
@@ -75,13 +75,6 @@ def spread(
         return spread_out(shared, (first, *others))
 
     return jax.jit(call, donate_argnums=(1,) if donate else ())
-
-
-def only_if(
-    active: jax.Array, function: Callable[[], Tree], otherwise: Callable[[], Tree]
-) -> Tree:
-    """A branch that an idle lane skips (under `map`; under `vmap` both sides are computed)."""
-    return lax.cond(active, function, otherwise)
 
 
 def balance(active: Sequence[bool], devices: int) -> list[int] | None:

@@ -1,7 +1,7 @@
 """The host's side of training: who sits in which lane, what is recorded, when to stop."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -236,7 +236,7 @@ def train(
     record: Callable[[Report], None],
     count: int,
     devices: Sequence[jax.Device] | None = None,
-) -> Iterator[Report]:
+) -> Generator[Report, None, None]:
     """Trains all members; yields after every epoch of the population.
 
     Args:

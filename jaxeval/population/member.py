@@ -29,11 +29,11 @@ class State(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What a lane is told of its member."""
+    """What a lane is told of its member; arrays of numpy on the host, traced in a program."""
 
-    seed: Array  # [] uint32
-    hparams: Mapping[str, Array]  # scalars
-    train: Sequence[Array]  # bucket b: [N_b] int32
+    seed: Any  # [] uint32
+    hparams: Mapping[str, Any]  # scalars
+    train: Sequence[Any]  # bucket b: [N_b] int32
     tables: Tree  # of the member's split
 
 

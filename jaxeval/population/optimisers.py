@@ -82,7 +82,7 @@ class Optimiser:
 class NadamState(NamedTuple):
     """State of `nadam`."""
 
-    count: jax.Array  # [] int32, steps done
+    steps: jax.Array  # [] int32, steps done
     product: jax.Array  # [] product of the momentum schedule so far
     first: Any  # like params
     second: Any  # like params
@@ -107,7 +107,7 @@ def nadam(
 
     def update(grads: Any, state: NadamState, params: Any = None) -> tuple[Any, NadamState]:
         del params  # not needed
-        count = state.count + 1
+        count = state.steps + 1
         now, after = momentum(count), momentum(count + 1)
         product = state.product * now
         first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)

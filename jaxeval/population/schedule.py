@@ -7,7 +7,7 @@ member and epoch.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,8 @@ Array = jax.Array
 class Steps(NamedTuple):
     """The steps of an epoch."""
 
-    bucket: np.ndarray  # [steps] int32, counted over the buckets that have train rows
-    slot: np.ndarray  # [steps] int32, number of the batch within its bucket
+    bucket: Any  # [steps] int32, counted over the buckets that have train rows
+    slot: Any  # [steps] int32, number of the batch within its bucket
 
 
 def batches(rows: int, batch_size: int) -> int:
@@ -60,7 +60,7 @@ def pad(rows: Array, batch_size: int) -> Array:
 
 
 def part_order(rows: Sequence[np.ndarray], sizes: Sequence[int], batch_size: int) -> list:
-    """Each bucket's rows padded with -1 to `sizes[b]` rows and on to whole batches (on the host)."""
+    """Each bucket's rows padded with -1 to `sizes[b]` rows and on to whole batches (host)."""
     return [
         np.pad(r, (0, batches(size, batch_size) * batch_size - len(r)), constant_values=-1)
         for r, size in zip(rows, sizes, strict=True)

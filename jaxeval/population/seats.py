@@ -61,8 +61,8 @@ def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: floa
     epoch = seat.epoch + 1
     sound = math.isfinite(score) and math.isfinite(loss)
     better = sound and (seat.best is None or metric.improves(score, seat.best))
-    found = {"best": score, "best_epoch": epoch} if better else {}
-    return dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds, **found)
+    seat = dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds)
+    return dataclasses.replace(seat, best=score, best_epoch=epoch) if better else seat
 
 
 def status(seat: Seat, loss: float, epochs: int, patience: int) -> Status | None:

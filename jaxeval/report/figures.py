@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,7 +191,7 @@ def to_svg(figure: Figure, salt: str) -> str:
     return text[text.index("<svg") :]
 
 
-def _style(salt: str) -> Mapping[str, Any]:
+def _style(salt: str) -> Any:
     return {
         "svg.hashsalt": hashlib.sha256(salt.encode()).hexdigest(),
         "svg.id": f"figure-{hashlib.sha256(salt.encode()).hexdigest()[:8]}",

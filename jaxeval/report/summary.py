@@ -62,7 +62,8 @@ def distribution(values: Sequence[float]) -> Distribution | None:
         return None
     five = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Distribution(len(values), *map(float, five), float(np.mean(values)), sd)
+    low, q1, median, q3, high = map(float, five)
+    return Distribution(len(values), low, q1, median, q3, high, float(np.mean(values)), sd)
 
 
 def spearman(dev: Sequence[float], test: Sequence[float]) -> tuple[float | None, str]:

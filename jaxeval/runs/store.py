@@ -128,7 +128,7 @@ class Store:
 
     def _joined(self, table: sa.Table, row: Any) -> Sequence[Any]:
         own = {c.name: c for c in table.columns}
-        columns = [own.get(n, schema.experiments.c.get(n)) for n in row._fields]
+        columns = [own[n] if n in own else schema.experiments.c[n] for n in row._fields]
         keys = [schema.experiments.c.name, *table.primary_key.columns]
         query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
         with self._transaction() as connection:

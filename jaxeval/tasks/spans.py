@@ -1,7 +1,7 @@
 """Counts of exact entity spans on the device, by a named rule.
 
 Notation: B sentences, T positions, Y labels. A span is right if its first word, last word and type
-are those of a gold span. What counts as a span in an *invalid* label sequence is the rule's matter:
+are those of a gold span. What is a span in an *invalid* label sequence is the rule's matter:
 
 conlleval  the CoNLL shared tasks' script: a word inside an entity that does not continue one of
            the same type begins a new span (so do seqeval's default mode and Reimers & Gurevych's

@@ -6,7 +6,7 @@ code); that of a softmax is the cross-entropy averaged over words.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -46,10 +46,12 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         return model.init(key, batch, neutral, None)["params"]
 
     def scores(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> models.Scores:
-        found: models.Scores = model.apply({"params": params}, batch, hparams, key)
+        found: Any = model.apply({"params": params}, batch, hparams, key)
         if found.potentials is None or legality is None:
             return found
-        return found._replace(potentials=crf.mask_illegal(found.potentials, *legality))
+        return found._replace(
+            potentials=crf.mask_illegal(found.potentials, *map(jnp.asarray, legality))
+        )
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         found = scores(params, batch, key, hparams)

@@ -123,7 +123,7 @@ def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> N
     """Dies if a resumed member needs its old lane or its old companions."""
     _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
     rest = [MEMBERS[4], toy.member(55), MEMBERS[2]]
-    second, later = _run(tmp_path / "c", [m for m in rest if m not in ended], devices=1)
+    _, later = _run(tmp_path / "c", [m for m in rest if m not in ended], devices=1)
     for who in (MEMBERS[4], MEMBERS[2]):
         assert {**ended, **later}[who] == truth[1][who]
 

@@ -131,7 +131,7 @@ def test_optimisers_equal_torch(name: Any, other: str) -> None:
 
 
 def test_clipping_and_l2() -> None:
-    """Dies if value and norm are swapped, the norm is not global, or l2 comes after clipping."""
+    """Dies if value and norm are swapped, the norm is not global, or l2 is left out."""
     sgd = {"learning_rate": 1.0}
     value = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="value", clip_at=0.25)
     expected = START - sum(np.clip(g, -0.25, 0.25) for g in GRADS)
@@ -147,7 +147,7 @@ def test_clipping_and_l2() -> None:
 
 
 def test_learning_rate_schedules() -> None:
-    """Dies if an epoch is counted from the wrong end (UKPLab's SGD: .1, .05 from 3, .01 from 5)."""
+    """Dies if an epoch is miscounted (UKPLab's SGD: .1, .05 from 3, .01 from 5)."""
     settings = optimisers.Optimiser(name="sgd", steps=((3, 0.05), (5, 0.01)))
     rates = [optimisers.learning_rate(settings, jnp.float32(0.1), jnp.int32(e)) for e in range(5)]
     np.testing.assert_allclose(rates, [0.1, 0.1, 0.05, 0.05, 0.01], rtol=1e-6)

@@ -101,7 +101,7 @@ def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
         for n, c in batch.rows.items()
     }
     task = prepared.problem.task
-    task = task._replace(loss=jax.jit(task.loss), predict=jax.jit(task.predict))
+    task = dataclasses.replace(task, loss=jax.jit(task.loss), predict=jax.jit(task.predict))
     params = task.init(jax.random.key(3), batch)
     hparams = {name: 0.0 for name, _ in experiment.members(prepared.config, [1], [0])[0].hparams}
     key = jax.random.key(0)
@@ -126,7 +126,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
     for prepared, by_word in ((crf, False), (softmax, True)):
         batch = _batch(prepared.tagged, 0, np.arange(4))
         task, key = prepared.problem.task, jax.random.key(0)
-        task = task._replace(loss=jax.jit(task.loss))
+        task = dataclasses.replace(task, loss=jax.jit(task.loss))
         params = task.init(key, batch)
         hparams = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
         single = [
