@@ -76,8 +76,8 @@ class Population:
         count = lanes.round_up(count, mesh)
         self.seats = [seats.Seat()] * count
         self._given = [lane] * count  # an idle lane keeps its last member's data
-        self._state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
-        self._lanes = self._shard(engine.stack(self._given))
+        self.state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
+        self.lanes = self._shard(engine.stack(self._given))
 
     def _shard(self, tree: Tree) -> Tree:
         return lanes.shard(tree, self.engine.mesh)
@@ -85,7 +85,7 @@ class Population:
     def compile(self) -> float:
         """Compiles all programs side by side, before any of them is timed; seconds taken."""
         begin = time.perf_counter()
-        self.engine = engine.compile_all(self.engine, self._state, self._lanes)
+        self.engine = engine.compile_all(self.engine, self.state, self.lanes)
         return time.perf_counter() - begin
 
     def restore(self, snapshot: checkpoints.Snapshot) -> None:
@@ -95,13 +95,13 @@ class Population:
         taken = taken[: len(self.seats)]
         for lane, old in enumerate(taken):
             self._sit(lane, snapshot.seats[old])
-        self._state = self._shard(engine.select(snapshot.state, taken, len(self.seats)))
-        self._lanes = self._shard(engine.stack(self._given))
+        self.state = self._shard(engine.select(snapshot.state, taken, len(self.seats)))
+        self.lanes = self._shard(engine.stack(self._given))
         self.epochs = snapshot.number
 
     def snapshot(self) -> checkpoints.Snapshot:
         """The population as it stands between two epochs."""
-        return checkpoints.Snapshot(self.epochs, jax.device_get(self._state), list(self.seats))
+        return checkpoints.Snapshot(self.epochs, jax.device_get(self.state), list(self.seats))
 
     def _sit(self, lane: int, seat: seats.Seat) -> None:
         assert seat.member is not None
@@ -131,25 +131,26 @@ class Population:
         if order is not None:
             self.seats = [self.seats[lane] for lane in order]
             self._given = [self._given[lane] for lane in order]
-            self._state = self._shard(
-                jax.tree.map(lambda leaf: leaf[np.array(order)], self._state)
+            self.state = self._shard(
+                jax.tree.map(lambda leaf: leaf[np.array(order)], self.state)
             )
         fresh = [not s.active and self._seat_next(lane) for lane, s in enumerate(self.seats)]
         if order is not None or any(fresh):
-            self._lanes = self._shard(engine.stack(self._given))
+            self.lanes = self._shard(engine.stack(self._given))
         if any(fresh):
-            flags = self._flags(fresh)
-            self._state = self.engine.fill(self.engine.shared, self._state, self._lanes, flags)
+            flags = self.flags(fresh)
+            self.state = self.engine.fill(self.engine.shared, self.state, self.lanes, flags)
         return any(seat.active for seat in self.seats) or bool(self._failed)
 
-    def _flags(self, values: Sequence[bool]) -> Any:
+    def flags(self, values: Sequence[bool]) -> Any:
+        """A flag a lane, on the devices."""
         return self._shard(np.array(values))
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""
-        rows = getattr(self._lanes, part)
-        flags = self._flags(chosen)
-        counts = self.engine.evaluate(self.engine.shared, params, self._lanes.load, rows, flags)
+        rows = getattr(self.lanes, part)
+        flags = self.flags(chosen)
+        counts = self.engine.evaluate(self.engine.shared, params, self.lanes.load, rows, flags)
         host = jax.device_get(counts)
         return [
             self.problem.task.score({name: float(values[lane]) for name, values in host.items()})
@@ -163,7 +164,7 @@ class Population:
         begin = time.perf_counter()
         active = [seat.active for seat in self.seats]
         state, losses = self.engine.epoch(
-            self.engine.shared, self._state, self._lanes, self._flags(active)
+            self.engine.shared, self.state, self.lanes, self.flags(active)
         )
         dev = self._score("dev", state.params, active)
         losses = jax.device_get(losses)
@@ -181,7 +182,7 @@ class Population:
         better = [
             new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
         ]
-        self._state = self.engine.keep(self.engine.shared, state, self._flags(better))
+        self.state = self.engine.keep(self.engine.shared, state, self.flags(better))
         scores = [
             seats.EpochScores(seat.member, seat.epoch, part, found)
             for lane, seat in enumerate(self.seats)
@@ -205,7 +206,7 @@ class Population:
             end is not None and seat.best is not None
             for end, seat in zip(ends, self.seats, strict=True)
         ]
-        test = self._score("test", self._state.best, scored) if any(scored) else []
+        test = self._score("test", self.state.best, scored) if any(scored) else []
         scores, ended = [], list(self._failed)
         self._failed = []
         for lane, (end, seat) in enumerate(zip(ends, self.seats, strict=True)):

@@ -170,8 +170,8 @@ def test_shared_tables_are_arguments() -> None:
     table = {**big.corpus.shared, "big": np.zeros(300_000, np.float32)}
     problem = big._replace(corpus=big.corpus._replace(shared=table))
     population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
-    flags = population._flags([True] * len(population.seats))
+    flags = population.flags([True] * len(population.seats))
     lowered = population.engine.epoch.lower(
-        population.engine.shared, population._state, population._lanes, flags
+        population.engine.shared, population.state, population.lanes, flags
     )
     assert len(lowered.as_text()) < 300_000

@@ -1,0 +1,90 @@
+"""What the benchmarks share: the measured model on real sentences, the machine, JSON output."""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from jaxeval import backend
+
+backend.prepare()
+
+import jax  # noqa: E402  (after the environment is prepared)
+import numpy as np  # noqa: E402
+
+from jaxeval import experiment  # noqa: E402
+from jaxeval.config import reading  # noqa: E402
+from jaxeval.contracts import Member  # noqa: E402
+from jaxeval.population import loop  # noqa: E402
+
+# 2 x 100 BiLSTM, character CNN, CRF, global norm 1, Nadam, frozen 100-dimensional vectors
+MODEL = (
+    "model.layers=[100,100]",
+    "model.words.trained=false",
+    "model.dropout.kind=none",
+    "data.dimension=100",
+)
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Arguments that all benchmarks take."""
+    made = argparse.ArgumentParser(description=description)
+    home = os.environ.get("JAXEVAL_DATA")
+    data = str(Path(home) / "ud_english_ewt") if home else None
+    made.add_argument("--data", default=data, required=data is None, help="folder of a corpus")
+    made.add_argument("--batch", type=int, default=32)
+    made.add_argument("--sentences", type=int, help="train sentences (all)")
+    return made
+
+
+def prepare(data: str, batch: int, sentences: int | None) -> experiment.Prepared:
+    """The measured experiment."""
+    changes = [*MODEL, f"data.source.path={data}", f"training.batch_size={batch}"]
+    if sentences:
+        changes.append(f"data.train_sentences={sentences}")
+    return experiment.prepare(reading.read(experiment.Config, None, changes))
+
+
+def population(prepared: experiment.Prepared, members: int) -> tuple[loop.Population, float]:
+    """A population with all lanes taken, and the seconds its programs took to compile."""
+    chosen: list[Member] = experiment.members(prepared.config, range(1, members + 1), [0])
+    made = loop.Population(prepared.problem, chosen, members)
+    seconds = made.compile()
+    made.arrange()
+    return made, seconds
+
+
+def epoch_seconds(made: loop.Population) -> float:
+    """Seconds of one epoch of training (no evaluation) of all lanes."""
+    import time
+
+    flags = made.flags([seat.active for seat in made.seats])
+    begin = time.perf_counter()
+    made.state, loss = made.engine.epoch(made.engine.shared, made.state, made.lanes, flags)
+    jax.block_until_ready(loss)
+    return time.perf_counter() - begin
+
+
+def quartiles(values: list[float]) -> dict[str, float]:
+    """Median with its spread."""
+    low, q1, median, q3, high = (round(float(v), 4) for v in np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
+    return {"min": low, "q1": q1, "median": median, "q3": q3, "max": high, "n": len(values)}
+
+
+def report(**content: Any) -> None:
+    """Prints one JSON line with the machine and the versions."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    machine = {
+        "device": backend.describe(),
+        "cpu": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "commit": commit,
+    }
+    print(json.dumps({**content, **machine}))
