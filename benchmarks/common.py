@@ -70,7 +70,9 @@ def epoch_seconds(made: loop.Population) -> float:
 
 def quartiles(values: list[float]) -> dict[str, float]:
     """Median with its spread."""
-    low, q1, median, q3, high = (round(float(v), 4) for v in np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
+    low, q1, median, q3, high = (
+        round(float(v), 4) for v in np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    )
     return {"min": low, "q1": q1, "median": median, "q3": q3, "max": high, "n": len(values)}
 
 

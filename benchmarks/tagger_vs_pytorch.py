@@ -52,9 +52,7 @@ def main() -> None:
 
     first = {choice: theirs(*choice) for choice in CHOICES}
     best = min(first, key=lambda choice: first[choice])
-    pairs = [
-        (common.epoch_seconds(ours) / MEMBERS, theirs(*best)) for _ in range(given.pairs)
-    ]
+    pairs = [(common.epoch_seconds(ours) / MEMBERS, theirs(*best)) for _ in range(given.pairs)]
     ratios = [other / own for own, other in pairs]
     common.report(
         benchmark="tagger_vs_pytorch",

@@ -131,9 +131,7 @@ class Population:
         if order is not None:
             self.seats = [self.seats[lane] for lane in order]
             self._given = [self._given[lane] for lane in order]
-            self.state = self._shard(
-                jax.tree.map(lambda leaf: leaf[np.array(order)], self.state)
-            )
+            self.state = self._shard(jax.tree.map(lambda leaf: leaf[np.array(order)], self.state))
         fresh = [not s.active and self._seat_next(lane) for lane, s in enumerate(self.seats)]
         if order is not None or any(fresh):
             self.lanes = self._shard(engine.stack(self._given))

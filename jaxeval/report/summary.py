@@ -1,13 +1,11 @@
 """Numbers that describe the score distribution of an experiment (numpy and scipy only)."""
 
 import dataclasses
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from jaxeval.runs.records import MemberRow
 
@@ -72,9 +70,9 @@ def spearman(dev: Sequence[float], test: Sequence[float]) -> tuple[float | None,
         return None, f"needs 3 members, has {len(dev)}"
     if len(set(dev)) == 1 or len(set(test)) == 1:
         return None, "all scores are equal"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return float(stats.spearmanr(dev, test).statistic), ""
+    from scipy import stats  # takes a second to import
+
+    return float(stats.spearmanr(dev, test).statistic), ""
 
 
 def of_members(rows: Sequence[MemberRow]) -> Summary:

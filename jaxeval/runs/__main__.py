@@ -1,0 +1,107 @@
+"""`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from jaxeval import cli
+
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.runs list runs
+  python -m jaxeval.runs export runs --to members.csv
+  python -m jaxeval.runs export runs --curves --to curves.parquet
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.runs",
+        description="Lists the experiments of a runs folder or database, or exports its tables.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = made.add_subparsers(dest="verb", required=True)
+    listing = verbs.add_parser("list", help="experiments with their members")
+    listing.add_argument("--json", metavar="PATH", help="as JSON, - for stdout")
+    export = verbs.add_parser("export", help="one row a member, as CSV or Parquet")
+    export.add_argument(
+        "--curves", action="store_true", help="one row an epoch and metric instead"
+    )
+    export.add_argument(
+        "--to", default="-", metavar="FILE", help=".csv or .parquet; - is stdout (-)"
+    )
+    for verb in (listing, export):
+        verb.add_argument("runs", help="runs folder or database URL")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Loads, then lists or exports."""
+    given = parser().parse_args(arguments)
+    from jaxeval import runs
+    from jaxeval.runs import export, records
+
+    if given.verb == "export":
+        rows: Sequence[Any] = (
+            runs.load_curves(given.runs) if given.curves else runs.load(given.runs)
+        )
+        kind: Any = records.CurveRow if given.curves else records.MemberRow
+        export.write(rows, kind._fields, given.to)
+        return 0
+    listed = _experiments(runs.load(given.runs))
+    if given.json:
+        cli.write_json(given.json, listed)
+    else:
+        _print(listed)
+    return 0
+
+
+def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """One entry an experiment; medians over the members that have scores."""
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    listed = []
+    for experiment, members in groups.items():
+        scores = {
+            part: [getattr(m, part) for m in members if getattr(m, part) is not None]
+            for part in ("dev", "test")
+        }
+        listed.append(
+            {
+                "name": members[0].name,
+                "experiment": experiment,
+                "metric": members[0].metric,
+                "members": dict(Counter(member.status for member in members)),
+                "n": len(scores["test"]),
+                "median_dev": median(scores["dev"]) if scores["dev"] else None,
+                "median_test": median(scores["test"]) if scores["test"] else None,
+            }
+        )
+    return listed
+
+
+def _print(listed: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
+    for one in listed:
+        members = ", ".join(f"{n} {s.replace('_', ' ')}" for s, n in one["members"].items())
+        medians = (
+            "-" if m is None else f"{m:.4f}" for m in (one["median_dev"], one["median_test"])
+        )
+        cells = (one["name"], one["experiment"], members, one["metric"], str(one["n"]), *medians)
+        table.add_row(*map(Text, cells))
+    console = Console()
+    console.print(table)
+    console.print("dev and test: medians over n members", style="dim")
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,49 @@
+"""Writes the runs as CSV or Parquet."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval import cli
+from jaxeval.errors import RunError
+
+
+def to_csv(rows: Sequence[Any], columns: Sequence[str]) -> str:
+    """Rows (NamedTuples) as CSV with a header; None is an empty field."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def write(rows: Sequence[Any], columns: Sequence[str], target: str) -> None:
+    """Writes to a .csv or .parquet file, whole or not at all, or CSV to stdout for "-"."""
+    if target == "-":
+        sys.stdout.write(to_csv(rows, columns))
+    elif target.endswith(".csv"):
+        cli.write_text(Path(target), to_csv(rows, columns))
+    elif target.endswith(".parquet"):
+        _write_parquet(rows, columns, Path(target))
+    else:
+        raise RunError(f"{target}: expected a name that ends in .csv or .parquet, or - for stdout")
+
+
+def _write_parquet(rows: Sequence[Any], columns: Sequence[str], path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise RunError(f"{path}: Parquet needs pyarrow; pip install pyarrow") from None
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
+    try:
+        parquet.write_table(table, temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None

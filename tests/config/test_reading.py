@@ -1,0 +1,123 @@
+"""Configs: every mistake is told, with the key, the value and the nearest valid one."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+import pytest
+
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError
+
+
+@reading.settings
+class Inner:
+    """A nested table."""
+
+    units: Annotated[tuple[int, ...], pydantic.Field(description="widths")] = (100,)
+    kind: Literal["none", "cnn", "lstm"] = "cnn"
+    rate: Annotated[float, pydantic.Field(ge=0, lt=1)] = 0.25
+    limit: int | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> "Inner":
+        if self.kind == "none" and self.limit:
+            raise ValueError("limit needs a kind")
+        return self
+
+
+@reading.settings
+class Outer:
+    """The whole."""
+
+    name: str = "x"
+    flag: bool = False
+    inner: Inner = Inner()
+
+
+def test_file_and_overrides(tmp_path: Path) -> None:
+    """Dies if the file wins over the command line, or a neighbour of a changed key is lost."""
+    file = tmp_path / "c.toml"
+    file.write_text('name = "file"\n[inner]\nrate = 0.5\nunits = [10]\nlimit = 7\n')
+    read = reading.read(Outer, file, ["inner.units=[50,75]", "inner.rate=.1", "inner.limit="])
+    assert read == Outer(name="file", inner=Inner(units=(50, 75), rate=0.1))
+    assert reading.read(Outer, None, ["inner.kind=none"]).inner.kind == "none"
+    assert reading.read(Outer, None, ["inner.rate=0", "name=1e5x"]).name == "1e5x"
+
+
+BAD = {
+    "unknown key, the nearest under the same parent": ("inner.rat=1", "did you mean inner.rate?"),
+    "unknown key with nothing near": ("inner.zzz=1", "inner has kind, limit, rate, units"),
+    "true for a number": ("inner.rate=true", "inner.rate"),
+    "a float for an integer": ("inner.limit=8.5", "inner.limit"),
+    "text for a number": ('inner.rate="8"', "inner.rate"),
+    "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),
+    "a choice misspelled": ("inner.kind=cn", "did you mean 'cnn'?"),
+    "a number for a flag": ("flag=1", "flag"),
+    "no equals sign": ("flag", "expected key=value"),
+    "through a value": ("name.x=1", "name"),
+    "not a number at all": ("inner.rate=nan", "finite"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_mistakes_are_told(case: str) -> None:
+    """Dies if a mistake passes, or the message does not help."""
+    override, expected = BAD[case]
+    with pytest.raises(ConfigError) as caught:
+        reading.read(Outer, None, [override])
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_all_mistakes_at_once() -> None:
+    """Dies if only the first is told."""
+    with pytest.raises(ConfigError, match="3 errors") as caught:
+        reading.read(Outer, None, ["inner.rat=1", "flag=2", "inner.kind=x"])
+    assert len(str(caught.value).splitlines()) == 4
+
+
+def test_validators_across_fields() -> None:
+    """Dies if a validator's text is lost."""
+    with pytest.raises(ConfigError, match="inner: limit needs a kind"):
+        reading.read(Outer, None, ["inner.kind=none", "inner.limit=3"])
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """Dies if the file or the line is not named."""
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = \n")
+    with pytest.raises(ConfigError, match=r"broken\.toml: not valid TOML.*line 1"):
+        reading.read(Outer, broken)
+    with pytest.raises(ConfigError, match=r"did you mean .*broken\.toml"):
+        reading.read(Outer, tmp_path / "brokn.toml")
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    with pytest.raises(ConfigError, match="text file"):
+        reading.read(Outer, tmp_path / "latin.toml")
+
+
+def test_json_round_trip_and_digest() -> None:
+    """Dies if the hash of a config depends on anything but its contents."""
+    read = reading.read(Outer, None, ["inner.units=[1,2]"])
+    text = reading.to_json(read)
+    assert reading.from_json(Outer, text) == read
+    assert (
+        text
+        == '{"flag":false,"inner":{"kind":"cnn","limit":null,"rate":0.25,"units":[1,2]},"name":"x"}'
+    )
+    assert reading.digest(text) == reading.digest(reading.canonical(reading.to_dict(read)))
+    assert reading.digest(text) != reading.digest(reading.to_json(Outer()))
+
+
+def test_keys_for_help() -> None:
+    """Dies if a nested key, its default or its meaning is missing."""
+    found = {key.name: key for key in reading.keys(Outer)}
+    assert list(found) == [
+        "name",
+        "flag",
+        "inner.units",
+        "inner.kind",
+        "inner.rate",
+        "inner.limit",
+    ]
+    assert found["inner.units"].default == "[100]" and found["inner.units"].about == "widths"
+    assert found["inner.kind"].kind == "none|cnn|lstm" and found["inner.limit"].default == "absent"

@@ -1,0 +1,243 @@
+"""The runs database: nothing lost, nothing silent, many writers."""
+
+import csv
+import dataclasses
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from jaxeval import runs
+from jaxeval.errors import RunError
+from jaxeval.runs import __main__ as verb
+from jaxeval.runs import schema, store
+
+EXPERIMENT = runs.Experiment("e1", "name", "tagging", "f1", True, "{}", "c1", "somewhere", "d1")
+
+
+def result(seed: int, **changes: object) -> runs.MemberResult:
+    """A member's end."""
+    plain = runs.MemberResult(
+        "e1",
+        seed,
+        0,
+        "{}",
+        "finished",
+        5,
+        3,
+        0.5,
+        0.25,
+        1.5,
+        "map",
+        "0.9.2",
+        "0.12",
+        "0.1",
+        "cpu x 2",
+    )
+    return dataclasses.replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def curve(seed: int, epoch: int, value: float | None = 0.5) -> runs.EpochScore:
+    """A dev score."""
+    return runs.EpochScore("e1", seed, 0, "{}", epoch, "dev", "f1", value)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh database; PostgreSQL where JAXEVAL_TEST_POSTGRES names one."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "runs")
+        return
+    url = os.environ.get("JAXEVAL_TEST_POSTGRES")
+    if not url:
+        pytest.skip("JAXEVAL_TEST_POSTGRES names no database")
+    engine = store._engine(url)
+    schema.metadata.drop_all(engine)
+    yield url
+    schema.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_round_trip_and_overwrite(place: str) -> None:
+    """Dies if a field is lost, or equal keys make two rows."""
+    with runs.open_store(place) as opened:
+        opened.register(EXPERIMENT)
+        opened.register(EXPERIMENT)
+        for test in (0.1, 0.25):
+            opened.record(
+                [result(1, test=test), result(2, dev=None, test=None)],
+                [curve(1, 1), curve(1, 2, None)],
+            )
+        assert opened.ended("e1") == {
+            (1, 0, "{}"): result(1),
+            (2, 0, "{}"): result(2, dev=None, test=None),
+        }
+    rows = runs.load(place)
+    assert [(r.name, r.seed, r.test, r.data_hash, r.higher_is_better) for r in rows] == [
+        ("name", 1, 0.25, "d1", True),
+        ("name", 2, None, "d1", True),
+    ]
+    assert [(c.epoch, c.value) for c in runs.load_curves(place)] == [(1, 0.5), (2, None)]
+
+
+def test_a_failed_transaction_leaves_nothing(place: str) -> None:
+    """Dies if scores and members are not written together."""
+    with runs.open_store(place) as opened:
+        opened.register(EXPERIMENT)
+        opened.record([], [curve(1, 1)])
+        with pytest.raises(RunError, match="same command again"):
+            opened.record([result(3, experiment="unknown")], [curve(1, 2)])
+    assert [c.epoch for c in runs.load_curves(place)] == [1]
+
+
+def test_one_id_stands_for_one_experiment(place: str) -> None:
+    """Dies if two experiments could share members unnoticed."""
+    with runs.open_store(place) as opened:
+        opened.register(EXPERIMENT)
+        opened.register(dataclasses.replace(EXPERIMENT, name="renamed"))
+        with pytest.raises(RunError, match="data_hash"):
+            opened.register(dataclasses.replace(EXPERIMENT, data_hash="other"))
+
+
+def test_scores_that_are_not_finite_are_refused() -> None:
+    """Dies if NaN could become a score."""
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not finite"):
+            result(1, test=value)
+
+
+_WRITER = """
+import sys
+from tests.runs import test_store as t
+from jaxeval import runs
+with runs.open_store(sys.argv[1]) as opened:
+    opened.register(t.EXPERIMENT)
+    for number in range(int(sys.argv[3])):
+        seed = int(sys.argv[2]) * 1000 + number
+        opened.record([t.result(seed)], [t.curve(seed, e) for e in range(10)])
+        print(number, flush=True)
+"""
+
+
+def _writer(folder: Path, name: int, count: int) -> subprocess.Popen:
+    root = str(Path(__file__).parents[2])
+    return subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(folder), str(name), str(count)],
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_four_processes_on_a_fresh_folder(tmp_path: Path) -> None:
+    """Dies if making the tables races, or a busy database loses a record."""
+    writers = [_writer(tmp_path / "runs", name, 40) for name in range(4)]
+    errors = [writer.communicate(timeout=120)[1] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * 4, errors
+    assert len(runs.load(tmp_path / "runs")) == 160
+    assert len(runs.load_curves(tmp_path / "runs")) == 1600
+
+
+def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path) -> None:
+    """Dies if a kill can leave a member without its scores."""
+    writer = _writer(tmp_path, 1, 100_000)
+    assert writer.stdout is not None
+    for _ in range(20):
+        writer.stdout.readline()
+    time.sleep(0.003)
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+    members = runs.load(tmp_path)
+    assert len(members) >= 20
+    assert len(runs.load_curves(tmp_path)) == 10 * len(members)
+    with sqlite3.connect(tmp_path / "runs.sqlite") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_full_disk_keeps_what_is_recorded(tmp_path: Path) -> None:
+    """Dies if a full disk is a traceback, or costs earlier rows."""
+    with runs.open_store(tmp_path) as opened:
+        opened.register(EXPERIMENT)
+        opened.record([result(1)], [])
+
+        @sa.event.listens_for(opened._engine, "begin")
+        def _small(connection: sa.Connection) -> None:
+            connection.exec_driver_sql("PRAGMA max_page_count=1")
+
+        with pytest.raises(RunError, match=r"full.*kept"):
+            for seed in range(2, 2000):
+                opened.record([result(seed)], [curve(seed, e) for e in range(50)])
+    assert 1 in [row.seed for row in runs.load(tmp_path)]
+
+
+def test_reading_creates_nothing(tmp_path: Path) -> None:
+    """Dies if a mistyped folder becomes an empty database."""
+    with pytest.raises(RunError, match=r"no runs here.*runs\.sqlite"):
+        runs.load(tmp_path / "typo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
+    """Dies if a foreign or newer database is read, or written into."""
+    (tmp_path / "runs.sqlite").write_bytes(b"not a database at all, but long enough" * 40)
+    with pytest.raises(RunError, match=r"runs\.sqlite"):
+        runs.load(tmp_path)
+    newer = tmp_path / "newer"
+    runs.open_store(newer).close()
+    with sqlite3.connect(newer / "runs.sqlite") as connection:
+        connection.execute("UPDATE jaxeval_schema SET version = 99")
+    for opening in (runs.load, runs.open_store):
+        with pytest.raises(RunError, match="version"):
+            opening(newer)
+    with sqlite3.connect(tmp_path / "foreign.sqlite") as connection:
+        connection.execute("CREATE TABLE t (x)")
+    with pytest.raises(RunError, match="not a runs database"):
+        runs.load(tmp_path / "foreign.sqlite")
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """Two members with curves."""
+    with runs.open_store(tmp_path) as opened:
+        opened.register(dataclasses.replace(EXPERIMENT, name='a "name", with comma'))
+        opened.record(
+            [result(1), result(2, dev=None, test=None, status="diverged")], [curve(1, 1)]
+        )
+    return tmp_path
+
+
+def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a column is lost on the way to CSV or Parquet."""
+    from pyarrow import parquet
+
+    assert verb.main(["export", str(filled)]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(r["name"], r["seed"], r["test"]) for r in rows] == [
+        ('a "name", with comma', "1", "0.25"),
+        ('a "name", with comma', "2", ""),
+    ]
+    target = filled / "curves.parquet"
+    assert verb.main(["export", str(filled), "--curves", "--to", str(target)]) == 0
+    assert parquet.read_table(target).to_pylist()[0]["value"] == 0.5
+    with pytest.raises(RunError, match="parquet"):
+        verb.main(["export", str(filled), "--to", "out.xls"])
+
+
+def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if diverged members are dropped in silence."""
+    assert verb.main(["list", str(filled), "--json", "-"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert one["members"] == {"finished": 1, "diverged": 1}
+    assert (one["n"], one["median_test"]) == (1, 0.25)
+    assert verb.main(["list", str(filled)]) == 0
+    assert "1 diverged" in capsys.readouterr().out

@@ -1,0 +1,79 @@
+"""What people meet first: help, errors, the dry run."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = str(Path(__file__).parents[1])
+
+
+def _verb(folder: Path, verb: str, *arguments: str) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": ROOT, "XDG_CACHE_HOME": str(folder / ".cache")}
+    command = [sys.executable, "-m", f"jaxeval.{verb}", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("verb", ["train", "report", "runs"])
+def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
+    """Dies if jax is imported before the arguments are parsed."""
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        done = _verb(tmp_path, verb, "--help")
+        seconds.append(time.perf_counter() - begin)
+        assert done.returncode == 0 and "examples:" in done.stdout
+    assert min(seconds) < 0.5
+
+
+ERRORS = {
+    "key": (["train", "training.batch_sise=8"], "did you mean training.batch_size"),
+    "value": (["train", "training.batch_size=0"], "training.batch_size"),
+    "config": (["train", "nowhere.toml"], "nowhere.toml: no such config file"),
+    "folder": (["train", "--data", "nowhere"], "nowhere: no such folder"),
+    "vectors": (["train", "data.vectors=nowhere.txt"], "nowhere.txt: no such file"),
+    "runs": (["report", "nowhere"], "nowhere: no runs here"),
+    "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_one_line_and_touch_nothing(tmp_path: Path, name: str) -> None:
+    """Dies if a user's mistake is a traceback, or leaves a folder behind."""
+    arguments, expected = ERRORS[name]
+    done = _verb(tmp_path, *arguments)
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: ") and expected in lines[0]
+    assert [p for p in tmp_path.iterdir() if p.name != ".cache"] == []
+
+
+def test_all_errors_of_a_config_at_once(tmp_path: Path) -> None:
+    """Dies if only the first mistake is told."""
+    done = _verb(tmp_path, "train", "training.patience=-1", "model.casing=onehot", "x=1")
+    assert done.returncode == 2
+    assert all(
+        word in done.stderr for word in ("training.patience", "'one_hot'", "x: unknown key")
+    )
+
+
+def test_dry_run(tmp_path: Path) -> None:
+    """Dies if the dry run trains, writes, or leaves out what would be compiled."""
+    done = _verb(tmp_path, "train", "--dry-run", "--json", "-", "--seeds", "3", "model.layers=[7]")
+    plan = json.loads(done.stdout)
+    assert plan["members"] == 3 and plan["config"]["model"]["layers"] == [7]
+    assert plan["parameters"] > 1000 and "train epoch" in plan["compiled_programs"]
+    assert [p for p in tmp_path.iterdir() if p.name != ".cache"] == []
+
+
+def test_help_config_lists_the_keys(tmp_path: Path) -> None:
+    """Dies if a key of a nested table is missing."""
+    done = _verb(tmp_path, "train", "--help-config")
+    assert done.returncode == 0
+    assert "training.batch_size" in done.stdout and "data.source.scheme" in done.stdout

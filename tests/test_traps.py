@@ -1,0 +1,72 @@
+"""Known traps of the platform, and things that must not stand in the source."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval import backend
+from jaxeval.errors import RunError
+
+ROOT = Path(__file__).parents[1]
+FORBIDDEN = {
+    r"\.at\[[^\]]*1:[^\]]*\]\.set\(": "a shift by .at[].set gives wrong values under jit",
+    r"\bpickle\b|allow_pickle=True": "untrusted input is never unpickled",
+    r"(?<![\w.])(eval|exec)\(": "input is never executed",
+    r"np\.random\.(?!default_rng|Generator)": "randomness comes from a seeded generator",
+}
+
+
+@pytest.mark.parametrize("pattern", FORBIDDEN)
+def test_source(pattern: str) -> None:
+    """Dies if a forbidden construct is written."""
+    files = [*(ROOT / "jaxeval").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    assert len(files) > 40
+    hits = [str(f) for f in files if re.search(pattern, f.read_text())]
+    assert hits == [], FORBIDDEN[pattern]
+
+
+def test_a_population_of_orthogonal_matrices_is_drawn() -> None:
+    """Dies (by its time limit) on a jax whose batched QR deadlocks on few cores."""
+    code = """
+import jax
+init = jax.nn.initializers.orthogonal()
+def draw(key):
+    return [init(k, (128, 128)) for k in jax.random.split(key, 4)]
+keys = jax.random.split(jax.random.key(0), 64)
+print(len(jax.block_until_ready(jax.jit(jax.vmap(draw))(keys))))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "4", done.stderr
+
+
+def test_shift_by_concatenation() -> None:
+    """Dies on a jax that gets even the recommended form of a shift wrong."""
+    x = np.arange(24, dtype=np.float32).reshape(2, 12)
+
+    @jax.jit
+    def shifted(x: jax.Array) -> jax.Array:
+        return jnp.concatenate([jnp.zeros((2, 1)), x[:, :-1]], axis=1).reshape(-1)
+
+    expected = np.concatenate([np.zeros((2, 1)), x[:, :-1]], axis=1).reshape(-1)
+    np.testing.assert_array_equal(shifted(x), expected)
+
+
+@pytest.mark.parametrize("version", ["0.10.0", "0.10.2", "0.11.0", "0.11.1"])
+def test_bad_versions_are_refused_by_name(version: str) -> None:
+    """Dies if the start-up check lets a deadlocking or quadratic jax through."""
+    with pytest.raises(RunError, match=re.escape(version)):
+        backend.check_version(version)
+
+
+@pytest.mark.parametrize("version", ["0.9.2", "0.11.2", "0.12.0.1", "0.100.0"])
+def test_good_versions_pass(version: str) -> None:
+    """Dies if a good version is refused."""
+    backend.check_version(version)
