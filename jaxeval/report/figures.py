@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,13 +189,19 @@ def to_svg(figure: Figure, salt: str) -> str:
     with matplotlib.rc_context(_style(salt)):
         figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    return text[text.index("<svg") :]
+    return _own_ids(text[text.index("<svg") :], hashlib.sha256(salt.encode()).hexdigest()[:8])
+
+
+def _own_ids(svg: str, prefix: str) -> str:
+    """Prefixes all ids and what refers to them: glyphs of all figures are named alike."""
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'href="#', f'href="#{prefix}-', svg)
+    return svg.replace("url(#", f"url(#{prefix}-")
 
 
 def _style(salt: str) -> Any:
     return {
         "svg.hashsalt": hashlib.sha256(salt.encode()).hexdigest(),
-        "svg.id": f"figure-{hashlib.sha256(salt.encode()).hexdigest()[:8]}",
         "svg.fonttype": "path",
     }
 
