@@ -16,7 +16,7 @@ from jaxeval.contracts import Member
 from jaxeval.data import tagging as tagging_data
 from jaxeval.errors import RunError
 from jaxeval.models import tagging_settings
-from jaxeval.population import loop, member, seats
+from jaxeval.population import lanes, loop, member, seats
 from jaxeval.population.settings import Training
 from jaxeval.tasks import tagging as tagging_task
 
@@ -107,7 +107,7 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
     config, tagged = prepared.config, prepared.tagged
     training = config.training
-    lanes = loop.width(training, len(of))
+    width = lanes.round_up(loop.width(training, len(of)), lanes.make_mesh())
     count = parameters(prepared)
     arrays = jax.tree.leaves(tagged.corpus)
     rows = {part: sum(map(len, tagged.given[part])) for part in tagged.given}
@@ -120,7 +120,7 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
         "parameters": count,
         "members": len(of),
         "cohorts": 1,
-        "lanes": f"{lanes} on {backend.describe()}",
+        "lanes": f"{width} on {backend.describe()}",
         "padded_widths": list(tagged.widths),
         "compiled_programs": {
             "train epoch": f"{len(tagged.widths)} shapes, batch {training.batch_size}",
@@ -131,7 +131,7 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
         "memory_megabytes": {
             "corpus, on each device": _megabytes(sum(leaf.nbytes for leaf in arrays)),
             # params, best params and at most two moments of the optimiser
-            "population": _megabytes(4 * 4 * count * lanes),
+            "population": _megabytes(4 * 4 * count * width),
         },
     }
 
@@ -163,14 +163,14 @@ def locked(folder: Path, name: str) -> Iterator[None]:
 class Recorder:
     """Writes what a population reports into the runs database."""
 
-    def __init__(self, store: runs.Store, prepared: Prepared, lanes: int):
+    def __init__(self, store: runs.Store, prepared: Prepared, width: int):
         self._store, self._prepared = store, prepared
         mode = prepared.config.training.lane_mode
         if mode == "auto":
-            mode = "map" if jax.default_backend() == "cpu" else "vmap"
+            mode = lanes.default_mode()
         self._signature: dict[str, Any] = {
             # under map a score does not depend on the number of lanes
-            "lanes": mode if mode == "map" else f"{mode}:{lanes}",
+            "lanes": mode if mode == "map" else f"{mode}:{width}",
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
             "jaxeval": __version__,

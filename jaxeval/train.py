@@ -1,8 +1,10 @@
 """`python -m jaxeval.train`: trains a population and shows its score distribution."""
 
 import argparse
+import json
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.help_config:
         _print_keys(reading.keys(experiment.Config))
         return 0
-    changes = [*given.changes, *([f"data.source.path={given.data}"] if given.data else [])]
+    path = [f"data.source.path={json.dumps(given.data)}"] if given.data else []
+    changes = [*given.changes, *path]
     config = reading.read(experiment.Config, given.config, changes)
     prepared = experiment.prepare(config)
     seeds = given.seed_list or range(1, given.seeds + 1)
@@ -152,7 +155,10 @@ def _train(prepared: "experiment.Prepared", members: list, given: argparse.Names
                         reports.close()
                         break
         if stopped:
-            print("\nstopped between two epochs; the same command continues from here")
+            print(
+                "\nstopped between two epochs; the same command continues from here",
+                file=sys.stderr,
+            )
             return 130
         wanted = {experiment.key_of(prepared.config, m) for m in members}
         rows = [

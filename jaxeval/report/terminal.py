@@ -1,5 +1,6 @@
 """Tables and progress for the terminal (rich, imported late)."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,11 +60,12 @@ def remarks(found: summary.Summary) -> Iterator[str]:
 
 
 def print_start(record: Experiment, members: int, done: int) -> None:
-    """What is about to happen."""
+    """What is about to happen, on stderr."""
     kept = f"; {done} are recorded already" if done else ""
-    print(f"{record.name} ({record.id}): {members} members of task {record.task}{kept}")
+    head = f"{record.name} ({record.id}): {members} members of task {record.task}{kept}"
+    print(head, file=sys.stderr)
     if done < members:
-        print("reading, compiling (kept for the next time) ...", flush=True)
+        print("compiling (kept for the next time) ...", file=sys.stderr, flush=True)
 
 
 @contextmanager
