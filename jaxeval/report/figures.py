@@ -70,7 +70,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
     axes.set_ylabel(label)
     _legend(axes)
     return Figure(
-        "distributions",
+        f"distributions_{metric}",
         f"Distribution of {metric} over members",
         "Each mark is a member (seed or split) at the epoch of its best dev score. Wide bar: "
         "first to third quartile; white line: median. Where there are at least three different "
