@@ -97,12 +97,13 @@ class LSTM(nn.Module):
         recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
         bias = self.param("bias", _initial_bias, self.width, self.variant)
         peepholes = self._vectors("peephole_in", "peephole_out") if self.variant.peepholes else {}
-        gates = _input_gates(inputs, kernel, input_mask, self.frozen) + bias[None, None]
+        gates = _input_gates(inputs, kernel, input_mask, self.frozen)
         return recurrence.run(
             Cell(self.variant),
             self.reverse,
             self.variant.gradient_clip,
             gates,
+            bias,
             recurrent,
             peepholes,
             self._start(inputs.shape[1]),

@@ -52,6 +52,7 @@ def run(
     reverse: bool,
     clip: float | None,
     inputs: Array,
+    bias: Array,
     kernel: Array,
     weights: Any,
     start: tuple[Array, Array],
@@ -65,7 +66,8 @@ def run(
       reverse: run from the last time step to the first; static.
       clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop, as Lasagne's
         `grad_clipping` does; None for no clipping; static.
-      inputs: [T, B, K] the input's share of the gate inputs, bias included.
+      inputs: [T, B, K] the input's share of the gate inputs.
+      bias: [K], added inside the loop, where it costs no pass over memory.
       kernel: [H, K] recurrent weights.
       weights: whatever else the cell needs (peepholes ...), a pytree.
       start: (hidden, memory), each [B, H].
@@ -77,15 +79,15 @@ def run(
     Returns:
       hidden: [T, B, H].
     """
-    return _forward(cell, reverse, clip, inputs, kernel, weights, start, valid, mask)[0]
+    return _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask)[0]
 
 
-def _forward(cell, reverse, clip, inputs, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
+def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
     del clip  # acts on gradients only
 
     def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> Any:
         (hidden, memory), (x, keep) = state, now
-        gates = x + _project(hidden, kernel, mask)
+        gates = x + bias[None] + _project(hidden, kernel, mask)
         new = cell(gates, memory, weights)
         held = tuple(jnp.where(keep[:, None], n, o) for n, o in zip(new, state, strict=True))
         return held, (held[0], gates, hidden, memory)
@@ -116,7 +118,9 @@ def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-unty
         (d_hidden, gates, memory, valid),
         reverse=not reverse,
     )
-    return d_gates, _kernel_gradient(before, d_gates, mask), d_weights, (dh, dc), None, None
+    d_bias = jnp.sum(d_gates, axis=(0, 1))
+    d_kernel = _kernel_gradient(before, d_gates, mask)
+    return d_gates, d_bias, d_kernel, d_weights, (dh, dc), None, None
 
 
 def _kernel_gradient(before: Array, d_gates: Array, mask: Array | None) -> Array:

@@ -99,9 +99,9 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
     def loss(params: dict, inputs: jax.Array) -> jax.Array:
         return jnp.sum(layer.apply({"params": params}, inputs, valid, *masks) * direction)
 
-    def plain(cell, reverse, clip, x, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
+    def plain(cell, reverse, clip, x, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
         def step(state, now):  # type: ignore[no-untyped-def]
-            gates = now[0] + recurrence._project(state[0], kernel, mask)
+            gates = now[0] + bias[None] + recurrence._project(state[0], kernel, mask)
             new = cell(gates, state[1], weights)
             held = [jnp.where(now[1][:, None], n, o) for n, o in zip(new, state, strict=True)]
             return tuple(held), held[0]
@@ -126,7 +126,7 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
         def total(x, cell=cell, clip=clip, start=start):  # type: ignore[no-untyped-def]
             kernel = jnp.ones((2, 8)) * 0.1
             return 100 * jnp.sum(
-                recurrence.run(cell, False, clip, x, kernel, {}, start, valid, None)
+                recurrence.run(cell, False, clip, x, jnp.zeros(8), kernel, {}, start, valid, None)
             )
 
         largest = float(jnp.max(jnp.abs(jax.grad(total)(inputs))))
