@@ -1,5 +1,6 @@
 """Configs: every mistake is told, with the key, the value and the nearest valid one."""
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -49,6 +50,12 @@ BAD = {
     "unknown key, the nearest under the same parent": ("inner.rat=1", "did you mean inner.rate?"),
     "unknown key with nothing near": ("inner.zzz=1", "inner has kind, limit, rate, units"),
     "true for a number": ("inner.rate=true", "inner.rate"),
+    "true for an integer": ("inner.limit=true", "inner.limit: input should be a valid integer"),
+    "text for an integer": ('inner.limit="8"', "(got '8')"),
+    "a number for text": ("name=3", "name: input should be a valid string (got 3)"),
+    "a value for a table": ("inner=3", "inner"),
+    "text in a list of integers": ('inner.units=[1,"2"]', "inner.units.1"),
+    "unknown table": ("iner.rate=0.5", "iner: unknown key; did you mean inner?"),
     "a float for an integer": ("inner.limit=8.5", "inner.limit"),
     "text for a number": ('inner.rate="8"', "inner.rate"),
     "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),
@@ -69,6 +76,18 @@ def test_mistakes_are_told(case: str) -> None:
     assert expected in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_through_a_value() -> None:
+    """Dies if a key below a value is a crash, or the value is silently replaced."""
+    with pytest.raises(ConfigError, match="name is a value, not a table"):
+        reading.read(Outer, None, ["name=a", "name.x=1"])
+
+
+def test_settings_are_frozen() -> None:
+    """Dies if a config can change after its hash was taken."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        reading.read(Outer, None).name = "y"  # type: ignore[misc]
+
+
 def test_all_mistakes_at_once() -> None:
     """Dies if only the first is told."""
     with pytest.raises(ConfigError, match="3 errors") as caught:
@@ -85,8 +104,8 @@ def test_validators_across_fields() -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     """Dies if the file or the line is not named."""
     broken = tmp_path / "broken.toml"
-    broken.write_text("name = \n")
-    with pytest.raises(ConfigError, match=r"broken\.toml: not valid TOML.*line 1"):
+    broken.write_text("flag = true\nname = \n")
+    with pytest.raises(ConfigError, match=r"broken\.toml: not valid TOML.*line 2"):
         reading.read(Outer, broken)
     with pytest.raises(ConfigError, match=r"did you mean .*broken\.toml"):
         reading.read(Outer, tmp_path / "brokn.toml")
@@ -103,6 +122,9 @@ def test_json_round_trip_and_digest() -> None:
     inner = '{"kind":"cnn","limit":null,"rate":0.25,"units":[1,2]}'
     assert text == '{"flag":false,"inner":' + inner + ',"name":"x"}'
     assert reading.digest(text) == reading.digest(reading.canonical(reading.to_dict(read)))
+    assert reading.digest('{"a":1}') == "015abd7f5cc57a2d"
+    with pytest.raises(pydantic.ValidationError):
+        reading.from_json(Outer, '{"nam":"x"}')
     assert reading.digest(text) != reading.digest(reading.to_json(Outer()))
 
 

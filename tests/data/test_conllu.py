@@ -66,6 +66,25 @@ def test_neighbours_stay_apart(tmp_path: Path) -> None:
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "B-person")
 
 
+def test_several_brackets_at_one_word(tmp_path: Path) -> None:
+    """Dies if only the first or the last bracket of a word is read."""
+    fields = [
+        "Entity=(1-person-x)(2-place-x)",
+        "Entity=(3-time-x(4-plant-x)",
+        "Entity=(5-act-x)3)",
+    ]
+    assert _entities(tmp_path, fields) == ("B-person", "B-time", "I-time")
+
+
+def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
+    """Dies if it is dropped, refused, or goes on in the next sentence."""
+    fields = ["_", "Entity=(1-person-x", "_"]
+    assert _entities(tmp_path, fields) == ("O", "B-person", "I-person")
+    line = "\t_" * 7 + "\t"
+    content = f"1\ta{line}Entity=(1-person-x\n\n1\tb{line}_\n"
+    assert conllu.read(_write(tmp_path, content), "entity")[1].tags == ("O",)
+
+
 def test_crossing_mentions(tmp_path: Path) -> None:
     """Dies if a mention that crosses an earlier one overwrites its end."""
     fields = ["Entity=(1-person-x", "Entity=(2-place-x", "Entity=1)", "Entity=2)"]

@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 from seqeval import scheme as seqeval_scheme
+from seqeval.metrics import sequence_labeling
 
 from jaxeval.data import schemes
 from jaxeval.data.sentences import Sentence
@@ -42,6 +43,15 @@ def test_legal_tags_mean_what_seqeval_reads(
     tags = schemes.from_spans(spans, length, scheme)
     found = seqeval_scheme.Entities([list(tags)], SEQEVAL[scheme]).entities[0]
     assert [(e.start, e.end, e.tag) for e in found] == spans
+
+
+@hypothesis.given(case=_spans())
+def test_legal_bio_means_what_conlleval_reads(case: tuple[list[schemes.Span], int]) -> None:
+    """Dies if a span's end is off by one for seqeval's default reading, that of conlleval."""
+    tags = schemes.from_spans(*case, "bio")
+    found = sequence_labeling.get_entities(list(tags))
+    expected = [(span.kind, span.start, span.end - 1) for span in schemes.to_spans(tags, "bio")]
+    assert found == expected
 
 
 @pytest.mark.parametrize("scheme", CONVERTED)

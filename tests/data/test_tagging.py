@@ -1,0 +1,188 @@
+"""From sentences to arrays: a hand-made corpus, its word table and its tables of a split."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval.data import sources, splits, tagging, words
+from jaxeval.data.sentences import Sentence
+
+HAND = {
+    "train": "Red S-COL\ndog O\n\nred S-COL\nfox O\nran O\nfar9 O\n",
+    "dev": "blue S-COL\ndog O\n",
+    "test": "fox O\nowl O\n",
+}
+VECTORS = "owl 1 2\nred 3 4\n<unk> 5 6\nother 7 8\n"
+
+
+def _settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> tagging.Data:
+    folder.mkdir(exist_ok=True)
+    for part, content in parts.items():
+        (folder / part).write_text(content)
+    return tagging.Data(source=sources.Source(path=str(folder)), **changes)
+
+
+def _with_vectors(folder: Path, content: str = VECTORS, **changes: Any) -> tagging.Data:
+    file = folder.parent / "vectors"
+    file.write_text(content)
+    return _settings(folder, vectors=str(file), **changes)
+
+
+def _forms(settings: tagging.Data) -> list[str]:
+    """The forms by number, as the docstring of the module orders them."""
+    parts = tagging.read(settings).values()
+    return ["", *sorted({word for part in parts for s in part for word in s.words})]
+
+
+def _named(settings: tagging.Data, tagged: tagging.Tagged, name: str, split: int = 0) -> set[str]:
+    """The forms whose row is marked in a table of a split."""
+    table, row = tagged.split(split).tables[name], tagged.table.row
+    return {form for f, form in enumerate(_forms(settings)) if form and table[row[f]]}
+
+
+def test_known_and_once(tmp_path: Path) -> None:
+    """Dies if dev words are known, counts are of forms, or once is not of train."""
+    settings = _settings(tmp_path / "c")
+    tagged = tagging.build(settings, 2)
+    assert _named(settings, tagged, "known") == {"Red", "red", "dog", "fox", "ran", "far9"}
+    assert _named(settings, tagged, "once") == {"dog", "fox", "ran", "far9"}
+    assert tagged.split(0).tables["known"][[words.PADDING, words.UNKNOWN]].all()
+
+
+def test_min_count(tmp_path: Path) -> None:
+    """Dies if the limit itself is not enough, or words of the dev part count."""
+    settings = _settings(tmp_path / "c", min_count=2)
+    assert _named(settings, tagging.build(settings, 2), "known") == {"Red", "red"}
+
+
+def test_cased_words(tmp_path: Path) -> None:
+    """Dies if words share a row though lower_case is off."""
+    settings = _settings(tmp_path / "c", lower_case=False)
+    tagged = tagging.build(settings, 2)
+    assert len({*tagged.table.row}) == len(_forms(settings))
+    assert {"Red", "red"} <= _named(settings, tagged, "once")
+
+
+def test_pretrained_words(tmp_path: Path) -> None:
+    """Dies if a vector lands on another word's row, or a word with a vector is unknown."""
+    settings = _with_vectors(tmp_path / "c", vectors_unknown="<unk>", min_count=9)
+    tagged = tagging.build(settings, 2)
+    vector = dict(zip(_forms(settings), tagged.table.vectors[tagged.table.row], strict=True))
+    expected = {"": [0, 0], "owl": [1, 2], "red": [3, 4], "Red": [3, 4]}
+    assert {form: vector[form].tolist() for form in expected} == expected
+    assert tagged.table.vectors[words.UNKNOWN].tolist() == [5, 6]
+    assert _named(settings, tagged, "known") == {"owl", "red", "Red"}
+    assert tagged.table.pretrained.sum() == 4  # padding and unknown among them
+
+
+def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
+    """Dies if they are zero, equal, drawn anew at each build, or not of the settings' size."""
+    settings = _settings(tmp_path / "c", dimension=50)
+    first, second = (tagging.build(settings, 2).table.vectors for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert first.shape == (2 + 7, 50) and first.dtype == np.float32
+    assert 0.2 < np.abs(first[words.UNKNOWN :]).max() <= 0.25
+    assert len(np.unique(first, axis=0)) == len(first)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
+    """Dies if known or once of a random split are those of the given one."""
+    settings = tagging.Data(train_sentences=120)
+    tagged = tagging.build(settings, 8)
+    split, counts = tagged.split(number), Counter[int]()
+    for bucket, rows in zip(tagged.corpus.buckets, split.train, strict=True):
+        for forms, length in zip(bucket["forms"][rows], bucket["length"][rows], strict=True):
+            counts.update(tagged.table.row[forms[:length]].tolist())
+    real = range(2, len(tagged.table.vectors))
+    assert split.tables["known"][2:].tolist() == [counts[row] > 0 for row in real]
+    assert split.tables["once"][2:].tolist() == [counts[row] == 1 for row in real]
+
+
+def _sentences(
+    settings: tagging.Data, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
+) -> list[Sentence]:
+    """The sentences of a part of a split, read back from the arrays."""
+    forms, found = _forms(settings), []
+    for bucket, chosen in zip(tagged.corpus.buckets, rows, strict=True):
+        for row in chosen:
+            length = bucket["length"][row]
+            assert not bucket["forms"][row, length:].any()
+            assert not bucket["labels"][row, length:].any()
+            said = tuple(forms[f] for f in bucket["forms"][row, :length])
+            tags = tuple(tagged.labels[y] for y in bucket["labels"][row, :length])
+            found.append(Sentence(said, tags))
+    return found
+
+
+def test_arrays_hold_the_sentences() -> None:
+    """Dies if a sentence changes part, or a word or tag its place or number."""
+    settings = tagging.Data(train_sentences=200)
+    tagged, parts = tagging.build(settings, 8), tagging.read(settings)
+    split = tagged.split(0)
+    assert len(tagged.widths) > 1
+    for part, rows in zip(splits.PARTS, (split.train, split.dev, split.test), strict=True):
+        assert sorted(_sentences(settings, tagged, rows)) == sorted(parts[part])
+    assert [bucket["forms"].shape[1] for bucket in tagged.corpus.buckets] == list(tagged.widths)
+
+
+def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
+    """Dies if characters or casing are of another form, or padding has a casing."""
+    settings = _settings(tmp_path / "c", max_characters=3)
+    tagged, forms = tagging.build(settings, 2), _forms(settings)
+    numbers = words.alphabet(forms)
+    shared = tagged.corpus.shared
+    assert tagged.alphabet == len(numbers) + 2 == shared["characters"].max() + 1
+    for number, form in enumerate(forms):
+        spelt = [numbers[character] for character in form[:3]]
+        assert shared["characters"][number].tolist() == spelt + [0] * (3 - len(spelt))
+        assert shared["casing"][number] == (words.casing(form) if form else 0)
+
+
+def test_labels_and_legality(tmp_path: Path) -> None:
+    """Dies if O is not entities' first label, or legality is not of the scheme used inside."""
+    one = "Ann B-PER\nLee I-PER\n\nran O\n"
+    parts = dict.fromkeys(splits.PARTS, one)
+    tagged = tagging.build(_settings(tmp_path / "c", parts), 2)
+    assert tagged.entities and tagged.labels == ["O", "B-PER", "E-PER"]
+    assert tagged.legality.start.tolist() == [True, True, False]
+    assert tagged.legality.end.tolist() == [True, False, True]
+    bio = tagging.build(_settings(tmp_path / "c", parts, scheme="bio"), 2)
+    assert bio.labels == ["O", "B-PER", "I-PER"] and bio.legality.end.all()
+
+
+def test_classes_are_not_entities(tmp_path: Path) -> None:
+    """Dies if part-of-speech tags are scored as spans or some moves between them forbidden."""
+    parts = dict.fromkeys(splits.PARTS, "go VERB\non ADP\n")
+    tagged = tagging.build(_settings(tmp_path / "c", parts), 2)
+    assert not tagged.entities and tagged.labels == ["ADP", "VERB"]
+    assert all(table.all() for table in tagged.legality)
+
+
+def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:
+    """Dies if dev is cut too, the last sentences are kept, or digits stay in any part."""
+    cut = tagging.read(_settings(tmp_path / "c", train_sentences=1))
+    assert [s.words for s in cut["train"]] == [("Red", "dog")] and len(cut["dev"]) == 1
+    read = tagging.read(_settings(tmp_path / "c", zero_digits=True))
+    assert read["train"][1].words[-1] == "far0" and read["train"][1].tags[0] == "S-COL"
+
+
+def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
+    """Dies if a changed word, tag, part or vector leaves it, or a rebuild does not."""
+    first = tagging.build(_settings(tmp_path / "c"), 2).fingerprint
+    assert first == tagging.build(_settings(tmp_path / "copy"), 4).fingerprint
+    moved = {**HAND, "dev": HAND["test"], "test": HAND["dev"]}
+    changed = [
+        _settings(tmp_path / "word", {**HAND, "dev": HAND["dev"].replace("dog", "cat")}),
+        _settings(tmp_path / "tag", {**HAND, "dev": HAND["dev"].replace("dog O", "dog S-COL")}),
+        _settings(tmp_path / "moved", moved),
+        _settings(tmp_path / "bio", scheme="bio"),
+    ]
+    prints = [first, *(tagging.build(settings, 2).fingerprint for settings in changed)]
+    for content in (VECTORS, VECTORS.replace("owl 1", "owl 9")):
+        prints.append(tagging.build(_with_vectors(tmp_path / "c", content), 2).fingerprint)
+    assert len({*prints}) == len(prints)
