@@ -42,7 +42,7 @@ def read(
     special, size, empty = None, None, True
     for number, line in enumerate(text.iterate_lines(path), 1):
         fields = line.rstrip(" ").split(" ")
-        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+        if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             size = int(fields[1])
             continue
         empty = False

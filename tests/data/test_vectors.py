@@ -73,6 +73,7 @@ def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
         ("a 1 2\nb 3 1e50\n", 2, "nan or inf"),
         ("a 1 2\n\nb 3 4\n", 2, "expected a word and 2 numbers"),
         ("word\n", 1, "expected a word and 1 numbers"),
+        ("5 ²\n", 1, "expected numbers"),
         ("2 3\n", None, "no vectors found"),
     ],
 )
