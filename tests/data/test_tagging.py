@@ -175,7 +175,8 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     """Dies if a changed word, tag, part or vector leaves it, or a rebuild does not."""
     first = tagging.build(_settings(tmp_path / "c"), 2).fingerprint
     assert first == tagging.build(_settings(tmp_path / "copy"), 4).fingerprint
-    moved = {**HAND, "dev": HAND["test"], "test": HAND["dev"]}
+    red, rest = HAND["train"].split("\n\n")  # rest: last of train, then first of dev
+    moved = {**HAND, "train": f"{red}\n", "dev": f"{rest}\n{HAND['dev']}"}
     changed = [
         _settings(tmp_path / "word", {**HAND, "dev": HAND["dev"].replace("dog", "cat")}),
         _settings(tmp_path / "tag", {**HAND, "dev": HAND["dev"].replace("dog O", "dog S-COL")}),
