@@ -148,7 +148,7 @@ def generate(sentences: int, seed: int, part: str) -> list[Sentence]:
 
 
 def lexicon(generator: Generator) -> dict[str, list[str]]:
-    """Names by type, of one to three syllables and an ending that hints at the type."""
+    """Names by type, of one or two syllables and an ending that hints at the type."""
     return {kind: [_name(generator, kind) for _ in range(_NAMES)] for kind in _ENDINGS}
 
 
