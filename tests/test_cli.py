@@ -32,6 +32,22 @@ def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
     assert min(seconds) < 0.5
 
 
+@pytest.mark.parametrize("verb", ["train", "report", "runs"])
+def test_help_imports_little(verb: str) -> None:
+    """Dies if jax, the database or the figures are imported to show help."""
+    code = (
+        "import runpy, sys; sys.argv = ['x', '--help']\n"
+        f"try: runpy.run_module('jaxeval.{verb}', run_name='__main__')\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    loaded = set(done.stderr.split())
+    assert "jaxeval.cli" in loaded
+    assert loaded & {"jax", "flax", "optax", "sqlalchemy", "matplotlib"} == set()
+
+
 ERRORS = {
     "key": (["train", "training.batch_sise=8"], "did you mean training.batch_size"),
     "value": (["train", "training.batch_size=0"], "training.batch_size"),

@@ -11,7 +11,8 @@ PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "backend", "config", ""}
 ROOMS = ["data", "models", "tasks", "population", "runs", "report"]  # downstream only
 VERBS = {"train", "experiment"}
-WITHOUT_JAX = ["jaxeval.runs", "jaxeval.report.page", "jaxeval.config.reading", "jaxeval.cli"]
+HEAVY = {"jax", "flax", "optax", "orbax"}
+LOADED_FAST = ["jaxeval.runs", "jaxeval.report.page", "jaxeval.config.reading", "jaxeval.cli"]
 
 
 def _imports(file: Path) -> set[tuple[str, ...]]:
@@ -26,6 +27,37 @@ def _imports(file: Path) -> set[tuple[str, ...]]:
                 tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")
             }
     return found
+
+
+def _file(parts: tuple[str, ...]) -> Path | None:
+    """The file of a module of jaxeval; for a name inside a module, that module's file."""
+    for end in range(len(parts), -1, -1):
+        stem = PACKAGE.joinpath(*parts[:end])
+        for file in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+def _reached(start: Path) -> set[Path]:
+    """All files of jaxeval that a file imports, at its top or in a function, and theirs."""
+    seen, todo = {start}, [start]
+    while todo:
+        found = {f for parts in _imports(todo.pop()) if (f := _file(parts))} - seen
+        seen |= found
+        todo += found
+    return seen
+
+
+def _outside(file: Path) -> set[str]:
+    """Top-level names of all packages that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").split(".")[0])
+    return names
 
 
 def _edges() -> list[tuple[str, str, str]]:
@@ -62,7 +94,23 @@ def test_shared_modules_import_no_room() -> None:
     assert [e for e in _edges() if e[1] in SHARED] == []
 
 
-@pytest.mark.parametrize("module", WITHOUT_JAX)
+@pytest.mark.parametrize("room", ["runs", "report", "config"])
+def test_rooms_without_jax(room: str) -> None:
+    """Dies if jax is imported, even in a function or through another module of jaxeval."""
+    files = set().union(*(_reached(file) for file in (PACKAGE / room).rglob("*.py")))
+    assert len(files) > 2
+    assert [str(f.relative_to(PACKAGE)) for f in files if _outside(f) & HEAVY] == []
+    assert _outside(PACKAGE / "contracts.py") & HEAVY  # the search does find jax where it is
+
+
+def test_imports_are_absolute() -> None:
+    """Dies if a relative import hides an edge from the tests of this file."""
+    nodes = [n for f in PACKAGE.rglob("*.py") for n in ast.walk(ast.parse(f.read_text()))]
+    imports = [n for n in nodes if isinstance(n, ast.ImportFrom)]
+    assert imports and all(n.level == 0 for n in imports)
+
+
+@pytest.mark.parametrize("module", LOADED_FAST)
 def test_rooms_without_jax_load_fast(module: str) -> None:
     """Dies if jax (or a slow library) is imported where scores of any framework are read."""
     code = (

@@ -1,7 +1,14 @@
-"""The table of what every member scored; imports no jax."""
+"""The table of what every member scored; imports no jax.
+
+The store is imported at its first use: SQLAlchemy takes half a second, which `--help` should not.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from jaxeval.runs.records import CurveRow, EpochScore, Experiment, MemberResult, MemberRow
-from jaxeval.runs.store import Store, load, load_curves, open_store
+
+if TYPE_CHECKING:
+    from jaxeval.runs.store import Store, load, load_curves, open_store
 
 __all__ = [
     "CurveRow",
@@ -14,3 +21,11 @@ __all__ = [
     "load_curves",
     "open_store",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Store", "load", "load_curves", "open_store"):
+        import jaxeval.runs.store as store
+
+        return getattr(store, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
