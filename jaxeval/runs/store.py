@@ -146,7 +146,8 @@ def open_store(location: str | Path) -> Store:
         except OSError as error:
             raise RunError(f"{folder}: no runs folder can be made ({error.strerror})") from None
         store = Store(_sqlite(folder / FILE, write=True), str(folder / FILE))
-    store.create()
+    with _closed_on_error(store):
+        store.create()
     return store
 
 
@@ -163,8 +164,18 @@ def open_existing(location: str | Path) -> Store:
                 "`python -m jaxeval.train --out FOLDER` makes it"
             )
         store = Store(_sqlite(file, write=False), str(file))
-    store.check()
+    with _closed_on_error(store):
+        store.check()
     return store
+
+
+@contextlib.contextmanager
+def _closed_on_error(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 def load(location: str | Path) -> list[records.MemberRow]:

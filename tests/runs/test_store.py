@@ -1,5 +1,6 @@
 """The runs database: nothing lost, nothing silent, many writers."""
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -160,7 +161,7 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path) -> None:
     members = runs.load(tmp_path)
     assert len(members) >= 20
     assert len(runs.load_curves(tmp_path)) == 10 * len(members)
-    with sqlite3.connect(tmp_path / "runs.sqlite") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.sqlite")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -194,12 +195,12 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
         runs.load(tmp_path)
     newer = tmp_path / "newer"
     runs.open_store(newer).close()
-    with sqlite3.connect(newer / "runs.sqlite") as connection:
+    with contextlib.closing(sqlite3.connect(newer / "runs.sqlite")) as connection, connection:
         connection.execute("UPDATE jaxeval_schema SET version = 99")
     for opening in (runs.load, runs.open_store):
         with pytest.raises(RunError, match="version"):
             opening(newer)
-    with sqlite3.connect(tmp_path / "foreign.sqlite") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "foreign.sqlite")) as connection:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(RunError, match="not a runs database"):
         runs.load(tmp_path / "foreign.sqlite")
