@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import runs
     from jaxeval.report import page, summary, terminal
 
-    rows = _chosen(runs.load(given.runs), given.experiment, given.runs)
+    place = runs.place(given.runs)
+    rows = _chosen(runs.load(given.runs), given.experiment, place)
     points = runs.load_curves(given.runs)
     groups = summary.by_experiment(rows)
     found = [summary.of_members(members) for members in groups]
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             terminal.print_summary(one)
     target = _page_path(given.html, given.runs)
     if target is not None:
-        cli.write_text(target, page.render(rows, points, given.runs))
+        cli.write_text(target, page.render(rows, points, place))
         if given.json != "-":
             print(f"\npage: {target}")
     if given.figures:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxeval.runs.records import CurveRow, EpochScore, Experiment, MemberResult, MemberRow
 
 if TYPE_CHECKING:
-    from jaxeval.runs.store import Store, load, load_curves, open_store
+    from jaxeval.runs.store import Store, load, load_curves, open_store, place
 
 __all__ = [
     "CurveRow",
@@ -20,11 +20,12 @@ __all__ = [
     "load",
     "load_curves",
     "open_store",
+    "place",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Store", "load", "load_curves", "open_store"):
+    if name in ("Store", "load", "load_curves", "open_store", "place"):
         import jaxeval.runs.store as store
 
         return getattr(store, name)

@@ -138,7 +138,7 @@ class Store:
 def open_store(location: str | Path) -> Store:
     """Opens, and where needed creates, the runs of a folder or a database URL."""
     if _is_url(location):
-        store = Store(_engine(str(location)), str(location))
+        store = Store(_engine(str(location)), place(location))
     else:
         folder = Path(location)
         try:
@@ -154,7 +154,7 @@ def open_store(location: str | Path) -> Store:
 def open_existing(location: str | Path) -> Store:
     """Opens runs to read them; never creates anything."""
     if _is_url(location):
-        store = Store(_engine(str(location)), str(location))
+        store = Store(_engine(str(location)), place(location))
     else:
         file = Path(location)
         file = file / FILE if file.is_dir() else file
@@ -193,19 +193,32 @@ def load_curves(location: str | Path) -> list[records.CurveRow]:
         return store.curves()
 
 
+def place(location: str | Path) -> str:
+    """How a folder or URL is named in messages and pages: a password never is."""
+    if not _is_url(location):
+        return str(location)
+    try:
+        return sa.engine.make_url(str(location)).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):  # ValueError: a port that is no number
+        return "the given URL"
+
+
 def _is_url(location: str | Path) -> bool:
     return "://" in str(location)
 
 
 def _engine(url: str) -> sa.Engine:
+    named = place(url)
     if url.startswith("postgresql://"):
         url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
     try:
         return sa.create_engine(url)
     except ModuleNotFoundError as error:
-        raise RunError(f"{url}: install jaxeval[postgres] ({error})") from None
-    except sa.exc.ArgumentError as error:
-        raise RunError(f"{url}: not a database URL ({error})") from None
+        raise RunError(f"{named}: install jaxeval[postgres] ({error})") from None
+    except (sa.exc.ArgumentError, ValueError):
+        raise RunError(
+            f"{named} is not a database URL; expected e.g. postgresql://user@host/name"
+        ) from None
 
 
 def _sqlite(file: Path, write: bool) -> sa.Engine:

@@ -181,6 +181,23 @@ def test_a_full_disk_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert 1 in [row.seed for row in runs.load(tmp_path)]
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:hunter2@localhost:1/none",
+        "postgresql://me:hunter2@localhost:port/none",
+        "nosuch://me:hunter2@x/y",
+        "no url://me:hunter2@x",
+    ],
+)
+def test_a_password_is_never_shown(url: str) -> None:
+    """Dies if an error or the name of a place shows the password of a database URL."""
+    with pytest.raises(Exception) as caught:
+        runs.load(url)
+    assert isinstance(caught.value, RunError)
+    assert "hunter2" not in str(caught.value) + runs.place(url)
+
+
 def test_reading_creates_nothing(tmp_path: Path) -> None:
     """Dies if a mistyped folder becomes an empty database."""
     with pytest.raises(RunError, match=r"no runs here.*runs\.sqlite"):
