@@ -57,18 +57,18 @@ def table_convolution(products: Array, ids: Array, places: Array) -> Array:
 
 def _largest(products: Array, ids: Array, places: Array) -> tuple[Array, Any]:
     width = len(products)
-    count = ids.shape[1] - width + 1
     by_place = ids.T
 
-    def step(best: tuple[Array, Array], place: Array) -> tuple[tuple[Array, Array], None]:
+    def step(place: Array, best: tuple[Array, Array]) -> tuple[Array, Array]:
         largest, winner = best
         response = sum(products[k, by_place[place + k]] for k in range(width))
         better = (response > largest) & (place < places)[:, None]
-        return (jnp.where(better, response, largest), jnp.where(better, place, winner)), None
+        return jnp.where(better, response, largest), jnp.where(better, place, winner)
 
     shape = (len(ids), products.shape[-1])
     start = (jnp.full(shape, -jnp.inf), jnp.zeros(shape, jnp.int32))
-    (largest, winner), _ = lax.scan(step, start, jnp.arange(count))
+    # up to this batch's longest word: few words are as long as the longest of the corpus
+    largest, winner = lax.fori_loop(0, jnp.max(places), step, start)
     return largest, (products, ids, winner)
 
 
