@@ -9,10 +9,16 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "backend", "config", ""}
-ROOMS = ["data", "models", "tasks", "population", "runs", "report"]  # downstream only
+ROOMS = ["data", "models", "tasks", "population", "runs", "stats", "report"]  # downstream only
 VERBS = {"train", "experiment"}
 HEAVY = {"jax", "flax", "optax", "orbax"}
-LOADED_FAST = ["jaxeval.runs", "jaxeval.report.page", "jaxeval.config.reading", "jaxeval.cli"]
+LOADED_FAST = [
+    "jaxeval.runs",
+    "jaxeval.stats",
+    "jaxeval.report.page",
+    "jaxeval.config.reading",
+    "jaxeval.cli",
+]
 
 
 def _imports(file: Path) -> set[tuple[str, ...]]:
@@ -94,7 +100,7 @@ def test_shared_modules_import_no_room() -> None:
     assert [e for e in _edges() if e[1] in SHARED] == []
 
 
-@pytest.mark.parametrize("room", ["runs", "report", "config"])
+@pytest.mark.parametrize("room", ["runs", "stats", "report", "config"])
 def test_rooms_without_jax(room: str) -> None:
     """Dies if jax is imported, even in a function or through another module of jaxeval."""
     files = set().union(*(_reached(file) for file in (PACKAGE / room).rglob("*.py")))

@@ -1,0 +1,74 @@
+"""Scores in, comparison out: numpy and scipy only, any framework's scores."""
+
+from jaxeval.stats.datasets import (
+    average_probability_of_improvement,
+    friedman,
+    nemenyi,
+    performance_profile,
+    stratified_bootstrap,
+)
+from jaxeval.stats.describe import (
+    Summary,
+    expected_validation_performance,
+    interquartile_mean,
+    summarize,
+)
+from jaxeval.stats.effects import (
+    a12,
+    almost_stochastic_order,
+    cliffs_delta,
+    difference,
+    probability_of_improvement,
+)
+from jaxeval.stats.equivalence import rope, tost
+from jaxeval.stats.examples import approximate_randomization, mcnemar
+from jaxeval.stats.hypotheses import (
+    brown_forsythe,
+    kolmogorov_smirnov,
+    mann_whitney_u,
+    permutation_test,
+    sign_test,
+    welch_t,
+    wilcoxon_signed_rank,
+)
+from jaxeval.stats.multiple import adjust_p_values
+from jaxeval.stats.nested import split_means_test, variance_components
+from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.results import Effect, HypothesisTest, Interval
+
+__all__ = [
+    "Effect",
+    "HypothesisTest",
+    "Interval",
+    "Summary",
+    "a12",
+    "adjust_p_values",
+    "almost_stochastic_order",
+    "approximate_randomization",
+    "average_probability_of_improvement",
+    "brown_forsythe",
+    "cliffs_delta",
+    "detectable_difference",
+    "difference",
+    "expected_validation_performance",
+    "friedman",
+    "interquartile_mean",
+    "kolmogorov_smirnov",
+    "mann_whitney_u",
+    "mcnemar",
+    "nemenyi",
+    "performance_profile",
+    "permutation_test",
+    "power",
+    "probability_of_improvement",
+    "required_seeds",
+    "rope",
+    "sign_test",
+    "split_means_test",
+    "stratified_bootstrap",
+    "summarize",
+    "tost",
+    "variance_components",
+    "welch_t",
+    "wilcoxon_signed_rank",
+]

@@ -1,0 +1,142 @@
+"""Describes the scores of one model."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from jaxeval.stats.results import Interval, Sample, fraction, sample
+
+Statistic = Callable[..., np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Five numbers, mean and spread of the scores of one model, in the unit of the scores."""
+
+    n: int
+    min: float
+    q1: float  # quartiles by linear interpolation (R type 7)
+    median: float
+    q3: float
+    max: float
+    mean: float
+    sd: float | None  # ddof = 1; None for one score
+    mean_interval: Interval | None  # None below two scores
+    median_interval: Interval | None
+
+
+def summarize(
+    scores: Sample, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
+) -> Summary:
+    """Summary of the scores of one model, with bias-corrected bootstrap intervals."""
+    values = sample(scores)
+    low, q1, median, q3, high = map(float, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
+    several = len(values) > 1
+    return Summary(
+        n=len(values),
+        min=low,
+        q1=q1,
+        median=median,
+        q3=q3,
+        max=high,
+        mean=float(np.mean(values)),
+        sd=float(np.std(values, ddof=1)) if several else None,
+        mean_interval=bca_interval([values], np.mean, confidence, resamples, seed)
+        if several
+        else None,
+        median_interval=bca_interval([values], np.median, confidence, resamples, seed)
+        if several
+        else None,
+    )
+
+
+def bca_interval(
+    samples: list[np.ndarray], statistic: Statistic, confidence: float, resamples: int, seed: int
+) -> Interval:
+    """Bias-corrected and accelerated bootstrap interval (Efron 1987) of one or more samples.
+
+    Where the acceleration is not defined (a jackknife without spread, as for the median of many
+    equal scores) the percentile interval stands in, and `method` says so. Samples without any
+    spread give an interval of no width.
+
+    Args:
+      samples: each is resampled on its own.
+      statistic: takes the samples and `axis`, and must be vectorised over the other axes.
+    """
+    fraction(confidence, "confidence")
+    if all(np.ptp(values) == 0 for values in samples):
+        value = float(statistic(*samples, axis=-1))
+        return Interval(value, value, confidence, "constant scores")
+    for method in ("BCa", "percentile"):
+        low, high = _bootstrap(samples, statistic, confidence, resamples, seed, method)
+        if np.isfinite(low) and np.isfinite(high):
+            break
+    return Interval(
+        low, high, confidence, f"{method} bootstrap, {resamples} resamples, seed {seed}"
+    )
+
+
+def _bootstrap(
+    samples: list[np.ndarray],
+    statistic: Statistic,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    method: str,
+) -> tuple[float, float]:
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
+        found = stats.bootstrap(
+            samples,
+            statistic,
+            n_resamples=resamples,
+            batch=max(1, 10_000_000 // max(len(values) for values in samples)),
+            confidence_level=confidence,
+            method=method,
+            vectorized=True,
+            rng=np.random.default_rng(seed),
+        ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def interquartile_mean(scores: Sample | np.ndarray) -> float:
+    """Mean of the middle half of all scores, runs and data sets pooled (Agarwal et al. 2021)."""
+    from scipy import stats
+
+    return float(stats.trim_mean(sample(np.ravel(np.asarray(scores))), 0.25))
+
+
+def expected_validation_performance(
+    scores: Sample, *, replacement: bool = False, higher_is_better: bool = True
+) -> np.ndarray:
+    """Expected best score of n random draws, for n = 1 .. N (Dodge et al. 2019, equation 7).
+
+    With replacement (as published) the estimate is biased down for n near N (Tang et al. 2020);
+    without, it is the mean over all subsets of size n.
+
+    Returns:
+      [N] float64.
+    """
+    from scipy import special
+
+    values = np.sort(sample(scores))
+    values = values if higher_is_better else values[::-1]
+    count = len(values)
+    rank, draws = np.arange(count + 1)[None], np.arange(1, count + 1)[:, None]
+    if replacement:
+        reached = (rank / count) ** draws
+    else:  # C(rank, draws) / C(N, draws), in logs
+        choose = special.gammaln
+        logs = (
+            choose(rank + 1)
+            - choose(np.maximum(rank - draws, 0) + 1)
+            - choose(count + 1)
+            + choose(count - draws + 1)
+        )
+        reached = np.where(rank >= draws, np.exp(logs), 0.0)
+    return np.diff(reached, axis=1) @ values

@@ -1,0 +1,163 @@
+"""How large is the difference between two models, and what do these scores leave open?"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats import describe
+from jaxeval.stats.results import Effect, Interval, Sample, fraction, two_samples
+
+Location = Literal["mean", "median"]
+
+
+def difference(
+    a: Sample,
+    b: Sample,
+    *,
+    statistic: Location = "mean",
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> Effect:
+    """A minus B, in the unit of the scores: Welch's interval for means, BCa for medians."""
+    first, second = two_samples(a, b)
+    fraction(confidence, "confidence")
+    if statistic == "mean":
+        from scipy import stats
+
+        estimate, error, freedom = welch(first, second)
+        half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+        interval = Interval(estimate - half, estimate + half, confidence, "Welch")
+    else:
+        estimate = float(np.median(first) - np.median(second))
+
+        def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+            return np.median(x, axis=axis) - np.median(y, axis=axis)
+
+        interval = describe.bca_interval([first, second], gap, confidence, resamples, seed)
+    return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
+
+
+def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
+    """Difference of means, its standard error and Welch's degrees of freedom."""
+    parts = np.array([np.var(v, ddof=1) / len(v) for v in (first, second)])
+    total = float(parts.sum())
+    gap = float(np.mean(first) - np.mean(second))
+    if total == 0:
+        return gap, 0.0, math.inf
+    share = parts / total
+    freedom = 1.0 / float(share[0] ** 2 / (len(first) - 1) + share[1] ** 2 / (len(second) - 1))
+    return gap, math.sqrt(total), freedom
+
+
+def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """P(A > B) + P(A = B) / 2 for one run of each: U / (n m), the A12 of Vargha & Delaney (2000).
+
+    The interval is Newcombe's (2006, part 2, method 5): it inverts the score with the
+    Hanley-McNeil variance, so it keeps its width where A wins every pair, as bootstraps do not.
+    """
+    first, second = two_samples(a, b)
+    fraction(confidence, "confidence")
+    n, m = len(first), len(second)
+    estimate = share_won(first, second)
+    low, high = _newcombe(estimate, n, m, confidence)
+    interval = Interval(low, high, confidence, "Newcombe 2006")
+    return Effect("probability of improvement", estimate, interval, (n, m))
+
+
+def share_won(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of all pairs that the first wins, ties 1/2; by sorting, in n log n."""
+    ordered = np.sort(second)
+    below = np.searchsorted(ordered, first, "left")
+    not_above = np.searchsorted(ordered, first, "right")
+    return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
+
+
+def _newcombe(estimate: float, n: int, m: int, confidence: float) -> tuple[float, float]:
+    """Solves |estimate - p| = z sqrt(variance(p)) on both sides."""
+    from scipy import optimize, stats
+
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    more = (n + m) / 2 - 1
+
+    def excess(p: float) -> float:
+        variance = p * (1 - p) * (1 + more * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
+        return (estimate - p) ** 2 - z * z * variance
+
+    near = 1e-9  # at an estimate of 0 or 1 the estimate itself is a root, not the one meant
+    low = 0.0 if estimate == 0 else float(optimize.brentq(excess, 0.0, estimate - near))
+    high = 1.0 if estimate == 1 else float(optimize.brentq(excess, estimate + near, 1.0))
+    return low, high
+
+
+def a12(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """Vargha & Delaney's A12: another name of the probability of improvement."""
+    return probability_of_improvement(a, b, confidence=confidence)
+
+
+def cliffs_delta(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993): 2 P - 1 of `probability_of_improvement`."""
+    found = probability_of_improvement(a, b, confidence=confidence)
+    old = found.interval
+    interval = Interval(2 * old.low - 1, 2 * old.high - 1, confidence, old.method)
+    return Effect("Cliff's delta", 2 * found.estimate - 1, interval, found.n)
+
+
+def almost_stochastic_order(
+    a: Sample,
+    b: Sample,
+    *,
+    confidence: float = 0.95,
+    comparisons: int = 1,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Effect:
+    """How far A is from being stochastically larger than B (del Barrio et al. 2018; Dror 2019).
+
+    `estimate` is the violation ratio: of the squared distance between the two quantile functions,
+    the share where A's lies below B's; 0 means A is larger at every quantile, 1 that B is.
+    `interval.high` is the upper bound eps_min = min(1, ratio + z sd of the bootstrapped ratio):
+    A is almost larger if it lies below .5 (below .2 to be recommended). Both quantile functions
+    are steps, and are integrated exactly.
+
+    Args:
+      comparisons: number of pairs looked at; the level is divided by it (Bonferroni).
+    """
+    from scipy import stats
+
+    first, second = two_samples(a, b)
+    fraction(confidence, "confidence")
+    if comparisons < 1:
+        raise DataError(f"comparisons: expected at least 1, found {comparisons}")
+    ratio = float(_violation(np.sort(first), np.sort(second)))
+    generator = np.random.default_rng(seed)
+    drawn = [
+        np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
+        for values in (first, second)
+    ]
+    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
+    high = min(1.0, ratio + z * float(np.std(_violation(*drawn))))
+    interval = Interval(
+        0.0,
+        high,
+        confidence,
+        f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs",
+    )
+    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+
+
+def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Violation ratio of sorted samples [..., n] and [..., m]; .5 where both are equal.
+
+    F^-1(t) = sorted[ceil(n t) - 1] is constant between the multiples of 1/n. In units of 1/(n m)
+    all steps are whole numbers.
+    """
+    n, m = first.shape[-1], second.shape[-1]
+    edges = np.union1d(np.arange(n + 1) * m, np.arange(m + 1) * n)
+    begin, width = edges[:-1], np.diff(edges) / (n * m)
+    gap = second[..., begin // n] - first[..., begin // m]
+    total = np.sum(gap**2 * width, axis=-1)
+    below = np.sum(np.where(gap > 0, gap, 0.0) ** 2 * width, axis=-1)
+    return np.where(total > 0, below / np.where(total > 0, total, 1.0), 0.5)

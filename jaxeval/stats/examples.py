@@ -1,0 +1,116 @@
+"""Tests on the predictions of two single runs, example by example.
+
+They say whether these two trained networks differ on such examples; they say nothing of other
+seeds of the same models. For that compare distributions over seeds.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.results import HypothesisTest, Sample, pairs
+
+Score = Callable[[np.ndarray], np.ndarray]
+_BLOCK = 20_000  # shuffles at a time: bounds memory
+_AS_BITS = 32  # groups up to this size are drawn as single bits
+
+
+def f1(counts: np.ndarray) -> np.ndarray:
+    """F1 of summed counts [..., 3]: true positives, predicted, gold; 0 where nothing is found."""
+    hits, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    total = predicted + gold
+    return np.where(total > 0, 2 * hits / np.where(total > 0, total, 1.0), 0.0)
+
+
+def ratio(counts: np.ndarray) -> np.ndarray:
+    """Right ones over all, of summed counts [..., 2]: accuracy."""
+    right, total = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
+
+
+def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
+    """McNemar's exact test on two vectors of right (1) and wrong (0) answers."""
+    from scipy import stats
+
+    first, second = pairs(a, b, at_least=1)
+    if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
+        raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
+    only_a, only_b = int(np.sum(first > second)), int(np.sum(first < second))
+    p_value = stats.binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1.0
+    return HypothesisTest(
+        "McNemar",
+        float(only_a - only_b),
+        float(p_value),
+        (len(first),),
+        "both runs are right equally often",
+        f"exact binomial, {only_a} and {only_b} answers right in one run only",
+    )
+
+
+def approximate_randomization(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    score: Score = f1,
+    iterations: int = 1_000_000,
+    seed: int = 0,
+) -> HypothesisTest:
+    """Approximate randomisation (Noreen 1989; Yeh 2000): swaps the two runs' answers at random.
+
+    The score is recomputed from the summed counts of each shuffle. Examples with the same
+    difference of counts are alike: of m such ones a binomial number is swapped, so the time does
+    not depend on how many examples there are but on how many kinds. p = (1 + hits) / (1 +
+    iterations), two-sided.
+
+    Args:
+      a: [N, K] additive counts of run A, a row an example; b: the same of run B.
+      score: summed counts [..., K] -> [...]; `f1` (K = 3), `ratio` (K = 2), or your own.
+    """
+    first, second = _counts(a, "counts of A"), _counts(b, "counts of B")
+    if first.shape != second.shape:
+        raise DataError(f"counts: expected the same shape, found {first.shape} and {second.shape}")
+    start, both = first.sum(0), first.sum(0) + second.sum(0)
+    observed = float(score(start) - score(both - start))
+    kinds, sizes = np.unique(second - first, axis=0, return_counts=True)
+    differ = kinds.any(axis=1)
+    kinds, sizes = kinds[differ], sizes[differ]
+    generator = np.random.default_rng(seed)
+    hits = 0
+    for begin in range(0, iterations, _BLOCK):
+        swapped = start + _moved(generator, kinds, sizes, min(_BLOCK, iterations - begin))
+        gaps = score(swapped) - score(both - swapped)
+        hits += int(np.sum(np.abs(gaps) >= abs(observed) - 1e-12))
+    return HypothesisTest(
+        "approximate randomisation",
+        observed,
+        (1 + hits) / (1 + iterations),
+        (len(first),),
+        "the two runs' answers are exchangeable",
+        f"{iterations} shuffles, seed {seed}",
+    )
+
+
+def _moved(
+    generator: np.random.Generator, kinds: np.ndarray, sizes: np.ndarray, rounds: int
+) -> np.ndarray:
+    """What random swaps add to A's counts: [rounds, K]."""
+    large = sizes > _AS_BITS
+    moved = np.zeros((rounds, kinds.shape[1]))
+    if large.any():
+        moved += generator.binomial(sizes[large], 0.5, (rounds, int(large.sum()))) @ kinds[large]
+    single = np.repeat(kinds[~large], sizes[~large], axis=0)
+    if len(single):
+        drawn = np.frombuffer(generator.bytes(rounds * -(-len(single) // 8)), np.uint8)
+        bits = np.unpackbits(drawn.reshape(rounds, -1), axis=1, count=len(single))
+        moved += bits.astype(np.float32) @ single.astype(np.float32)
+    return moved
+
+
+def _counts(values: np.ndarray, name: str) -> np.ndarray:
+    array = np.asarray(values, np.float64)
+    if array.ndim != 2 or not len(array):
+        raise DataError(f"{name}: expected [examples, kinds of counts], found shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise DataError(f"{name}: expected finite numbers")
+    return array

@@ -1,0 +1,44 @@
+"""P-values of several comparisons at once."""
+
+from typing import Literal
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.results import Sample, sample
+
+Method = Literal["bonferroni", "holm", "benjamini_hochberg", "none"]
+
+
+def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
+    """Adjusted p-values, to be compared with the level itself.
+
+    Args:
+      p_values: [m], one a comparison.
+      method: "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any
+        false rejection; "benjamini_hochberg" (1995) bounds the expected share of false ones.
+
+    Returns:
+      [m] float64, in the given order.
+    """
+    given = sample(p_values, "p-values", at_least=0)
+    if np.any((given < 0) | (given > 1)):
+        raise DataError("p-values: expected numbers from 0 to 1")
+    count = len(given)
+    order = np.argsort(given, kind="stable")
+    ordered, rank = given[order], np.arange(1, count + 1)
+    if method == "none":
+        return given
+    if method == "bonferroni":
+        adjusted = ordered * count
+    elif method == "holm":
+        adjusted = np.maximum.accumulate(ordered * (count - rank + 1))
+    elif method == "benjamini_hochberg":
+        adjusted = np.minimum.accumulate((ordered * count / rank)[::-1])[::-1]
+    else:
+        raise DataError(
+            f"correction: expected bonferroni, holm or benjamini_hochberg, not {method}"
+        )
+    found = np.empty(count)
+    found[order] = np.minimum(adjusted, 1.0)
+    return found

@@ -1,0 +1,88 @@
+"""Scores nested in splits: several seeds for each of several data splits."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.results import HypothesisTest, Sample, sample
+
+
+@dataclasses.dataclass(frozen=True)
+class Components:
+    """Where the variance of scores comes from (one-way random effects, method of moments)."""
+
+    splits: int
+    n: int  # all scores
+    mean: float  # of the split means
+    sd_split: float  # between splits, the share of seeds taken out
+    sd_seed: float  # between seeds of one split
+    share_split: float | None  # intraclass correlation; None without any spread
+
+
+def variance_components(scores: Sequence[Sample]) -> Components:
+    """Splits' and seeds' share of the spread, with any number of seeds a split.
+
+    Args:
+      scores: for each of at least two splits the scores of its seeds, two or more somewhere.
+    """
+    groups = [sample(group, f"split {k}") for k, group in enumerate(scores)]
+    counts = np.array([len(group) for group in groups])
+    n, splits = int(counts.sum()), len(groups)
+    if splits < 2 or n == splits:
+        raise DataError(f"nested scores: expected 2 splits and 2 seeds in one, found {counts}")
+    means = np.array([group.mean() for group in groups])
+    grand = float(np.concatenate(groups).mean())
+    within = sum(float(np.sum((g - g.mean()) ** 2)) for g in groups) / (n - splits)
+    between = float(np.sum(counts * (means - grand) ** 2)) / (splits - 1)
+    size = (n - float(np.sum(counts**2)) / n) / (splits - 1)
+    of_split = max(0.0, (between - within) / size)
+    total = of_split + within
+    return Components(
+        splits,
+        n,
+        float(means.mean()),
+        math.sqrt(of_split),
+        math.sqrt(within),
+        of_split / total if total else None,
+    )
+
+
+def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest:
+    """Paired t test on the means of splits: the split is the unit of replication.
+
+    Seeds of one split share its data; counted one by one they would pretend to more evidence than
+    there is.
+
+    Args:
+      a, b: for each split the scores of its seeds; the k-th split is the same for both.
+    """
+    from scipy import stats
+
+    if len(a) != len(b) or len(a) < 2:
+        raise DataError(
+            f"splits: expected the same 2 or more of both, found {len(a)} and {len(b)}"
+        )
+    gaps = np.array(
+        [
+            sample(x, f"A, split {k}").mean() - sample(y, f"B, split {k}").mean()
+            for k, (x, y) in enumerate(zip(a, b, strict=True))
+        ]
+    )
+    if np.ptp(gaps) == 0:
+        statistic, p_value = (
+            (0.0, 1.0) if gaps[0] == 0 else (math.copysign(math.inf, gaps[0]), 0.0)
+        )
+    else:
+        found = stats.ttest_1samp(gaps, 0.0)
+        statistic, p_value = float(found.statistic), float(found.pvalue)
+    return HypothesisTest(
+        "paired t on split means",
+        statistic,
+        p_value,
+        (len(gaps),),
+        "both models have the same mean over splits",
+        "t distribution",
+    )

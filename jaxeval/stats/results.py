@@ -1,0 +1,93 @@
+"""What the functions of this room take and give: samples of scores in, tests and effects out.
+
+scipy.stats takes a second to import, so the functions that need it import it themselves.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import DataError
+
+Sample = Sequence[float] | np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """A confidence interval, with how sure and how made."""
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+
+
+@dataclasses.dataclass(frozen=True)
+class HypothesisTest:
+    """A statistical test. Its p-value holds for one look: see `adjust_p_values` for several."""
+
+    name: str
+    statistic: float
+    p_value: float
+    n: tuple[int, ...]  # scores of each model, or the number of pairs
+    null: str  # what is assumed and may be rejected
+    method: str  # exact, asymptotic, or the number of resamples and their seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """The size of a difference, with the interval that these scores leave open."""
+
+    name: str
+    estimate: float
+    interval: Interval
+    n: tuple[int, ...]
+
+
+def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
+    """Scores as a float64 vector.
+
+    Raises:
+      DataError: fewer than `at_least` scores, more than one axis, or one that is not finite.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: expected numbers, found {_short(values)}") from None
+    if array.ndim != 1:
+        raise DataError(f"{name}: expected one axis of scores, found {array.ndim}")
+    if not np.isfinite(array).all():
+        where = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise DataError(f"{name}: score {where} is {array[where]}; expected a finite number")
+    if len(array) < at_least:
+        raise DataError(f"{name}: expected at least {at_least} scores, found {len(array)}")
+    return array
+
+
+def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of two models. One score a model says nothing of a distribution."""
+    return sample(a, "scores of A", at_least), sample(b, "scores of B", at_least)
+
+
+def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of two models of which the k-th belong together (same seed, split or example)."""
+    first, second = two_samples(a, b, at_least)
+    if len(first) != len(second):
+        raise DataError(
+            f"pairs: expected as many scores of A as of B, {len(first)} != {len(second)}"
+        )
+    return first, second
+
+
+def fraction(value: float, name: str) -> float:
+    """A probability strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
+    return float(value)
+
+
+def _short(values: Any) -> str:
+    text = repr(values)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,101 @@
+"""Comparisons across data sets."""
+
+import numpy as np
+import pytest
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+from jaxeval.stats import datasets
+
+# Demsar (2006), table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
+DEMSAR = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+
+
+def test_demsars_example() -> None:
+    """Dies if ranks, ties or the critical difference are wrong.
+
+    The paper prints ranks 3.143, 2.000, 2.893 and 1.964, CD 1.25 (alpha .05) and 1.12 (.10), and
+    that at .10 plain C4.5 differs from the first two.
+    """
+    names = ("C4.5", "m", "cf", "m+cf")
+    scores = dict(zip(names, DEMSAR.T, strict=True))
+    found = stats.nemenyi(scores)
+    assert found.models == ("m+cf", "m", "cf", "C4.5")
+    np.testing.assert_allclose(found.average_ranks, [1.964, 2.0, 2.893, 3.143], atol=5e-4)
+    assert found.critical_difference == pytest.approx(1.25, abs=0.005)
+    assert stats.nemenyi(scores, alpha=0.1).critical_difference == pytest.approx(1.12, abs=0.005)
+    assert found.groups == (("m+cf", "m", "cf", "C4.5"),)  # 1.179 < 1.25
+    assert stats.nemenyi(scores, alpha=0.1).groups == (("m+cf", "m", "cf"), ("cf", "C4.5"))
+    mirrored = stats.nemenyi({k: -v for k, v in scores.items()}, higher_is_better=False)
+    assert mirrored.average_ranks == found.average_ranks
+
+
+def test_friedman_corrects_for_ties() -> None:
+    """Dies if ties are not corrected: 12 / (N k (k + 1)) sum R^2 - 3 N (k + 1), over 1 - ties."""
+    ranks = np.array([[1, 2, 3], [1.5, 1.5, 3], [1, 3, 2], [2, 1, 3.0]])
+    plain = 12 / (4 * 3 * 4) * np.sum(ranks.sum(0) ** 2) - 3 * 4 * 4
+    corrected = plain / (1 - (2**3 - 2) / (4 * (3**3 - 3)))
+    assert stats.friedman(ranks).statistic == pytest.approx(corrected)
+    assert stats.friedman(np.ones((3, 3))).p_value == 1.0
+    with pytest.raises(DataError, match="2 data sets x 3 models"):
+        stats.friedman(np.ones((3, 2)))
+
+
+def test_average_probability_of_improvement_golden() -> None:
+    """Dies if ties are not halves (rliable's toy case: 1/3)."""
+    x = [[1, 2, 1, 2], [2, 2, 1, 1]]
+    y = [[1, 2, 3], [1, 2, 3]]
+    found = stats.average_probability_of_improvement(x, y, resamples=200)
+    assert found.estimate == pytest.approx(1 / 3)
+    assert found.interval.low <= 1 / 3 <= found.interval.high
+    equal = stats.average_probability_of_improvement([[1, 1]], [[1, 1]], resamples=20)
+    assert equal.estimate == 0.5
+    with pytest.raises(DataError, match="1 != 2"):
+        stats.average_probability_of_improvement([[1]], [[1], [2]])
+
+
+def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
+    """Dies if runs move between data sets, or the seed is ignored."""
+    apart = [[0.0] * 5, [1.0] * 5]
+    found = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
+    assert (found.interval.low, found.interval.high) == (0.5, 0.5)
+    generator = np.random.default_rng(14)
+    runs = [generator.normal(size=6), generator.normal(size=9)]
+    one = stats.stratified_bootstrap(runs, resamples=100, seed=3)
+    assert one == stats.stratified_bootstrap(runs, resamples=100, seed=3)
+    assert one.interval != stats.stratified_bootstrap(runs, resamples=100, seed=4).interval
+
+
+def test_stratified_interval_covers() -> None:
+    """Dies if the interval is far too narrow: 200 experiments, 3 data sets of 15 runs."""
+    generator = np.random.default_rng(15)
+    hits = 0
+    for _ in range(200):
+        runs = [generator.normal(k, 1, 15) for k in range(3)]
+        interval = stats.stratified_bootstrap(runs, datasets.mean_of_means, resamples=200).interval
+        hits += interval.low <= 1.0 <= interval.high
+    assert 174 <= hits <= 199
+
+
+def test_profile_by_hand() -> None:
+    """Dies if data sets are pooled instead of averaged, or the threshold itself counts."""
+    shares, low, high = stats.performance_profile([[1, 2, 3, 4], [2]], [0, 1, 2, 4], resamples=50)
+    np.testing.assert_allclose(shares, [1.0, 0.875, 0.25, 0.0])
+    assert np.all(low <= shares) and np.all(shares <= high)

@@ -1,0 +1,95 @@
+"""Summaries of scores, against numpy, scipy and enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+
+scores = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=12)
+
+
+def test_summary_by_hand() -> None:
+    """Dies if a quartile rule or the denominator of the sd changes."""
+    found = stats.summarize([1.0, 2.0, 3.0, 4.0, 10.0], resamples=99)
+    assert (found.n, found.min, found.q1, found.median) == (5, 1.0, 2.0, 3.0)
+    assert (found.q3, found.max, found.mean) == (4.0, 10.0, 4.0)
+    assert found.sd == pytest.approx(12.5**0.5)
+
+
+def test_one_score_has_no_spread() -> None:
+    """Dies if one score is given an sd or an interval."""
+    found = stats.summarize([0.5])
+    assert (found.sd, found.mean_interval, found.median_interval) == (None, None, None)
+
+
+def test_constant_scores_have_intervals_of_no_width() -> None:
+    """Dies if constant scores give NaN or a warning."""
+    found = stats.summarize([0.5, 0.5, 0.5], resamples=99)
+    assert found.sd == 0
+    assert found.mean_interval is not None
+    assert (found.mean_interval.low, found.mean_interval.high) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.5, float("nan")], [0.5, float("inf")], ["a", "b"], [[1.0]], []]
+)
+def test_bad_scores_are_refused(scores: list) -> None:
+    """Dies if NaN, text or a wrong axis slips through."""
+    with pytest.raises(DataError, match="scores"):
+        stats.summarize(scores)
+
+
+def test_bca_interval_covers_a_skewed_mean_as_promised() -> None:
+    """Dies if the interval is not calibrated: 200 exponential samples of 30."""
+    generator = np.random.default_rng(1)
+    hits = 0
+    for _ in range(200):
+        interval = stats.summarize(generator.exponential(size=30), resamples=499).mean_interval
+        assert interval is not None
+        hits += interval.low <= 1.0 <= interval.high
+    assert 178 <= hits <= 198  # .94 +- 3 standard errors of a binomial
+
+
+@given(scores, st.floats(0.1, 3), st.floats(-3, 3))
+def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: float) -> None:
+    """Dies if a summary depends on order or is not equivariant."""
+    one = stats.summarize(values, resamples=19)
+    other = stats.summarize([scale * v + shift for v in values][::-1], resamples=19)
+    for name in ("min", "q1", "median", "q3", "max", "mean"):
+        assert getattr(other, name) == pytest.approx(scale * getattr(one, name) + shift, abs=1e-6)
+    assert other.sd == pytest.approx(scale * (one.sd or 0.0), abs=1e-6)
+
+
+def test_interquartile_mean_of_pooled_runs() -> None:
+    """Dies if runs and data sets are not pooled (rliable's toy cases: 1.5 and 2)."""
+    assert stats.interquartile_mean([[1, 2], [2, 2], [1, 1], [2, 1]]) == 1.5
+    assert stats.interquartile_mean([[1, 1], [2, 2], [3, 3]]) == 2.0
+
+
+def test_expected_maximum_golden() -> None:
+    """Dies if either formula changes (values of the reference implementation and by hand)."""
+    scores = (0.1, 0.3, 0.5, 0.7, 0.9)
+    np.testing.assert_allclose(
+        stats.expected_validation_performance(scores), [0.5, 0.7, 0.8, 0.86, 0.9]
+    )
+    np.testing.assert_allclose(
+        stats.expected_validation_performance(scores, replacement=True),
+        [0.5, 0.66, 0.74, 0.78672, 0.8168],
+    )
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.booleans())
+def test_expected_best_equals_enumeration(values: list[int], higher: bool) -> None:
+    """Dies if ties or lower-is-better are wrong: all subsets of every size."""
+    best = max if higher else min
+    expected = [
+        np.mean([best(chosen) for chosen in itertools.combinations(values, n)])
+        for n in range(1, len(values) + 1)
+    ]
+    found = stats.expected_validation_performance(values, higher_is_better=higher)
+    np.testing.assert_allclose(found, expected, atol=1e-9)

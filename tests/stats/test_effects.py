@@ -1,0 +1,131 @@
+"""Effect sizes, equivalence and stochastic order."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+from jaxeval.stats import effects
+
+values = st.lists(st.integers(-5, 5), min_size=2, max_size=8)
+
+
+@given(values, values)
+def test_probability_of_improvement_counts_all_pairs(a: list[int], b: list[int]) -> None:
+    """Dies if a tie is not half a win; and A against B mirrors B against A."""
+    wins = np.mean([(x > y) + 0.5 * (x == y) for x in a for y in b])
+    found, mirrored = (
+        stats.probability_of_improvement(a, b),
+        stats.probability_of_improvement(b, a),
+    )
+    assert found.estimate == pytest.approx(wins)
+    assert found.interval.low <= found.estimate <= found.interval.high
+    assert mirrored.interval.low == pytest.approx(1 - found.interval.high, abs=1e-9)
+    delta = stats.cliffs_delta(a, b)
+    assert delta.estimate == pytest.approx(2 * wins - 1)
+    assert delta.interval.high == pytest.approx(2 * found.interval.high - 1)
+
+
+def test_probability_keeps_its_width_where_all_pairs_are_won() -> None:
+    """Dies if three wins of three are said to be certain."""
+    interval = stats.probability_of_improvement([4, 5, 6], [1, 2, 3]).interval
+    assert interval.high == 1.0
+    assert interval.low < 0.7
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_probability_interval_covers_as_promised(shift: float) -> None:
+    """Dies if the interval is not calibrated: 1,000 pairs of normal samples of 8 and 10."""
+    generator = np.random.default_rng(5)
+    truth = 0.5 * (1 + math.erf(shift / 2))
+    hits = 0
+    for _ in range(1000):
+        a, b = generator.normal(shift, 1, 8), generator.normal(0, 1, 10)
+        interval = stats.probability_of_improvement(a, b).interval
+        hits += interval.low <= truth <= interval.high
+    assert 930 <= hits <= 985
+
+
+def test_difference_intervals() -> None:
+    """Dies if Welch's interval excludes 0 where the test says p > .05, or the other way."""
+    generator = np.random.default_rng(6)
+    for _ in range(50):
+        a, b = generator.normal(0.7, 1, 8), generator.normal(0, 2, 12)
+        interval = stats.difference(a, b).interval
+        assert (interval.low <= 0 <= interval.high) == (stats.welch_t(a, b).p_value >= 0.05)
+    median = stats.difference([1, 2, 9], [0, 1, 2, 3], statistic="median", resamples=499)
+    assert median.estimate == 0.5
+    assert median.interval.low <= 0.5 <= median.interval.high
+
+
+def _violation_on_a_grid(a: np.ndarray, b: np.ndarray, steps: int) -> float:
+    """The violation ratio by its definition, at the middles of equal steps."""
+    t = (np.arange(steps) + 0.5) / steps
+    quantile = [np.sort(v)[np.ceil(len(v) * t).astype(int) - 1] for v in (a, b)]
+    gap = quantile[1] - quantile[0]
+    return float(np.sum(np.maximum(gap, 0) ** 2) / np.sum(gap**2))
+
+
+def test_almost_stochastic_order_is_exact() -> None:
+    """Dies if the two step functions are not integrated exactly (golden: .31645570)."""
+    golden = stats.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
+    assert golden.estimate == pytest.approx(0.31645570, abs=1e-8)
+    generator = np.random.default_rng(7)
+    for n, m in ((3, 5), (4, 6), (7, 2)):
+        a, b = generator.normal(size=n), generator.normal(size=m)
+        steps = 12 * math.lcm(n, m)
+        expected = _violation_on_a_grid(a, b, steps)
+        assert stats.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
+
+
+def test_stochastic_order_limits() -> None:
+    """Dies if dominance, its mirror, or equality have other values; more pairs widen the bound."""
+    low, high = np.arange(5.0), np.arange(5.0) + 10
+    assert stats.almost_stochastic_order(high, low).interval.high == 0.0
+    assert stats.almost_stochastic_order(low, high).estimate == 1.0
+    assert stats.almost_stochastic_order(low, low).estimate == 0.5
+    generator = np.random.default_rng(9)
+    a, b = generator.normal(0.5, 1, 20), generator.normal(0, 1, 20)
+    bounds = [stats.almost_stochastic_order(a, b, comparisons=k).interval.high for k in (1, 3, 10)]
+    assert bounds == sorted(bounds) and bounds[0] < bounds[2]
+    with pytest.raises(DataError, match="comparisons"):
+        stats.almost_stochastic_order(a, b, comparisons=0)
+
+
+def test_violation_of_a_and_b_sum_to_one() -> None:
+    """Dies if the ratio is not symmetric."""
+    generator = np.random.default_rng(2)
+    a, b = np.sort(generator.normal(size=6)), np.sort(generator.normal(size=4))
+    assert effects._violation(a, b) + effects._violation(b, a) == pytest.approx(1.0)
+
+
+def test_equivalence_agrees_with_its_interval() -> None:
+    """Dies if TOST at .05 says otherwise than the 90 % interval inside the margin."""
+    generator = np.random.default_rng(10)
+    seen = set()
+    for _ in range(100):
+        a, b = generator.normal(0.2, 1, 15), generator.normal(0, 1, 20)
+        interval = stats.difference(a, b, confidence=0.9).interval
+        inside = interval.low > -1.0 and interval.high < 1.0
+        assert (stats.tost(a, b, 1.0).p_value < 0.05) == inside
+        seen.add(inside)
+    assert seen == {True, False}
+
+
+def test_rope_probabilities() -> None:
+    """Dies if the three do not sum to 1, or disagree with the t interval they come from."""
+    a, b = [1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 2.5]
+    found, mirrored = stats.rope(a, b, 0.5), stats.rope(b, a, 0.5)
+    assert found.lower + found.equivalent + found.higher == pytest.approx(1.0)
+    assert found.higher == pytest.approx(mirrored.lower)
+    interval = stats.difference(a, b, confidence=0.9).interval
+    edge = stats.rope(a, b, abs(interval.low))
+    assert edge.lower == pytest.approx(0.05, abs=1e-9)
+    same = stats.rope([0.5, 0.5], [0.5, 0.5], 0.01)
+    assert same.equivalent == 1.0
+    with pytest.raises(DataError, match="margin"):
+        stats.rope(a, b, 0.0)

@@ -1,0 +1,164 @@
+"""Tests of two samples: against independent computations, in edge cases, and under the null."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+
+GENERATOR = np.random.default_rng(3)
+A, B = GENERATOR.normal(0.3, 1, 7), GENERATOR.normal(0, 2, 9)
+TWO = {
+    "ks": stats.kolmogorov_smirnov,
+    "bf": stats.brown_forsythe,
+    "mwu": stats.mann_whitney_u,
+    "welch": stats.welch_t,
+    "permutation": lambda a, b: stats.permutation_test(a, b, resamples=199),
+}
+PAIRED = {"wilcoxon": stats.wilcoxon_signed_rank, "sign": stats.sign_test}
+
+
+def _labellings(a: np.ndarray, b: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All ways to call len(a) of the pooled scores A."""
+    pooled = np.concatenate([a, b])
+    chosen = [list(c) for c in itertools.combinations(range(len(pooled)), len(a))]
+    return [(pooled[c], np.delete(pooled, c)) for c in chosen]
+
+
+def test_rank_tests_equal_enumeration() -> None:
+    """Dies if statistic or exact p of KS and Mann-Whitney differ from all 3,432 labellings."""
+    a, b = A, B[:7]
+
+    def ks(x: np.ndarray, y: np.ndarray) -> float:
+        points = np.concatenate([x, y])
+        return float(np.max(np.abs([np.mean(x <= t) - np.mean(y <= t) for t in points])))
+
+    def u(x: np.ndarray, y: np.ndarray) -> float:
+        return float(np.sum(x[:, None] > y[None, :]))
+
+    for test, statistic, centre in (
+        (stats.kolmogorov_smirnov, ks, 0.0),
+        (stats.mann_whitney_u, u, len(a) * len(b) / 2),
+    ):
+        found, observed = test(a, b), statistic(a, b)
+        assert found.statistic == pytest.approx(observed)
+        extreme = [
+            abs(statistic(x, y) - centre) >= abs(observed - centre) - 1e-9
+            for x, y in _labellings(a, b)
+        ]
+        assert found.p_value == pytest.approx(np.mean(extreme), abs=1e-12)
+        assert found.method == "exact"
+
+
+def test_welch_and_brown_forsythe_by_their_formulas() -> None:
+    """Dies if variances are pooled, or the spread is taken around means."""
+    gap = A.mean() - B.mean()
+    error = math.sqrt(A.var(ddof=1) / 7 + B.var(ddof=1) / 9)
+    assert stats.welch_t(A, B).statistic == pytest.approx(gap / error)
+    deviations = [np.abs(A - np.median(A)), np.abs(B - np.median(B))]
+    grand = np.concatenate(deviations).mean()
+    between = sum(len(d) * (d.mean() - grand) ** 2 for d in deviations)
+    within = sum(np.sum((d - d.mean()) ** 2) for d in deviations)
+    assert stats.brown_forsythe(A, B).statistic == pytest.approx(between * 14 / within)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_exact_permutation_equals_enumeration(statistic: str) -> None:
+    """Dies if the exact p is not the share of all labellings at least as extreme, doubled."""
+    locate = np.mean if statistic == "mean" else np.median
+    a, b = A[:5], B[:6]
+    observed = locate(a) - locate(b)
+    gaps = np.array([locate(x) - locate(y) for x, y in _labellings(a, b)])
+    sides = np.mean(gaps >= observed - 1e-12), np.mean(gaps <= observed + 1e-12)
+    found = stats.permutation_test(a, b, statistic=statistic)  # type: ignore[arg-type]
+    assert found.p_value == pytest.approx(min(1.0, 2 * min(sides)))
+    assert found.method == "exact"
+
+
+def test_paired_permutation_swaps_within_pairs() -> None:
+    """Dies if pairs are broken: 2^6 sign changes."""
+    a, b = A[:6], B[:6]
+    signs = np.array(list(itertools.product((1, -1), repeat=6)))
+    gaps = (signs * (a - b)).mean(axis=1)
+    sides = np.mean(gaps >= gaps[0] - 1e-12), np.mean(gaps <= gaps[0] + 1e-12)
+    found = stats.permutation_test(a, b, paired=True)
+    assert found.p_value == pytest.approx(min(1.0, 2 * min(sides)))
+    assert found.n == (6,)
+
+
+def test_random_permutations_are_seeded_and_never_zero() -> None:
+    """Dies if p can be 0, or two runs of one seed differ."""
+    a, b = np.arange(30.0), np.arange(30.0) + 1000
+    one = stats.permutation_test(a, b, resamples=999, seed=4)
+    assert one == stats.permutation_test(a, b, resamples=999, seed=4)
+    assert one.p_value >= 1 / 1000
+    assert "seed 4" in one.method
+
+
+def test_sign_and_wilcoxon_equal_enumeration() -> None:
+    """Dies if ties count as wins, or ranks are wrong: all 2^6 sign changes."""
+    a = np.array([1.0, 2.5, 3.0, 4.0, 5.0, 9.0])
+    b = np.array([1.5, 2.2, 1.0, 4.0, 3.5, 5.0])  # one tie, four wins, one loss
+    sign = stats.sign_test(a, b)
+    assert (sign.statistic, sign.p_value) == (4.0, pytest.approx(2 * 6 / 32))
+    gaps = np.array([1.0, -2.0, 3.0, 4.0, 5.5, -6.0])
+    ranks = np.arange(1, 7)
+    sums = [np.sum(ranks[np.array(s) > 0]) for s in itertools.product((1, -1), repeat=6)]
+    observed = min(ranks[gaps > 0].sum(), ranks[gaps < 0].sum())
+    p_value = 2 * np.mean(np.array(sums) <= observed)
+    found = stats.wilcoxon_signed_rank(gaps, np.zeros(6))
+    assert (found.statistic, found.p_value) == (observed, pytest.approx(p_value))
+
+
+@pytest.mark.parametrize("name", [*TWO, *PAIRED])
+def test_constant_and_equal_scores_say_nothing(name: str) -> None:
+    """Dies if equal constant scores give NaN, a warning or a small p."""
+    found = (TWO | PAIRED)[name]([0.5] * 4, [0.5] * 4)
+    assert found.p_value == 1.0
+    assert math.isfinite(found.statistic)
+
+
+@pytest.mark.parametrize("name", [*TWO, *PAIRED])
+def test_one_score_is_refused(name: str) -> None:
+    """Dies if a test is made of a single score."""
+    with pytest.raises(DataError, match="at least 2 scores"):
+        (TWO | PAIRED)[name]([0.5], [0.4, 0.6])
+
+
+def test_pairs_of_unequal_length_are_refused() -> None:
+    """Dies if pairs are cut to the shorter side."""
+    with pytest.raises(DataError, match="3 != 2"):
+        stats.sign_test([1, 2, 3], [1, 2])
+
+
+@pytest.mark.parametrize("name", ["ks", "mwu", "welch", "permutation"])
+def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
+    """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
+    generator = np.random.default_rng(8)
+    rejected = sum(
+        TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
+        for _ in range(1000)
+    )
+    assert 10 <= rejected <= 71
+
+
+values = st.lists(st.integers(-9, 9), min_size=2, max_size=9)
+
+
+@given(values, values, st.sampled_from([0.5, 2.0, 4.0]), st.integers(-4, 4))
+def test_order_scale_and_exchange_change_no_p(
+    a: list[int], b: list[int], scale: float, shift: int
+) -> None:
+    """Dies if a p-value depends on order, unit, or on which model is called A."""
+    moved = [[scale * v + shift for v in reversed(group)] for group in (a, b)]
+    for name, test in TWO.items():
+        if name == "permutation" and len(a) + len(b) > 9:
+            continue  # random above that, and then the seed decides
+        one = test(a, b)
+        assert test(*moved).p_value == pytest.approx(one.p_value, abs=1e-9), name
+        assert test(b, a).p_value == pytest.approx(one.p_value, abs=1e-9), name

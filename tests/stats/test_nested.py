@@ -1,0 +1,51 @@
+"""Seeds within splits."""
+
+import numpy as np
+import pytest
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+
+
+def test_components_by_hand() -> None:
+    """Dies if mean squares are wrong: MS between 8, within 2, two seeds a split -> 3 and 2."""
+    found = stats.variance_components([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0]])
+    assert found.sd_seed**2 == pytest.approx(2.0)
+    assert found.sd_split**2 == pytest.approx(3.0)
+    assert found.share_split == pytest.approx(0.6)
+
+
+def test_components_are_unbiased_for_unequal_numbers_of_seeds() -> None:
+    """Dies if the unbalanced formula is wrong: 2,000 experiments, variances 4 and 1."""
+    generator = np.random.default_rng(12)
+    found = []
+    for _ in range(2000):
+        splits = generator.normal(0, 2, 8)
+        groups = [s + generator.normal(0, 1, 2 + k % 4) for k, s in enumerate(splits)]
+        part = stats.variance_components(groups)
+        found.append((part.sd_split**2, part.sd_seed**2))
+    np.testing.assert_allclose(np.mean(found, axis=0), [4.0, 1.0], rtol=0.06)
+
+
+def test_split_means_hold_their_level_where_seeds_do_not() -> None:
+    """Dies if seeds are taken for replications: strong split effects for each model."""
+    generator = np.random.default_rng(13)
+    nested = pooled = 0
+    for _ in range(400):
+        a, b = (
+            [generator.normal(0, 1) + generator.normal(0, 0.1, 10) for _ in range(6)]
+            for _ in range(2)
+        )
+        nested += stats.split_means_test(a, b).p_value < 0.05
+        pooled += stats.welch_t(np.concatenate(a), np.concatenate(b)).p_value < 0.05
+    assert nested <= 33  # .05 and three standard errors
+    assert pooled > 150
+
+
+def test_designs_that_cannot_carry_it_are_refused() -> None:
+    """Dies if one split, or one seed in each, gives components."""
+    for scores in ([[1.0, 2.0]], [[1.0], [2.0]]):
+        with pytest.raises(DataError, match="splits"):
+            stats.variance_components(scores)
+    with pytest.raises(DataError, match="splits"):
+        stats.split_means_test([[1.0]], [[1.0]])
