@@ -1,5 +1,6 @@
 """Scores in, comparison out: numpy and scipy only, any framework's scores."""
 
+from jaxeval.stats.configurations import paired_options, seed_effect
 from jaxeval.stats.datasets import (
     average_probability_of_improvement,
     friedman,
@@ -57,12 +58,14 @@ __all__ = [
     "mann_whitney_u",
     "mcnemar",
     "nemenyi",
+    "paired_options",
     "performance_profile",
     "permutation_test",
     "power",
     "probability_of_improvement",
     "required_seeds",
     "rope",
+    "seed_effect",
     "sign_test",
     "split_means_test",
     "stratified_bootstrap",

@@ -1,0 +1,219 @@
+"""What one hyperparameter does, from a table of many trained configurations.
+
+After Reimers & Gurevych (2017): configurations that are equal but for one option are compared with
+each other, so that the other options cannot confound it; and repeats of one configuration, equal
+but for the seed, show what the seed alone does. A table is a mapping of column name -> values,
+all of one length; values are compared as they are ("None" is a value).
+"""
+
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats import datasets, hypotheses
+from jaxeval.stats.results import HypothesisTest, sample
+
+Table = Mapping[str, Sequence[Any]]
+Repeats = Literal["first", "last", "mean", "median"]
+_REDUCE: Mapping[str, Callable[[np.ndarray], float]] = {
+    "first": lambda scores: float(scores[0]),
+    "last": lambda scores: float(scores[-1]),
+    "mean": lambda scores: float(np.mean(scores)),
+    "median": lambda scores: float(np.median(scores)),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class SeedEffect:
+    """Largest minus smallest score over the repeats of a configuration, over configurations."""
+
+    group: tuple[Hashable, ...]
+    configurations: int  # with two or more repeats
+    repeats: int  # all scores of these
+    median: float
+    percentile_95: float
+    max: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """One value of the option studied, over the configurations that have all values."""
+
+    value: Hashable
+    wins: float  # share of configurations in which it is best; a tie is shared equally
+    median: float
+    sd: float
+    median_difference: float | None  # to the most frequent winner; None for the winner itself
+    sign_test: HypothesisTest | None
+    brown_forsythe: HypothesisTest | None
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionComparison:
+    """All values of an option in one group (a data set, say)."""
+
+    group: tuple[Hashable, ...]
+    n: int  # configurations with all values
+    best: Hashable  # the most frequent winner
+    options: tuple[Option, ...]
+    friedman: HypothesisTest | None  # for three or more values
+    ddof: int
+    repeats: Repeats
+
+
+def seed_effect(
+    table: Table, score: str, *, key: Sequence[str], by: Sequence[str] = ()
+) -> list[SeedEffect]:
+    """What the seed alone does (Reimers & Gurevych 2017, table 2).
+
+    Args:
+      table: a row a trained network.
+      score: column of scores.
+      key: columns that make a configuration; rows equal in all of them are its repeats.
+      by: columns whose values are reported apart.
+    """
+    scores = _scores(table, score)
+    found = []
+    for group, rows in _rows_by(table, by, range(len(scores))).items():
+        cells = [scores[r] for r in _rows_by(table, key, rows).values() if len(r) > 1]
+        if not cells:
+            continue
+        ranges = np.array([np.ptp(cell) for cell in cells])
+        found.append(
+            SeedEffect(
+                group,
+                len(cells),
+                sum(map(len, cells)),
+                float(np.median(ranges)),
+                float(np.quantile(ranges, 0.95)),
+                float(ranges.max()),
+            )
+        )
+    if not found:
+        raise DataError(f"no configuration has two scores; the key is {', '.join(key)}")
+    return found
+
+
+def paired_options(
+    table: Table,
+    option: str,
+    score: str,
+    *,
+    by: Sequence[str] = (),
+    key: Sequence[str],
+    options: Sequence[Hashable] | None = None,
+    repeats: Repeats = "first",
+    higher_is_better: bool = True,
+    ddof: int = 1,
+) -> list[OptionComparison]:
+    """Compares the values of one option within configurations that are otherwise equal.
+
+    Args:
+      table: a row a trained network, in the order of training.
+      option: column studied, of two or more values; `options` names those to compare (all).
+      score: column of scores.
+      by: columns whose values are reported apart.
+      key: columns that must be equal, without `option`, `by` and what depends on the option.
+      repeats: which score stands for several of one cell.
+      ddof: of the standard deviations; 0 as published.
+    """
+    if repeats not in _REDUCE:
+        raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
+    if option in key or option in by:
+        raise DataError(f"{option}: the option studied cannot be in the key or the group")
+    scores, values = _scores(table, score), _column(table, option)
+    wanted = list(dict.fromkeys(values if options is None else options))
+    if len(wanted) < 2 or not set(wanted) <= set(values):
+        raise DataError(f"{option}: expected two or more of its values, found {_listed(wanted)}")
+    found = []
+    for group, rows in _rows_by(table, by, range(len(scores))).items():
+        complete = _complete(table, option, wanted, key, rows)
+        if complete:
+            cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
+            paired = np.array(cells) * (1 if higher_is_better else -1)
+            found.append(_compare(group, wanted, paired, higher_is_better, ddof, repeats))
+    if not found:
+        raise DataError(
+            f"{option}: no configuration has all of {_listed(wanted)}; leave columns that depend "
+            "on the option out of the key"
+        )
+    return found
+
+
+def _complete(
+    table: Table, option: str, wanted: list, key: Sequence[str], rows: Sequence[int]
+) -> list[list[list[int]]]:
+    """For each configuration that has all wanted values, the rows of each."""
+    values = _column(table, option)
+    chosen = [row for row in rows if values[row] in set(wanted)]
+    found = []
+    for cell in _rows_by(table, key, chosen).values():
+        by_value: dict[Hashable, list[int]] = {}
+        for row in cell:
+            by_value.setdefault(values[row], []).append(row)
+        if len(by_value) == len(wanted):
+            found.append([by_value[value] for value in wanted])
+    return found
+
+
+def _compare(
+    group: tuple, wanted: list, paired: np.ndarray, higher: bool, ddof: int, repeats: Repeats
+) -> OptionComparison:
+    """Statistics of [configurations, options] scores, of which higher is better."""
+    won = paired == paired.max(axis=1, keepdims=True)
+    wins = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
+    best = int(np.argmax(wins))
+    sign = 1 if higher else -1
+    several = len(paired) > 1
+
+    def one(k: int) -> Option:
+        other = k != best
+        gap = sign * float(np.median(paired[:, k] - paired[:, best]))
+        tested = several and other
+        return Option(
+            wanted[k],
+            float(wins[k]),
+            sign * float(np.median(paired[:, k])),
+            float(np.std(paired[:, k], ddof=ddof)) if len(paired) > ddof else 0.0,
+            gap if other else None,
+            hypotheses.sign_test(paired[:, k], paired[:, best]) if tested else None,
+            hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if tested else None,
+        )
+
+    return OptionComparison(
+        group,
+        len(paired),
+        wanted[best],
+        tuple(one(k) for k in range(len(wanted))),
+        datasets.friedman(paired) if several and len(wanted) > 2 else None,
+        ddof,
+        repeats,
+    )
+
+
+def _rows_by(
+    table: Table, columns: Sequence[str], rows: Sequence[int]
+) -> dict[tuple[Hashable, ...], list[int]]:
+    """Row numbers by their values in some columns, in the order of first appearance."""
+    picked = [_column(table, name) for name in columns]
+    found: dict[tuple[Hashable, ...], list[int]] = {}
+    for row in rows:
+        found.setdefault(tuple(column[row] for column in picked), []).append(row)
+    return found
+
+
+def _column(table: Table, name: str) -> Sequence[Any]:
+    if name not in table:
+        raise DataError(f"no column {name}; there are {_listed(list(table))}")
+    return table[name]
+
+
+def _scores(table: Table, name: str) -> np.ndarray:
+    return sample(np.asarray(_column(table, name)), f"column {name}")
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names)) or "nothing"

@@ -1,0 +1,120 @@
+"""Paired options and the seed effect, by hand and against a plain loop."""
+
+import numpy as np
+import pytest
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+
+
+def _table() -> dict[str, list]:
+    """Two data sets, three widths, two optimisers; "None" is a value of dropout."""
+    generator = np.random.default_rng(16)
+    rows = [
+        (data, width, dropout, batch, seed)
+        for data in ("pos", "ner")
+        for width in (25, 50, 100)
+        for dropout in ("None", "0.5")
+        for batch in ("1", "8", "32")
+        for seed in (1, 2)
+    ]
+    table: dict[str, list] = {
+        name: [row[k] for row in rows]
+        for k, name in enumerate(("data", "width", "dropout", "batch", "seed"))
+    }
+    bonus = {"1": 0.0, "8": 0.02, "32": 0.01}
+    table["f1"] = [0.8 + bonus[r[3]] + 0.01 * generator.normal() for r in rows]
+    return table
+
+
+@pytest.mark.parametrize("repeats", ["first", "last", "mean", "median"])
+def test_options_equal_a_plain_loop(repeats: str) -> None:
+    """Dies if configurations, repeats, wins or differences are mixed up."""
+    table = _table()
+    pick = {"first": lambda s: s[0], "last": lambda s: s[-1], "mean": np.mean, "median": np.median}
+    found = stats.paired_options(
+        table,
+        "batch",
+        "f1",
+        by=["data"],
+        key=["width", "dropout"],
+        repeats=repeats,  # type: ignore[arg-type]
+        ddof=0,
+    )
+    assert [g.group for g in found] == [("pos",), ("ner",)]
+    for group in found:
+        cells = np.array(
+            [
+                [
+                    pick[repeats](
+                        [
+                            table["f1"][k]
+                            for k in range(len(table["f1"]))
+                            if (table["data"][k], table["width"][k]) == (group.group[0], width)
+                            and (table["dropout"][k], table["batch"][k]) == (dropout, batch)
+                        ]
+                    )
+                    for batch in ("1", "8", "32")
+                ]
+                for width in (25, 50, 100)
+                for dropout in ("None", "0.5")
+            ]
+        )
+        wins = np.bincount(cells.argmax(1), minlength=3) / 6
+        best = int(wins.argmax())
+        assert group.n == 6
+        assert group.best == ("1", "8", "32")[best]
+        np.testing.assert_allclose([o.wins for o in group.options], wins)
+        np.testing.assert_allclose([o.sd for o in group.options], cells.std(0))
+        for k, option in enumerate(group.options):
+            gap = np.median(cells[:, k] - cells[:, best])
+            assert option.median_difference == (None if k == best else pytest.approx(gap))
+            if k != best:
+                assert option.sign_test == stats.sign_test(cells[:, k], cells[:, best])
+        assert group.friedman == stats.friedman(cells)
+
+
+def test_lower_is_better_mirrors() -> None:
+    """Dies if the winner of a loss is its maximum."""
+    table = {"option": ["a", "b"] * 3, "set": [1, 1, 2, 2, 3, 3], "loss": [1, 2, 2, 3, 5, 4]}
+    (found,) = stats.paired_options(table, "option", "loss", key=["set"], higher_is_better=False)
+    assert found.best == "a"
+    assert [o.median_difference for o in found.options] == [None, 1.0]
+    assert [o.median for o in found.options] == [2.0, 3.0]
+    assert found.friedman is None
+
+
+def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:
+    """Dies if a configuration without all values counts, or a tie goes to the first."""
+    table = {"option": ["a", "b", "a"], "set": [1, 1, 2], "score": [0.5, 0.5, 0.9]}
+    (found,) = stats.paired_options(table, "option", "score", key=["set"])
+    assert (found.n, [o.wins for o in found.options]) == (1, [0.5, 0.5])
+
+
+def test_seed_effect_is_the_range_of_repeats() -> None:
+    """Dies if single runs count, or the effect is not max - min."""
+    table = {"lr": [1, 1, 1, 2, 2, 3], "score": [0.1, 0.4, 0.2, 0.5, 0.6, 0.9]}
+    (found,) = stats.seed_effect(table, "score", key=["lr"])
+    assert (found.configurations, found.repeats) == (2, 5)
+    assert (found.median, found.max) == (pytest.approx(0.2), pytest.approx(0.3))
+    assert found.percentile_95 == pytest.approx(0.29)
+    with pytest.raises(DataError, match="no configuration has two"):
+        stats.seed_effect(table, "score", key=["lr", "score"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"option": "batsh"}, "no column batsh; there are data"),
+        ({"key": ["batch"]}, "cannot be in the key"),
+        ({"options": ["1", "64"]}, "two or more of its values"),
+        ({"key": ["width", "f1"]}, "depend on the option"),
+        ({"repeats": "best"}, "expected first, last"),
+        ({"score": "dropout"}, "column dropout: expected numbers"),
+    ],
+)
+def test_impossible_comparisons_are_explained(change: dict, message: str) -> None:
+    """Dies if a mistyped column gives an empty result or a traceback."""
+    given = {"option": "batch", "score": "f1", "key": ["width", "dropout"]} | change
+    with pytest.raises(DataError, match=message):
+        stats.paired_options(_table(), **given)
