@@ -69,7 +69,7 @@ def _positive(text: str) -> int:
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
-        raise argparse.ArgumentTypeError(f"expected numbers such as 3,5,8, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
     return list(dict.fromkeys(int(part) for part in parts))
 
 

@@ -40,6 +40,8 @@ def read(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]
 def _builder(place: str, name: str) -> Any:
     import tensorflow_datasets as tfds
 
+    if not place:
+        raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
     if Path(place).is_dir():
         try:
             return tfds.builder_from_directory(place)

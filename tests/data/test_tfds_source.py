@@ -120,3 +120,10 @@ def test_a_set_that_needs_another_library(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(tfds, "builder", builder)
     with pytest.raises(DataError, match=r"cannot open it here.*huggingface_hub"):
         tfds_source.read("tfds:huggingface:x")
+
+
+def test_a_missing_name_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if `tfds:` alone is read as the working folder."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="expected a name"):
+        tfds_source.read("tfds:")
