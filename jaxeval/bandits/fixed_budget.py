@@ -1,0 +1,78 @@
+"""Rules that spend a given number of evaluations as well as they can."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxeval.bandits.rules import Answer, Rule, alone
+from jaxeval.bandits.state import State
+from jaxeval.errors import ConfigError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequentialHalving(Rule):
+    """Drops the lower half of the models in each of ceil(log2 N) rounds (Karnin et al. 2013).
+
+    In a round with s survivors each gets floor(budget / (s rounds)) new evaluations; then the
+    floor(s / 2) of the lowest mean over all their evaluations go.
+    """
+
+    budget: int
+
+    def begin(self, models: Sequence[str]) -> State:
+        """A selection among these models; the budget must cover one evaluation a round of all."""
+        made = super().begin(models)
+        least = len(made.models) * _rounds(len(made.models))
+        if self.budget < least:
+            raise ConfigError(
+                f"budget: {len(made.models)} models need at least {least}, got {self.budget}"
+            )
+        return made
+
+    def ask(self, state: State) -> tuple[str, ...]:
+        """What is missing of the current round."""
+        survivors, wanted, _ = self._stand(state)
+        missing = [
+            [state.models[k]] * (wanted - len(state.scores[k]) - len(state.pending[k]))
+            for k in survivors
+        ]
+        return tuple(name for names in missing for name in names) if len(survivors) > 1 else ()
+
+    def answer(self, state: State) -> Answer | None:
+        """The last survivor."""
+        if alone(state):
+            return alone(state)
+        survivors, _, done = self._stand(state)
+        if not done:
+            return None
+        best = state.models[survivors[0]]
+        return Answer(best, None, "the budget is spent", state.evaluations)
+
+    def _stand(self, state: State) -> tuple[list[int], int, bool]:
+        """Survivors of the rounds that are complete, and the evaluations each should have then.
+
+        Computed anew from the scores: the first evaluations of each model, by number, are those
+        of the first round. A model given up drops out of its round and leaves its share unspent.
+        """
+        survivors, wanted = list(range(len(state.models))), 0
+        rounds = _rounds(len(state.models))
+        while len(survivors) > 1:
+            wanted += self.budget // (len(survivors) * rounds)
+            going = [k for k in survivors if k in state.alive]
+            if any(len(state.scores[k]) < wanted for k in going):
+                return going, wanted, False
+            kept = len(survivors) - len(survivors) // 2
+            means = [self._mean_of_first(state, k, wanted) for k in going]
+            order = np.argsort(-np.array(means), kind="stable")[:kept]
+            survivors = sorted(going[k] for k in order)
+        return survivors, wanted, True
+
+    def _mean_of_first(self, state: State, place: int, count: int) -> float:
+        scores = state.scores_of(state.models[place])[:count]
+        return float(self.transformed(np.array(scores)).mean())
+
+
+def _rounds(models: int) -> int:
+    return math.ceil(math.log2(models))

@@ -1,0 +1,296 @@
+"""Rules that stop as soon as one model is the best with probability 1 - delta."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.bandits import posterior
+from jaxeval.bandits.rules import Answer, Rule, alone
+from jaxeval.bandits.state import State
+from jaxeval.errors import ConfigError
+from jaxeval.stats.results import fraction
+
+CONFIDENT, SPENT = "confident", "the budget is spent"
+_TINY = 1e-300  # so that a challenger exists when the leader is certain
+
+
+class Moments(NamedTuple):
+    """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+
+class Decision(NamedTuple):
+    """Whether a selection ends, [...] each, and the probabilities [..., N] behind it."""
+
+    sure: np.ndarray
+    spent: np.ndarray
+    best: np.ndarray
+    probabilities: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Confident(Rule):
+    """What the fixed-confidence rules share.
+
+    Attributes:
+      delta: stops when a model is the best with probability 1 - delta or more.
+      alpha: of the prior (sigma^2)^(-1 - alpha); see `posterior`.
+      epsilon: indifference width, in the unit of the (transformed) scores: a model within epsilon
+        of the best counts as best, so that equal models come to an end.
+      min_evaluations: of each model before anything is decided; absent: what the prior needs.
+      budget: most evaluations in all; absent: no bound.
+      batch_size: evaluations under way at once.
+    """
+
+    delta: float | None = 0.05
+    alpha: float = posterior.FIESTA_ALPHA
+    epsilon: float = 0.0
+    min_evaluations: int | None = None
+    budget: int | None = None
+    batch_size: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is not None:
+            fraction(self.delta, "delta")
+        elif self.budget is None:
+            raise ConfigError("delta, budget: expected one or both, or the selection never ends")
+        if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
+            raise ConfigError(f"epsilon: expected a number of at least 0, got {self.epsilon}")
+        least = posterior.fewest(self.alpha)
+        if self.min_evaluations is not None and self.min_evaluations < least:
+            raise ConfigError(
+                f"min_evaluations: a prior with alpha {self.alpha} needs at least {least}, "
+                f"got {self.min_evaluations}"
+            )
+        for name, value in (("budget", self.budget), ("batch_size", self.batch_size)):
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}: expected at least 1, got {value}")
+
+    @property
+    def initial(self) -> int:
+        """Evaluations of each model before anything is decided."""
+        return self.min_evaluations or posterior.fewest(self.alpha)
+
+    def begin(self, models: Sequence[str]) -> State:
+        """A selection among these models; a budget must cover their first evaluations."""
+        made = super().begin(models)
+        least = self.initial * len(made.models)
+        if self.budget is not None and self.budget < least:
+            raise ConfigError(
+                f"budget: {len(made.models)} models need at least {least}, got {self.budget}"
+            )
+        return made
+
+    def moments(self, state: State) -> Moments:
+        """Of the models that are not excluded, in their order."""
+        scores = [
+            self.transformed(np.array(state.scores_of(state.models[k]))) for k in state.alive
+        ]
+        return Moments(
+            np.array([len(s) for s in scores], np.float64),
+            np.array([s.mean() for s in scores]),
+            np.array([s.var() for s in scores]),
+        )
+
+    def probabilities(self, moments: Moments, epsilon: float = 0.0) -> np.ndarray:
+        """[..., N] of being the best."""
+        return posterior.probability_of_best(
+            moments.means, moments.variances, moments.counts, alpha=self.alpha, epsilon=epsilon
+        )
+
+    def ask(self, state: State) -> tuple[str, ...]:
+        """First evaluations first, then as the rule draws, up to `batch_size` under way."""
+        if self.answer(state) is not None:
+            return ()
+        pending = np.array([len(state.pending[k]) for k in state.alive])
+        told = np.array([len(state.scores[k]) for k in state.alive])
+        left = math.inf if self.budget is None else self.budget - state.evaluations - pending.sum()
+        missing = np.maximum(self.initial - told - pending, 0)
+        if missing.any():
+            chosen = np.repeat(np.arange(len(told)), missing)
+        elif np.any(told < self.initial):
+            return ()
+        else:
+            chosen = self._next(state, pending)
+        names = [state.models[k] for k in state.alive]
+        return tuple(names[k] for k in chosen[: int(min(left, len(chosen)))])
+
+    def _next(self, state: State, pending: np.ndarray) -> np.ndarray:
+        slots = self.batch_size - int(pending.sum())
+        if slots <= 0:
+            return np.zeros(0, int)
+        uniforms = self.uniforms(state.evaluations + int(pending.sum()))[:slots]
+        moments = self.moments(state)
+        found: np.ndarray = self.choose(
+            moments, self.probabilities(moments), pending.astype(np.float64), uniforms
+        )
+        return found
+
+    def uniforms(self, step: int) -> np.ndarray:
+        """[batch_size, 3] random numbers of a step: a function of the seed and the step alone."""
+        return np.random.default_rng([self.seed, step]).random((self.batch_size, 3))
+
+    def choose(
+        self,
+        moments: Moments,
+        probabilities: np.ndarray,
+        pending: np.ndarray,
+        uniforms: np.ndarray,
+    ) -> np.ndarray:
+        """Places of the models to evaluate next, [..., slots].
+
+        Args:
+          moments, probabilities, pending: [..., N].
+          uniforms: [..., slots, 3].
+        """
+        raise NotImplementedError
+
+    def answer(self, state: State) -> Answer | None:
+        """The model that is best with enough probability, or leads when the budget is spent."""
+        if alone(state):
+            return alone(state)
+        if any(len(state.scores[k]) < self.initial for k in state.alive):
+            return None
+        decision = self.decide(self.moments(state), np.array(state.evaluations))
+        if not (decision.sure or decision.spent):
+            return None
+        best = int(decision.best)
+        return Answer(
+            state.models[state.alive[best]],
+            float(decision.probabilities[best]),
+            CONFIDENT if decision.sure else SPENT,
+            state.evaluations,
+        )
+
+    def decide(self, moments: Moments, evaluations: np.ndarray) -> Decision:
+        """Whether this is enough, and for which model; of those as good as best the highest mean.
+
+        Args:
+          moments: [..., N].
+          evaluations: [...] so far in all.
+        """
+        found = self.probabilities(moments, self.epsilon)
+        highest = found.max(axis=-1, keepdims=True)
+        sure = highest[..., 0] >= (1 - self.delta if self.delta is not None else math.inf)
+        best = np.argmax(np.where(found >= highest - 1e-9, moments.means, -np.inf), axis=-1)
+        return Decision(sure, self._spent(evaluations, found.shape[-1]), best, found)
+
+    def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
+        return evaluations >= (math.inf if self.budget is None else self.budget)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NonAdaptive(Confident):
+    """One evaluation of every model a round; the rule that all others are measured against.
+
+    With a budget and `delta=None` it is the non-adaptive split of a fixed budget: floor(budget /
+    N) evaluations each, then the highest mean.
+    """
+
+    @property
+    def initial(self) -> int:
+        """Without a confidence to reach no posterior is needed."""
+        return super().initial if self.delta is not None else self.min_evaluations or 1
+
+    def ask(self, state: State) -> tuple[str, ...]:
+        """What is missing of this round; nothing new before all results are in."""
+        if self.answer(state) is not None:
+            return ()
+        told = [len(state.scores[k]) for k in state.alive]
+        begun = [n + len(state.pending[k]) for n, k in zip(told, state.alive, strict=True)]
+        wanted = max(self.initial, *begun, min(told) + 1)
+        missing = [
+            [state.models[k]] * (wanted - n) for n, k in zip(begun, state.alive, strict=True)
+        ]
+        return tuple(name for names in missing for name in names)
+
+    def answer(self, state: State) -> Answer | None:
+        """As for all, but decided between rounds only."""
+        told = [len(state.scores[k]) for k in state.alive]
+        if len(told) > 1 and min(told) < max(told):
+            return None
+        if len(told) > 1 and self.delta is None:
+            best = state.models[int(np.argmax(self.means(state)))]
+            spent = self._spent(np.array(state.evaluations), len(told))
+            enough = min(told) >= self.initial and bool(spent)
+            return Answer(best, None, SPENT, state.evaluations) if enough else None
+        return super().answer(state)
+
+    def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
+        return super()._spent(evaluations + models - 1, models)  # no room for another round
+
+    def choose(
+        self,
+        moments: Moments,
+        probabilities: np.ndarray,
+        pending: np.ndarray,
+        uniforms: np.ndarray,
+    ) -> np.ndarray:
+        """Every model once."""
+        return np.broadcast_to(np.arange(probabilities.shape[-1]), probabilities.shape)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BatchThompson(Confident):
+    """Each slot of a batch is drawn by the probability of being the best, repeats allowed.
+
+    BTS of Moss et al. (2019, section 4.3).
+    """
+
+    batch_size: int = 4
+
+    def choose(
+        self,
+        moments: Moments,
+        probabilities: np.ndarray,
+        pending: np.ndarray,
+        uniforms: np.ndarray,
+    ) -> np.ndarray:
+        """Independent draws; what is pending changes nothing."""
+        return _drawn(probabilities[..., None, :], uniforms[..., 0])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TopTwoThompson(Confident):
+    """Leader or challenger: drawn by probability; with chance 1/2 again until another comes up.
+
+    TTTS of Russo (2016), as in Moss et al. (2019, section 4.2), for `batch_size` 1. For larger
+    batches each slot is drawn top-two, and what is pending or already in the batch counts as
+    evaluated at the mean of its model: its posterior narrows, and the batch spreads to where
+    doubt is left.
+    """
+
+    def choose(
+        self,
+        moments: Moments,
+        probabilities: np.ndarray,
+        pending: np.ndarray,
+        uniforms: np.ndarray,
+    ) -> np.ndarray:
+        """One slot after the other."""
+        places = np.arange(probabilities.shape[-1])
+        planned, chosen = pending, []
+        for slot in range(uniforms.shape[-2]):
+            if np.any(planned):
+                believed = moments._replace(counts=moments.counts + planned)
+                probabilities = self.probabilities(believed)
+            u = uniforms[..., slot, :]
+            leader = _drawn(probabilities, u[..., 0])
+            others = np.where(places == leader[..., None], 0.0, probabilities + _TINY)
+            found = np.where(u[..., 1] < 0.5, leader, _drawn(others, u[..., 2]))
+            planned = planned + (places == found[..., None])
+            chosen.append(found)
+        return np.stack(chosen, axis=-1)
+
+
+def _drawn(weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Places drawn with probability proportional to weights [..., N]."""
+    upto = np.cumsum(weights, axis=-1)
+    return np.sum(upto <= uniforms[..., None] * upto[..., -1:], axis=-1)

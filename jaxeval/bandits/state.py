@@ -1,0 +1,141 @@
+"""What a selection knows so far: every score told, what is under way, what was given up."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jaxeval.errors import DataError
+
+Numbered = Mapping[int, float]  # number of the evaluation (from 1, of one model) -> score
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Scores of each model by number of evaluation; every change makes a new state.
+
+    The k-th evaluation of every model shares a split and a seed, so numbers, not the order of
+    arrival, say what belongs together. The order in which scores are told changes nothing.
+    """
+
+    models: tuple[str, ...]
+    scores: tuple[Numbered, ...]
+    pending: tuple[tuple[int, ...], ...]  # numbers under way
+    excluded: Mapping[str, str]  # model -> why it was given up
+
+    @property
+    def evaluations(self) -> int:
+        """All scores told so far, those of excluded models included."""
+        return sum(map(len, self.scores))
+
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """Places of the models that are not excluded."""
+        return tuple(k for k, name in enumerate(self.models) if name not in self.excluded)
+
+    def place(self, model: str) -> int:
+        """Where a model stands in `models`."""
+        if model not in self.models:
+            raise DataError(f"{model}: no such model; expected {', '.join(self.models)}")
+        return self.models.index(model)
+
+    def scores_of(self, model: str) -> list[float]:
+        """Scores of a model in the order of their numbers."""
+        found = self.scores[self.place(model)]
+        return [found[number] for number in sorted(found)]
+
+    def next_number(self, model: str) -> int:
+        """The lowest number of a model that is neither told nor under way."""
+        place = self.place(model)
+        taken = {*self.scores[place], *self.pending[place]}
+        return next(k for k in range(1, len(taken) + 2) if k not in taken)
+
+
+def begin(models: Iterable[str]) -> State:
+    """Nothing told yet."""
+    names = tuple(models)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise DataError(f"models: expected two or more different names, found {', '.join(names)}")
+    return State(names, ({},) * len(names), ((),) * len(names), {})
+
+
+def start(state: State, model: str) -> tuple[State, int]:
+    """Marks one more evaluation of a model as under way, and gives its number."""
+    number = state.next_number(model)
+    return _with_pending(state, model, (*state.pending[state.place(model)], number)), number
+
+
+def tell(state: State, model: str, score: float, number: int | None = None) -> State:
+    """Adds a score, of the evaluation with this number (absent: the next one).
+
+    Raises:
+      DataError: unknown model, a score that is not finite, a number told before.
+    """
+    place = state.place(model)
+    if not math.isfinite(score):
+        raise DataError(f"{model}: expected a finite score, found {score}")
+    if number is None:
+        waiting = state.pending[place]
+        number = waiting[0] if waiting else state.next_number(model)
+    if number in state.scores[place]:
+        raise DataError(f"{model}: evaluation {number} was told before")
+    told = {**state.scores[place], number: float(score)}
+    changed = dataclasses.replace(state, scores=_put(state.scores, place, told))
+    return _with_pending(changed, model, [k for k in state.pending[place] if k != number])
+
+
+def exclude(state: State, model: str, reason: str) -> State:
+    """Gives a model up: it is asked for no more and cannot win."""
+    changed = dataclasses.replace(state, excluded={**state.excluded, model: reason})
+    return _with_pending(changed, model, ())
+
+
+def forget_pending(state: State) -> State:
+    """What was under way when the process ended: it will be asked for again."""
+    return dataclasses.replace(state, pending=((),) * len(state.models))
+
+
+def _with_pending(state: State, model: str, numbers: Sequence[int]) -> State:
+    return dataclasses.replace(
+        state, pending=_put(state.pending, state.place(model), tuple(numbers))
+    )
+
+
+def _put(values: tuple, place: int, value: Any) -> tuple:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def to_dict(state: State) -> dict[str, Any]:
+    """Plain data for JSON."""
+    return {
+        "models": list(state.models),
+        "scores": {
+            name: {str(k): found[k] for k in sorted(found)}
+            for name, found in zip(state.models, state.scores, strict=True)
+        },
+        "pending": {
+            name: list(numbers) for name, numbers in zip(state.models, state.pending, strict=True)
+        },
+        "excluded": dict(state.excluded),
+    }
+
+
+def from_dict(tree: Any) -> State:
+    """The state that `to_dict` wrote.
+
+    Raises:
+      DataError: anything else.
+    """
+    try:
+        made = begin(tree["models"])
+        for name in made.models:
+            for number, score in tree["scores"][name].items():
+                made = tell(made, name, float(score), int(number))
+            made = _with_pending(made, name, [int(k) for k in tree["pending"][name]])
+        for name, reason in tree["excluded"].items():
+            made = dataclasses.replace(made, excluded={**made.excluded, str(name): str(reason)})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"not the state of a selection ({type(error).__name__}: {error})"
+        ) from None
+    return made

@@ -1,0 +1,155 @@
+"""Reads tables that any program wrote: CSV, TSV (gzip too), JSON, Parquet. Text stays text."""
+
+import csv
+import dataclasses
+import difflib
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval.data import text
+from jaxeval.errors import DataError
+
+_DELIMITERS = "\t,;"
+_FIRST_ROW = 2  # the header is row 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """A table as it was read: column name -> values, all of one length.
+
+    Values of text files are str: "None" is a value like any other, "" a missing one.
+    """
+
+    source: str
+    values: Mapping[str, Sequence[Any]]
+    rows: Sequence[int]  # number of each row as an editor counts; the header is row 1
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        """A column's values.
+
+        Raises:
+          DataError: there is no column of this name.
+        """
+        if name not in self.values:
+            near = difflib.get_close_matches(name, self.values, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {listed(list(self.values))}"
+            raise DataError(f"no column {name!r}; {hint}", self.source)
+        return self.values[name]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def listed(names: Sequence[Any], most: int = 12) -> str:
+    """Names for a message, cut where there are too many."""
+    shown = ", ".join(str(name)[:60] for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def read(path: str | Path, rows: int | None = None) -> Columns:
+    """The columns of a table, of its first `rows` rows where asked.
+
+    A file whose name ends in .json or .parquet is read as such, any other as delimited text with
+    a header line; the delimiter (tab, comma or semicolon) is the one in the header.
+
+    Raises:
+      DataError: naming the file, the row, and what was expected.
+    """
+    if rows is not None and rows < 1:
+        raise DataError(f"rows: expected at least 1, found {rows}")
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        found = _read_json(path, rows)
+    elif suffix == ".parquet":
+        found = _read_parquet(path, rows)
+    else:
+        found = _read_delimited(path, rows)
+    if not len(found):
+        raise DataError("a header without rows; expected at least one row of scores", path)
+    return found
+
+
+def _read_delimited(path: str | Path, rows: int | None) -> Columns:
+    lines = text.iterate_lines(path)
+    header_line = next(lines, "")
+    delimiter = max(_DELIMITERS, key=header_line.count)
+    reader = csv.reader(
+        (line + "\n" for line in itertools.chain([header_line], lines)), delimiter=delimiter
+    )
+    try:
+        header = next(reader)
+        _check_header(header, path)
+        numbers: list[int] = []
+        body: list[list[str]] = []
+        for row in itertools.islice(_filled_rows(reader), rows):
+            if len(row) != len(header):
+                message = f"expected {len(header)} fields as in the header, found {len(row)}"
+                raise DataError(message, path, reader.line_num)
+            body.append(row)
+            numbers.append(reader.line_num)
+    except csv.Error as error:
+        raise DataError(f"not a table of delimited text ({error})", path) from None
+    columns = zip(*body, strict=True) if body else ([] for _ in header)
+    return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
+
+
+def _filled_rows(reader: Any) -> Iterator[list[str]]:
+    return (row for row in reader if row)
+
+
+def _check_header(header: Sequence[str], path: str | Path) -> None:
+    twice = [name for k, name in enumerate(header) if name in header[:k]]
+    if twice:
+        raise DataError(f"two columns are named {twice[0]!r}", path, 1)
+
+
+def _read_json(path: str | Path, rows: int | None) -> Columns:
+    try:
+        tree = json.loads("\n".join(text.iterate_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not valid JSON ({error})", path) from None
+    if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
+        return _of_lists(tree, path, rows)
+    if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
+        return _of_records(tree[:rows], path)
+    raise DataError(
+        'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]',
+        path,
+    )
+
+
+def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> Columns:
+    """{model: [scores]} as a tidy table; `number` is a score's place in its list, from 1."""
+    cut = {name: scores[:rows] for name, scores in tree.items()}
+    values: dict[str, Sequence[Any]] = {
+        "model": [name for name, scores in cut.items() for _ in scores],
+        "number": [k for scores in cut.values() for k in range(1, len(scores) + 1)],
+        "score": [score for scores in cut.values() for score in scores],
+    }
+    return Columns(str(path), values, list(values["number"]))
+
+
+def _of_records(records: Sequence[Mapping[str, Any]], path: str | Path) -> Columns:
+    names = list(dict.fromkeys(name for record in records for name in record))
+    values = {name: [record.get(name) for record in records] for name in names}
+    return Columns(str(path), values, range(1, len(records) + 1))
+
+
+def _read_parquet(path: str | Path, rows: int | None) -> Columns:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
+    try:
+        table = parquet.read_table(path)
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except (OSError, pyarrow.ArrowException) as error:
+        raise DataError(f"not a Parquet file ({str(error).splitlines()[0]})", path) from None
+    table = table if rows is None else table.slice(0, rows)
+    values = {name: table.column(name).to_pylist() for name in table.column_names}
+    return Columns(str(path), values, range(1, table.num_rows + 1))

@@ -1,0 +1,113 @@
+"""How a score table is laid out: which column is what; tidy and wide tables become one form."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from jaxeval.errors import DataError
+from jaxeval.runs.foreign import Columns, listed
+
+Missing = Literal["error", "drop", "zero"]
+AXES = ("seed", "split", "dataset")
+ROLES = ("model", "score", *AXES, "metric", "status")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How to read a table.
+
+    Attributes:
+      columns: role -> column name, where it is not named as its role ("model": "arch").
+      models: only these; in a wide table, the columns that hold scores.
+      metric: only rows of this metric.
+      missing: what to do with a score that is missing, no number or not finite.
+    """
+
+    columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    models: Sequence[str] = ()
+    metric: str | None = None
+    missing: Missing = "error"
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        for role in self.columns:
+            if role not in ROLES:
+                raise DataError(f"column {role}: expected one of {', '.join(ROLES)}")
+        if self.missing not in ("error", "drop", "zero"):
+            raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
+
+
+class Tidy(NamedTuple):
+    """A row a score; columns of roles that the table lacks are absent."""
+
+    columns: Mapping[str, Sequence[Any]]
+    score_columns: Sequence[str]  # the column that each score stands in
+    rows: Sequence[int]
+
+
+def tidied(table: Columns, layout: Layout) -> Tidy:
+    """Any table in tidy form. In a wide table `number` counts the rows, from 1.
+
+    Raises:
+      DataError: a column that is needed or was named is missing.
+    """
+    if layout.columns.get("model", "model") in table.values:
+        named, read = table, _tidy
+    else:
+        counted = {"number": range(1, len(table) + 1), **table.values}
+        named, read = dataclasses.replace(table, values=counted), _melted
+    for column in layout.columns.values():
+        named[column]  # one that was named must exist
+    return read(named, layout)
+
+
+def _tidy(table: Columns, layout: Layout) -> Tidy:
+    score = layout.columns.get("score", "score")
+    scores = table[score]
+    found = {role: table.values[c] for role, c in _present(table, layout).items()}
+    keep: Sequence[int] = range(len(scores))
+    if "metric" in found:
+        keep = _of_metric(found["metric"], table.source, layout.metric)
+    if layout.models:
+        wanted = set(layout.models)
+        keep = [k for k in keep if str(found["model"][k]) in wanted]
+    if len(keep) < len(scores):
+        found = {role: [values[k] for k in keep] for role, values in found.items()}
+    rows = table.rows if len(keep) == len(scores) else [table.rows[k] for k in keep]
+    return Tidy(found, [score] * len(rows), rows)
+
+
+def _present(table: Columns, layout: Layout) -> dict[str, str]:
+    """Role -> column, for the roles that the table has."""
+    named = {role: layout.columns.get(role, role) for role in ROLES}
+    return {role: column for role, column in named.items() if column in table.values}
+
+
+def _of_metric(metrics: Sequence[Any], source: str, wanted: str | None) -> Sequence[int]:
+    names = list(dict.fromkeys(map(str, metrics)))
+    if wanted is None and len(names) > 1:
+        raise DataError(f"several metrics ({listed(names)}); choose one with --metric", source)
+    if wanted is not None and wanted not in names:
+        raise DataError(f"no metric {wanted!r}; it has {listed(names)}", source)
+    return [k for k, name in enumerate(metrics) if wanted in (None, str(name))]
+
+
+def _melted(table: Columns, layout: Layout) -> Tidy:
+    """A wide table as a tidy one."""
+    present = _present(table, layout)
+    if "score" in present:
+        raise DataError(
+            "a column of scores but none of models; name it with --column model=NAME", table.source
+        )
+    taken = {"number", *present.values()}
+    names = layout.models or [c for c in table.values if c and c not in taken]
+    if not names:
+        raise DataError("expected columns model and score, or a column a model", table.source)
+    scores = [table[name] for name in names]
+    columns: dict[str, Sequence[Any]] = {
+        "model": [name for name in names for _ in range(len(table))],
+        "score": [value for column in scores for value in column],
+    }
+    for role, column in present.items():
+        columns[role] = [*table.values[column]] * len(names)
+    return Tidy(columns, columns["model"], [*table.rows] * len(names))

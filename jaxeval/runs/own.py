@@ -1,0 +1,52 @@
+"""Our own runs as a score table."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from jaxeval.errors import RunError
+from jaxeval.runs import foreign, store, tables
+from jaxeval.runs.records import MemberRow
+
+Part = Literal["dev", "test"]
+
+
+def columns(location: str) -> foreign.Columns:
+    """One row a member: the columns of `jaxeval.runs export`, and `model`.
+
+    A model is an experiment, named by its name, by its id too where two share a name, and by the
+    hyperparameters in which its members differ from the config.
+    """
+    rows = store.load(location)
+    place = store.place(location)
+    if not rows:
+        raise RunError(f"{place}: no member has ended")
+    values: dict[str, Sequence[Any]] = {
+        name: [getattr(row, name) for row in rows] for name in MemberRow._fields
+    }
+    ids: dict[str, set[str]] = {}
+    for row in rows:
+        ids.setdefault(row.name, set()).add(row.experiment)
+    values["model"] = [_model(row, len(ids[row.name]) > 1) for row in rows]
+    if not any(row.split for row in rows):
+        del values["split"]  # all members trained on the given split
+    return foreign.Columns(place, values, range(1, len(rows) + 1))
+
+
+def _model(row: MemberRow, ambiguous: bool) -> str:
+    name = f"{row.name} ({row.experiment[:8]})" if ambiguous else row.name
+    return name if row.hparams == "{}" else f"{name} {row.hparams}"
+
+
+def score_table(location: str, layout: tables.Layout, part: Part = "test") -> tables.ScoreTable:
+    """The score table of a runs folder or database; its metric says whether higher is better.
+
+    Raises:
+      RunError: no member has ended.
+      DataError: the experiments chosen have several metrics, or there is no such model.
+    """
+    found = columns(location)
+    named = dataclasses.replace(layout, columns={"score": part, **layout.columns})
+    table = tables.of_columns(found, named)
+    higher = dict(zip(found["metric"], found["higher_is_better"], strict=True))
+    return dataclasses.replace(table, higher_is_better=higher[table.metric])

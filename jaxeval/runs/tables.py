@@ -1,0 +1,161 @@
+"""Score tables: model -> scores, with the seed, split and data set of each where known."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs import checks, foreign
+from jaxeval.runs import layout as layouts
+from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.layout import AXES, Layout, Missing
+
+FAILED = ("diverged", "failed")  # statuses that explain a missing score
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreTable:
+    """Scores with what is known of each; all arrays have one length.
+
+    Attributes:
+      models: names, in order of appearance.
+      model: places in `models`.
+      axes: those of seed, split and dataset that the table has, as text.
+      rows: row numbers in the file.
+      unusable: scores that were left out or counted as 0, as `missing` says.
+      statuses: model -> how its runs ended -> how many, where the table says so.
+      warnings: what a reader of the scores should know.
+    """
+
+    source: str
+    models: tuple[str, ...]
+    model: np.ndarray
+    score: np.ndarray
+    axes: Mapping[str, np.ndarray]
+    rows: np.ndarray
+    missing: Missing
+    unusable: tuple[checks.Unusable, ...]
+    statuses: Mapping[str, Mapping[str, int]]
+    metric: str | None = None
+    higher_is_better: bool = True
+    warnings: tuple[str, ...] = ()
+
+    def scores_of(self, model: str) -> np.ndarray:
+        """All scores of a model, in the order of the table."""
+        if model not in self.models:
+            raise DataError(f"no model {model!r}; it has {listed(self.models)}", self.source)
+        return self.score[self.model == self.models.index(model)]
+
+
+def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
+    """The score table in a file; see `foreign.read` for the formats."""
+    return of_columns(foreign.read(path, rows), layout)
+
+
+def of_columns(table: Columns, layout: Layout) -> ScoreTable:
+    """A score table of a tidy table (a row a score) or a wide one (a column a model).
+
+    Raises:
+      DataError: naming row and column.
+    """
+    return _checked(layouts.tidied(table, layout), table, layout)
+
+
+def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
+    models, model = _coded(found.columns["model"], layout.models)
+    absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
+    if absent:
+        names = list(dict.fromkeys(map(str, table[layout.columns.get("model", "model")])))
+        raise DataError(f"no model {absent[0]!r}; it has {listed(names)}", table.source)
+    axes = {
+        role: np.array([str(value) for value in found.columns[role]], object)
+        for role in AXES
+        if role in found.columns
+    }
+    statuses = found.columns.get("status")
+    score, unusable = checks.numbers(found)
+    explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
+    checks.refuse(unusable, explained, layout.missing, table.source)
+    bad = np.array(sorted(unusable), int)
+    keep = np.ones(len(score), bool)
+    if layout.missing == "zero":
+        score[bad] = 0.0
+    else:
+        keep[bad] = False
+    made = ScoreTable(
+        source=table.source,
+        models=tuple(models),
+        model=model[keep],
+        score=score[keep],
+        axes={role: values[keep] for role, values in axes.items()},
+        rows=np.asarray(found.rows)[keep],
+        missing=layout.missing,
+        unusable=tuple(unusable[k] for k in sorted(unusable)),
+        statuses=_counted(models, model, statuses),
+        metric=layout.metric or _first(found.columns.get("metric")),
+        higher_is_better=layout.higher_is_better,
+    )
+    _refuse_duplicates(made)
+    return dataclasses.replace(made, warnings=tuple(_unit_warnings(made)))
+
+
+def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Distinct values, some first, then in order of appearance, and the place of each."""
+    places = {name: k for k, name in enumerate(first)}
+    codes = [places.setdefault(str(value), len(places)) for value in values]
+    return list(places), np.array(codes, int)
+
+
+def _counted(
+    models: Sequence[str], model: np.ndarray, statuses: Sequence[Any] | None
+) -> dict[str, dict[str, int]]:
+    if statuses is None:
+        return {}
+    pairs = Counter(zip(model.tolist(), map(str, statuses), strict=True))
+    return {
+        name: {status: n for (k, status), n in sorted(pairs.items()) if k == place}
+        for place, name in enumerate(models)
+    }
+
+
+def _first(metrics: Sequence[Any] | None) -> str | None:
+    return str(metrics[0]) if metrics else None
+
+
+def _refuse_duplicates(table: ScoreTable) -> None:
+    """Two scores of one model, data set, split and seed: an axis is missing or a row is twice."""
+    if not {"seed", "split"} & set(table.axes):
+        return
+    keys = zip(table.model.tolist(), *table.axes.values(), strict=True)
+    first: dict[tuple, int] = {}
+    for k, key in enumerate(keys):
+        before = first.setdefault(key, k)
+        if before != k:
+            named = ", ".join(f"{a} {v}" for a, v in zip(table.axes, key[1:], strict=True))
+            raise DataError(
+                f"rows {table.rows[before]} and {table.rows[k]} are both model "
+                f"{table.models[key[0]]}, {named}; keep one, or name the column that tells them "
+                "apart with --column split=NAME (or seed, dataset)",
+                table.source,
+            )
+
+
+def _unit_warnings(table: ScoreTable) -> list[str]:
+    """Fractions and percent in one table."""
+    tops = [table.score[table.model == k] for k in range(len(table.models))]
+    medians = [float(np.median(np.abs(scores))) if len(scores) else math.nan for scores in tops]
+    low = [m for m, v in zip(table.models, medians, strict=True) if v <= 1]
+    high = [m for m, v in zip(table.models, medians, strict=True) if v > 10]
+    if low and high:
+        return [f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"]
+    for name, scores in zip(table.models, tops, strict=True):
+        inside = np.sum((scores > 0) & (scores <= 1))
+        if inside and np.all(scores >= 0) and np.any(scores > 10):
+            return [
+                f"{name}: {inside} of {len(scores)} scores look like fractions, others percent"
+            ]
+    return []

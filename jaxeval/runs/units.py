@@ -1,0 +1,96 @@
+"""The unit of replication: what counts as one independent repetition of a model."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs.tables import ScoreTable
+
+Unit = Literal["seed", "split", "dataset", "row"]
+UNITS: tuple[Unit, ...] = ("seed", "split", "dataset", "row")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One score a unit of one model."""
+
+    labels: tuple[str, ...]  # of the units: which seed, split, data set or row
+    scores: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """Scores of every model by data set, one a unit of replication.
+
+    Attributes:
+      unit: what one score stands for.
+      datasets: names; one nameless data set where the table knows of none.
+      by_dataset: data set -> model -> sample; models without scores there are absent.
+      averaged: fewest and most scores that were averaged into one.
+    """
+
+    unit: Unit
+    datasets: tuple[str, ...]
+    by_dataset: Mapping[str, Mapping[str, Sample]]
+    averaged: tuple[int, int]
+
+
+def default_unit(table: ScoreTable) -> Unit:
+    """Split where splits differ (seeds of one split share its data), else seed, else row."""
+    axis: Unit
+    for axis in ("split", "seed"):
+        if axis in table.axes and len(set(table.axes[axis])) > 1:
+            return axis
+    return "row"
+
+
+def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
+    """The scores of each model, averaged within each unit of replication.
+
+    Raises:
+      DataError: the table has no such axis.
+    """
+    chosen = unit or default_unit(table)
+    if chosen != "row" and chosen not in table.axes:
+        known = ", ".join([*table.axes, "row"])
+        raise DataError(f"no axis {chosen} to replicate over; it has {known}", table.source)
+    size = len(table.score)
+    label = table.rows.astype(str).astype(object) if chosen == "row" else table.axes[chosen]
+    nameless = np.full(size, "", object)
+    stratum = nameless if chosen == "dataset" else table.axes.get("dataset", nameless)
+    groups: dict[tuple[str, int], dict[str, list[float]]] = {}
+    rows = zip(stratum, table.model.tolist(), label, table.score.tolist(), strict=True)
+    for dataset, model, unit_label, score in rows:
+        groups.setdefault((dataset, model), {}).setdefault(unit_label, []).append(score)
+    counts = [len(scores) for cell in groups.values() for scores in cell.values()]
+    names = tuple(dict.fromkeys(dataset for dataset, _ in groups))
+    return Samples(
+        chosen,
+        names,
+        {name: _of_dataset(table.models, groups, name) for name in names},
+        (min(counts, default=0), max(counts, default=0)),
+    )
+
+
+def _of_dataset(
+    models: Sequence[str], groups: Mapping[tuple[str, int], Mapping[str, list[float]]], name: str
+) -> dict[str, Sample]:
+    return {
+        model: Sample(tuple(cell), np.array([_mean(s) for s in cell.values()]))
+        for k, model in enumerate(models)
+        if (cell := groups.get((name, k)))
+    }
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return scores[0] if len(scores) == 1 else float(np.mean(scores))
+
+
+def paired(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the units that both models have, in the order of A."""
+    other = dict(zip(b.labels, b.scores, strict=True))
+    common = [k for k, label in enumerate(a.labels) if label in other]
+    return a.scores[common], np.array([other[a.labels[k]] for k in common])
