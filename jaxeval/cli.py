@@ -29,7 +29,11 @@ def run(main: Callable[[], int | None]) -> NoReturn:
 
 def write_json(target: str, content: Any) -> None:
     """Writes JSON to a file, or to stdout for "-"."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_out(target, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_out(target: str, text: str) -> None:
+    """Writes text to a file, or to stdout for "-"."""
     if target == "-":
         sys.stdout.write(text)
     else:

@@ -30,7 +30,8 @@ class Figure(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
-def _canvas(width: float, height: float) -> tuple[Any, Any]:
+def canvas(width: float, height: float) -> tuple[Any, Any]:
+    """An empty drawing and its axes."""
     from matplotlib.figure import Figure as Canvas
 
     drawing = Canvas(figsize=(width, height), layout="constrained")
@@ -53,7 +54,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
     """Dev and test scores of experiments that share a metric, a violin each, with all points."""
     metric = groups[0][0].metric
     factor, label = _scale(metric)
-    drawing, axes = _canvas(max(4.5, 1.0 + 2.2 * len(groups)), 4.2)
+    drawing, axes = canvas(max(4.5, 1.0 + 2.2 * len(groups)), 4.2)
     rows, ticks = [], []
     for place, members in enumerate(groups):
         for offset, part in ((-0.2, "dev"), (0.2, "test")):
@@ -63,7 +64,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
                 (row.name, part, row.seed, row.split, f"{v:.3f}")
                 for row, v in zip(scored, values, strict=True)
             ]
-            _violin(axes, place + offset, values, part)
+            violin(axes, place + offset, values, _COLOURS[part], _MARKERS[part])
         ticks.append(f"{members[0].name}\n(n = {len(_scored(members))})")
     axes.set_xticks(range(len(groups)), ticks)
     axes.set_xlim(-0.6, len(groups) - 0.4)
@@ -82,10 +83,10 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
     )
 
 
-def _violin(axes: Any, place: float, values: np.ndarray, part: str) -> None:
+def violin(axes: Any, place: float, values: np.ndarray, colour: str, marker: str) -> None:
+    """A density with quartiles, median and all points, at a place of the x axis."""
     if not len(values):
         return
-    colour = _COLOURS[part]
     if len(np.unique(values)) >= _FEWEST:
         body = axes.violinplot([values], [place], widths=0.36, showextrema=False)["bodies"][0]
         body.set(facecolor=colour, alpha=0.25, edgecolor=colour)
@@ -95,7 +96,6 @@ def _violin(axes: Any, place: float, values: np.ndarray, part: str) -> None:
     # fixed offsets by rank, so that equal scores stay apart and the figure is reproducible
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     shift = ((ranks * 0.618) % 1.0 - 0.5) * 0.2
-    marker = _MARKERS[part]
     axes.scatter(
         place + shift, values, s=22, marker=marker, c=colour, edgecolors="white", linewidths=0.6,
         zorder=3,
@@ -117,7 +117,7 @@ def scatter(members: Sequence[MemberRow]) -> Figure:
     metric = members[0].metric
     factor, label = _scale(metric)
     scored = _scored(members)
-    drawing, axes = _canvas(4.5, 4.2)
+    drawing, axes = canvas(4.5, 4.2)
     dev = [(row.dev or 0.0) * factor for row in scored]
     test = [(row.test or 0.0) * factor for row in scored]
     axes.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
@@ -154,7 +154,7 @@ def curves(points: Sequence[CurveRow], metric: str) -> Figure:
     table = [
         (e, len(by_epoch[e]), *np.quantile(by_epoch[e], [0, 0.25, 0.5, 0.75, 1])) for e in epochs
     ]
-    drawing, axes = _canvas(6.0, 4.2)
+    drawing, axes = canvas(6.0, 4.2)
     if table:
         _, _, low, q1, median, q3, high = map(np.array, zip(*table, strict=True))
         axes.fill_between(
@@ -217,3 +217,8 @@ def save(figure: Figure, folder: Path, stem: str) -> list[Path]:
         with matplotlib.rc_context(_style(stem)):
             figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
     return paths
+
+
+def save_all(drawn: Sequence[Figure], folder: Path, prefix: str = "") -> list[Path]:
+    """Saves figures under their own names."""
+    return [path for figure in drawn for path in save(figure, folder, prefix + figure.name)]

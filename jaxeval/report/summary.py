@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import stats
 from jaxeval.runs.records import MemberRow
 
 _FRACTIONS = ("f1", "precision", "recall", "accuracy")
@@ -64,17 +65,6 @@ def distribution(values: Sequence[float]) -> Distribution | None:
     return Distribution(len(values), low, q1, median, q3, high, float(np.mean(values)), sd)
 
 
-def spearman(dev: Sequence[float], test: Sequence[float]) -> tuple[float | None, str]:
-    """Rank correlation of dev and test, or None and the reason."""
-    if len(dev) < 3:
-        return None, f"needs 3 members, has {len(dev)}"
-    if len(set(dev)) == 1 or len(set(test)) == 1:
-        return None, "all scores are equal"
-    from scipy import stats  # takes a second to import
-
-    return float(stats.spearmanr(dev, test).statistic), ""
-
-
 def of_members(rows: Sequence[MemberRow]) -> Summary:
     """The summary of one experiment's members.
 
@@ -88,7 +78,7 @@ def of_members(rows: Sequence[MemberRow]) -> Summary:
     test = [row.test for row in scored if row.test is not None]
     sign = 1 if first.higher_is_better else -1
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
-    rho, note = spearman(dev, test)
+    rho, note = stats.spearman(dev, test)
     epochs = [row.best_epoch for row in scored if row.best_epoch is not None]
     return Summary(
         name=first.name,

@@ -11,6 +11,7 @@ import numpy as np
 from jaxeval.report import summary
 from jaxeval.runs.records import Experiment, MemberResult
 
+_WIDEST = 400  # columns of a table
 _QUIET_SECONDS = 10.0  # between two lines where the output is no terminal
 
 
@@ -57,6 +58,27 @@ def remarks(found: summary.Summary) -> Iterator[str]:
         yield f"best epoch: median {median:g}, {low} to {high}"
     if found.test is None or found.test.n < summary.FEW:
         yield f"fewer than {summary.FEW} scores: quartiles and sd say little; train more seeds"
+
+
+def print_table(
+    console: Any,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    words: Sequence[int] = (0,),
+) -> None:
+    """A plain table; columns of words to the left, numbers to the right. Markup is not read."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for place, name in enumerate(head):
+        table.add_column(name, justify="left" if place in words else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    width = console.width
+    console.width = max(width, _WIDEST)  # wider than the terminal rather than cut
+    console.print(table)
+    console.width = width
 
 
 def print_start(record: Experiment, members: int, done: int) -> None:

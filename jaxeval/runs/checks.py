@@ -2,13 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs.layout import Missing, Tidy
+from jaxeval.runs.foreign import Columns
+from jaxeval.runs.layout import Missing
 
 _MISSING = {"", "nan", "na", "n/a", "null", "-"}
 
@@ -22,18 +23,44 @@ class Unusable:
     what: str
 
 
-def numbers(found: Tidy) -> tuple[np.ndarray, dict[int, Unusable]]:
-    """Scores as float64, and what is wrong with those that are none."""
-    raw = found.columns["score"]
+def numbers(
+    raw: Sequence[Any], columns: Sequence[str], rows: Sequence[int]
+) -> tuple[np.ndarray, dict[int, Unusable]]:
+    """Scores as float64, and what is wrong with those that are none (place -> what).
+
+    Args:
+      raw, columns, rows: value, column name and row number of each score.
+    """
+    score = floats(raw)
+    wrong = np.flatnonzero(~np.isfinite(score)).tolist()
+    return score, {k: Unusable(rows[k], columns[k], _what(raw[k])) for k in wrong}
+
+
+def usable(
+    table: Columns, name: str, missing: Missing
+) -> tuple[np.ndarray, np.ndarray, tuple[Unusable, ...]]:
+    """A column of scores, the places of those that are kept, and what was wrong.
+
+    Raises:
+      DataError: a score is unusable and `missing` is "error".
+    """
+    score, unusable = numbers(table[name], [name] * len(table), table.rows)
+    refuse(unusable, None, missing, table.source)
+    keep = np.ones(len(score), bool)
+    bad = sorted(unusable)
+    keep[bad] = missing == "zero"
+    score[bad] = 0.0
+    if not keep.any():
+        raise DataError(f"column {name}: no usable score", table.source)
+    return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
+
+
+def floats(values: Sequence[Any]) -> np.ndarray:
+    """Values as float64, NaN for what is no number."""
     try:
-        score = np.array(raw, np.float64)
+        return np.array(values, np.float64)
     except (TypeError, ValueError):
-        score = np.array([_number(value) for value in raw])
-    unusable = {
-        k: Unusable(found.rows[k], found.score_columns[k], _what(raw[k]))
-        for k in np.flatnonzero(~np.isfinite(score)).tolist()
-    }
-    return score, unusable
+        return np.array([_number(value) for value in values])
 
 
 def _number(value: Any) -> float:

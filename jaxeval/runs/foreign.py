@@ -1,8 +1,10 @@
 """Reads tables that any program wrote: CSV, TSV (gzip too), JSON, Parquet. Text stays text."""
 
+import contextlib
 import csv
 import dataclasses
 import difflib
+import gc
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +51,19 @@ def listed(names: Sequence[Any], most: int = 12) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Without the cycle collector, which walks millions of new rows again and again (3 times)."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+@collector_paused()
 def read(path: str | Path, rows: int | None = None) -> Columns:
     """The columns of a table, of its first `rows` rows where asked.
 
@@ -72,13 +87,23 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
     return found
 
 
+def head(table: Columns, rows: int | None) -> Columns:
+    """The first rows of a table; all for None."""
+    values = {name: column[:rows] for name, column in table.values.items()}
+    return dataclasses.replace(table, values=values, rows=table.rows[:rows])
+
+
+def pick(table: Columns, places: Sequence[int]) -> Columns:
+    """Some rows of a table."""
+    values = {name: [column[k] for k in places] for name, column in table.values.items()}
+    return dataclasses.replace(table, values=values, rows=[table.rows[k] for k in places])
+
+
 def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     lines = text.iterate_lines(path)
     header_line = next(lines, "")
     delimiter = max(_DELIMITERS, key=header_line.count)
-    reader = csv.reader(
-        (line + "\n" for line in itertools.chain([header_line], lines)), delimiter=delimiter
-    )
+    reader = csv.reader(itertools.chain([header_line], lines), delimiter=delimiter)
     try:
         header = next(reader)
         _check_header(header, path)

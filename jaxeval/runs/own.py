@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from jaxeval.errors import RunError
 from jaxeval.runs import foreign, store, tables
+from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
-
-Part = Literal["dev", "test"]
 
 
 def columns(location: str) -> foreign.Columns:
@@ -38,15 +37,15 @@ def _model(row: MemberRow, ambiguous: bool) -> str:
     return name if row.hparams == "{}" else f"{name} {row.hparams}"
 
 
-def score_table(location: str, layout: tables.Layout, part: Part = "test") -> tables.ScoreTable:
+def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
     """The score table of a runs folder or database; its metric says whether higher is better.
 
     Raises:
       RunError: no member has ended.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    found = columns(location)
-    named = dataclasses.replace(layout, columns={"score": part, **layout.columns})
+    found = foreign.head(columns(location), rows)
+    named = dataclasses.replace(layout, columns={"score": "test", **layout.columns})
     table = tables.of_columns(found, named)
     higher = dict(zip(found["metric"], found["higher_is_better"], strict=True))
     return dataclasses.replace(table, higher_is_better=higher[table.metric])

@@ -40,6 +40,7 @@ class ScoreTable:
     missing: Missing
     unusable: tuple[checks.Unusable, ...]
     statuses: Mapping[str, Mapping[str, int]]
+    dev: np.ndarray | None = None  # dev score of each row, NaN where there is none
     metric: str | None = None
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     return of_columns(foreign.read(path, rows), layout)
 
 
+@foreign.collector_paused()
 def of_columns(table: Columns, layout: Layout) -> ScoreTable:
     """A score table of a tidy table (a row a score) or a wide one (a column a model).
 
@@ -77,7 +79,7 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         if role in found.columns
     }
     statuses = found.columns.get("status")
-    score, unusable = checks.numbers(found)
+    score, unusable = checks.numbers(found.columns["score"], found.score_columns, found.rows)
     explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
@@ -96,6 +98,7 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         missing=layout.missing,
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
+        dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
         metric=layout.metric or _first(found.columns.get("metric")),
         higher_is_better=layout.higher_is_better,
     )

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs.foreign import collector_paused
 from jaxeval.runs.tables import ScoreTable
 
 Unit = Literal["seed", "split", "dataset", "row"]
@@ -47,6 +48,7 @@ def default_unit(table: ScoreTable) -> Unit:
     return "row"
 
 
+@collector_paused()
 def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
     """The scores of each model, averaged within each unit of replication.
 

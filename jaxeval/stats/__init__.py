@@ -12,6 +12,7 @@ from jaxeval.stats.describe import (
     Summary,
     expected_validation_performance,
     interquartile_mean,
+    spearman,
     summarize,
 )
 from jaxeval.stats.effects import (
@@ -19,6 +20,7 @@ from jaxeval.stats.effects import (
     almost_stochastic_order,
     cliffs_delta,
     difference,
+    paired_difference,
     probability_of_improvement,
 )
 from jaxeval.stats.equivalence import rope, tost
@@ -58,6 +60,7 @@ __all__ = [
     "mann_whitney_u",
     "mcnemar",
     "nemenyi",
+    "paired_difference",
     "paired_options",
     "performance_profile",
     "permutation_test",
@@ -67,6 +70,7 @@ __all__ = [
     "rope",
     "seed_effect",
     "sign_test",
+    "spearman",
     "split_means_test",
     "stratified_bootstrap",
     "summarize",

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import describe
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, two_samples
+from jaxeval.stats.results import Effect, Interval, Sample, fraction, pairs, two_samples
 
 Location = Literal["mean", "median"]
 
@@ -38,6 +38,19 @@ def difference(
 
         interval = describe.bca_interval([first, second], gap, confidence, resamples, seed)
     return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
+
+
+def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
+    from scipy import stats
+
+    first, second = pairs(a, b)
+    fraction(confidence, "confidence")
+    gaps = first - second
+    estimate, error = float(np.mean(gaps)), float(stats.sem(gaps))
+    half = float(stats.t.ppf((1 + confidence) / 2, len(gaps) - 1)) * error
+    interval = Interval(estimate - half, estimate + half, confidence, "t on pairs")
+    return Effect("mean difference of pairs", estimate, interval, (len(gaps),))
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:

@@ -1,8 +1,8 @@
 """How many seeds are needed, and what could these have shown?
 
-All for Welch's two-sided t test of two models with n seeds each, by the noncentral t distribution
-(exact for equal sds, Welch's degrees of freedom otherwise). `comparisons` divides the level, as
-Bonferroni does.
+All for Welch's two-sided t test of two models with n seeds each, or the t test on n pairs, by the
+noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of freedom
+otherwise). `comparisons` divides the level, as Bonferroni does.
 """
 
 import dataclasses
@@ -24,8 +24,9 @@ class Design:
 
     Attributes:
       sd: standard deviation of the scores over seeds (ddof 1); `sd_other` of the other model, the
-        same if absent.
+        same if absent. If `paired`, of the differences within pairs.
       alpha: level of the two-sided test.
+      test: the rank test (also Wilcoxon's on pairs) by its efficiency for normal scores.
     """
 
     sd: float
@@ -33,6 +34,7 @@ class Design:
     alpha: float = 0.05
     comparisons: int = 1
     test: Test = "welch_t"
+    paired: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("sd", self.sd), ("sd_other", self.sd_other or 0.0)):
@@ -52,18 +54,27 @@ def _power(design: Design, difference: float, n: int, m: int) -> float:
         raise DataError(f"n: expected at least 2 seeds a model, found {min(n, m)}")
     if not math.isfinite(difference):
         raise DataError(f"difference: expected a finite number, found {difference}")
-    other = design.sd if design.sd_other is None else design.sd_other
-    total = design.sd**2 / n + other**2 / m
+    total, freedom = _error(design, n, m)
     if total == 0:
         return float(difference != 0)
-    share = design.sd**2 / n / total
-    freedom = 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
     shift = abs(difference) * math.sqrt(_EFFICIENCY[design.test] / total)
     critical = float(stats.t.isf(design.alpha / design.comparisons / 2, freedom))
     if shift - critical > 12:  # scipy's noncentral t ends in NaN far out
         return 1.0
     upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
     return min(1.0, float(upper) + (float(lower) if math.isfinite(lower) else 0.0))
+
+
+def _error(design: Design, n: int, m: int) -> tuple[float, float]:
+    """Squared standard error of the difference, and its degrees of freedom."""
+    if design.paired:
+        return design.sd**2 / n, n - 1.0
+    other = design.sd if design.sd_other is None else design.sd_other
+    total = design.sd**2 / n + other**2 / m
+    if total == 0:
+        return 0.0, n + m - 2.0
+    share = design.sd**2 / n / total
+    return total, 1.0 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
 
 
 def power(

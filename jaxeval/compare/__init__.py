@@ -1,0 +1,1 @@
+"""The verb `python -m jaxeval.compare`."""

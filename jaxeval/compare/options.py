@@ -1,0 +1,151 @@
+"""`python -m jaxeval.compare options`: what one hyperparameter does, other things being equal."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval import cli
+from jaxeval.errors import DataError
+from jaxeval.runs import arguments
+
+_DESCRIPTION = """\
+Compares the values of one option (a column of a table with a row a trained network) within
+configurations that are equal in all other columns, as Reimers & Gurevych (2017) do; and shows what
+the seed alone does to configurations that were trained more than once.
+"""
+_EPILOG = """\
+The key of a configuration is every column but the option, the score, the groups and those left out
+with --ignore: leave out what a run measures (other scores, epochs, ids) and what depends on the
+option.
+
+example (the published 51,422 networks):
+  python -m jaxeval.compare options --table hyperparameter_results.csv.gz --option miniBatchSize \\
+      --score Test_F1 --group Dataset --where Setting=SingleTask --fold-case Backend \\
+      --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.compare options",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    read = arguments.add_source(made)
+    read.add_argument(
+        "--where", action="append", default=[], metavar="COLUMN=VALUE", help="only such rows"
+    )
+    read.add_argument(
+        "--fold-case", action="append", default=[], metavar="COLUMN", help="ignore case in it"
+    )
+    made.add_argument("--option", required=True, metavar="COLUMN", help="what is studied")
+    made.add_argument("--score", required=True, metavar="COLUMN")
+    made.add_argument(
+        "--values", metavar="A,B,..", help="compare only these values of the option (all)"
+    )
+    made.add_argument(
+        "--group", type=_names, default=[], metavar="COLUMN,..", help="reported apart"
+    )
+    made.add_argument(
+        "--ignore", type=_names, default=[], metavar="COLUMN,..", help="not part of the key"
+    )
+    made.add_argument("--key", type=_names, metavar="COLUMN,..", help="the key, in so many words")
+    made.add_argument(
+        "--repeats",
+        choices=("first", "last", "mean", "median"),
+        default="first",
+        help="which score stands for several of one configuration (first)",
+    )
+    made.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the sds (1)")
+    made.add_argument("--lower-is-better", action="store_true", help="for losses")
+    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    return made
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def main(words: Sequence[str]) -> int:
+    """Reads, compares, prints."""
+    given = parser().parse_args(words)
+    from jaxeval import stats
+    from jaxeval.report import options_terminal
+    from jaxeval.report.plain import plain
+
+    table = _table(given)
+    key = _key(table, given)
+    found = stats.paired_options(
+        table,
+        given.option,
+        given.score,
+        by=given.group,
+        key=key,
+        options=given.values.split(",") if given.values else _ordered(table[given.option]),
+        repeats=given.repeats,
+        higher_is_better=not given.lower_is_better,
+        ddof=given.ddof,
+    )
+    effect = _seed_effect(table, given, key)
+    adjusted = options_terminal.adjusted(found)
+    if given.json:
+        tree = {
+            "option": given.option,
+            "score": given.score,
+            "key": key,
+            "rows": len(next(iter(table.values()))),
+            "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
+            "paired_options": options_terminal.with_adjusted(plain(found), adjusted),
+            "seed_effect": plain(effect),
+        }
+        cli.write_json(given.json, tree)
+    if given.json != "-":
+        options_terminal.show(given.option, found, effect, adjusted)
+    return 0
+
+
+def _table(given: argparse.Namespace) -> Mapping[str, Sequence[Any]]:
+    """The rows asked for, column by column; scores as numbers."""
+    from jaxeval.runs import checks, foreign
+
+    table = arguments.columns(given)
+    for name in (given.option, given.score, *given.group, *given.ignore, *(given.key or ())):
+        table[name]  # a column that is named must exist
+    for name, value in arguments.roles(given.where).items():
+        column = table[name]
+        table = foreign.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
+        if not len(table):
+            raise DataError(f"no row has {name}={value}", table.source)
+    scores, keep, _ = checks.usable(table, given.score, given.missing)
+    values = {**foreign.pick(table, keep.tolist()).values, given.score: scores[keep]}
+    for name in given.fold_case:
+        values[name] = [str(value).lower() for value in values[name]]
+    return values
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    """Distinct values: numbers by size, all others as they appear."""
+    distinct = list(dict.fromkeys(values))
+    try:
+        return sorted(distinct, key=float)
+    except (TypeError, ValueError):
+        return distinct
+
+
+def _key(table: Mapping[str, Sequence[Any]], given: argparse.Namespace) -> list[str]:
+    taken = {given.option, given.score, *given.group, *given.ignore}
+    return given.key or [name for name in table if name not in taken]
+
+
+def _seed_effect(
+    table: Mapping[str, Sequence[Any]], given: argparse.Namespace, key: Sequence[str]
+) -> Any:
+    """None where no configuration was trained twice."""
+    from jaxeval import stats
+
+    try:
+        return stats.seed_effect(table, given.score, key=[*key, given.option], by=given.group)
+    except DataError:
+        return None

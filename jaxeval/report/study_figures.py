@@ -1,0 +1,182 @@
+"""Figures of a study: violins, distribution functions, profiles, critical difference."""
+
+from typing import Any
+
+import numpy as np
+
+from jaxeval.report import verdict
+from jaxeval.report.figures import Figure, canvas, violin
+from jaxeval.stats import datasets
+from jaxeval.stats.study import Study
+
+# Okabe & Ito's colours with line styles, so that they are told apart without colour too
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+_STYLES = ("-", "--", "-.", ":")
+_MARKERS = "o^sDvP*X"
+_MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for the rest
+_THRESHOLDS = 101
+
+
+def draw(study: Study) -> list[Figure]:
+    """All figures that this study has data for."""
+    scale = verdict.Scale(study)
+    found = [_violins(study, scale), _ecdf(study, scale)]
+    if study.across is not None:
+        found.append(_profiles(study, scale))
+        if study.across.ranking is not None:
+            found.append(_critical_difference(study))
+    return found
+
+
+def style(place: int) -> dict[str, Any]:
+    """Colour and line of the k-th model."""
+    return {"color": COLOURS[place % 8], "linestyle": _STYLES[(place // 2) % 4]}
+
+
+def _label(study: Study, scale: verdict.Scale) -> str:
+    metric = study.table.metric or "score"
+    return f"{metric} (%)" if scale.percent else metric
+
+
+def _cells(study: Study, scale: verdict.Scale) -> list[tuple[str, str, np.ndarray]]:
+    factor = 100 if scale.percent else 1
+    return [
+        (dataset, model, sample.scores * factor)
+        for dataset, cell in study.samples.by_dataset.items()
+        for model, sample in cell.items()
+    ]
+
+
+def _violins(study: Study, scale: verdict.Scale) -> Figure:
+    cells = _cells(study, scale)
+    drawing, axes = canvas(max(4.5, 1.2 + 1.1 * len(cells)), 4.2)
+    order = list(study.table.models)
+    for place, (_, model, scores) in enumerate(cells):
+        k = order.index(model)
+        violin(axes, place, _thinned(scores), COLOURS[k % 8], _MARKERS[k % 8])
+    ticks = [f"{m}\n{d}\n(n = {len(s)})" if d else f"{m}\n(n = {len(s)})" for d, m, s in cells]
+    axes.set_xticks(range(len(cells)), ticks, fontsize=8 if len(cells) > 6 else 10)
+    axes.set_xlim(-0.6, len(cells) - 0.4)
+    axes.set_ylabel(_label(study, scale))
+    return Figure(
+        "violins",
+        "Distribution of scores",
+        f"Each mark is a score ({verdict.unit(study)}). Bar: quartiles; white line: median; "
+        "outline: Gaussian kernel density (Scott's rule).",
+        drawing,
+        ("data set", "model", "n", "median"),
+        [(d, m, len(s), f"{np.median(s):.4g}") for d, m, s in cells],
+    )
+
+
+def _thinned(scores: np.ndarray) -> np.ndarray:
+    """At most a few hundred order statistics, evenly spaced."""
+    if len(scores) <= _MOST_POINTS:
+        return scores
+    return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
+
+
+def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
+    names = study.samples.datasets
+    from matplotlib.figure import Figure as Canvas
+
+    drawing = Canvas(figsize=(1 + 4.2 * len(names), 3.8), layout="constrained")
+    all_axes = drawing.subplots(1, len(names), squeeze=False)[0]
+    order = list(study.table.models)
+    for axes, dataset in zip(all_axes, names, strict=True):
+        for name, model, scores in _cells(study, scale):
+            if name == dataset:
+                values = np.sort(scores)
+                share = np.arange(len(values) + 1) / len(values)
+                axes.step([values[0], *values], share, where="post", label=model,
+                          **style(order.index(model)))  # fmt: skip
+        axes.set(xlabel=_label(study, scale), ylabel="share of scores at or below", title=dataset)
+        axes.spines[["top", "right"]].set_visible(False)
+    all_axes[-1].legend(frameon=False, fontsize=8)
+    return Figure(
+        "ecdf",
+        "Empirical distribution functions",
+        "A curve further right is a higher distribution; the Kolmogorov-Smirnov statistic is the "
+        "largest vertical gap of two curves.",
+        drawing,
+        ("data set", "model", "n"),
+        [(d, m, len(s)) for d, m, s in _cells(study, scale)],
+    )
+
+
+def _profiles(study: Study, scale: verdict.Scale) -> Figure:
+    """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
+    assert study.across is not None
+    factor = 100 if scale.percent else 1
+    low, high = float(study.table.score.min()), float(study.table.score.max())
+    taus = np.linspace(low, high, _THRESHOLDS)
+    drawing, axes = canvas(5.5, 4.0)
+    rows = []
+    for place, model in enumerate(study.across.interquartile_mean):
+        runs = [study.samples.by_dataset[d][model].scores for d in study.across.datasets]
+        rules = study.comparison.rules
+        share, below, above = datasets.performance_profile(
+            runs, taus, confidence=rules.confidence, seed=rules.seed
+        )
+        axes.plot(taus * factor, share, label=model, **style(place))
+        axes.fill_between(
+            taus * factor, below, above, color=COLOURS[place % 8], alpha=0.15, linewidth=0
+        )
+        rows += [
+            (model, f"{t * factor:.4g}", f"{s:.4f}") for t, s in zip(taus, share, strict=True)
+        ]
+    axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
+    axes.legend(frameon=False)
+    return Figure(
+        "profiles",
+        "Performance profiles",
+        f"Share of scores above a threshold, {len(study.across.datasets)} data sets weighted "
+        "equally; bands: stratified bootstrap, point by point.",
+        drawing,
+        ("model", "threshold", "share above"),
+        rows,
+    )
+
+
+def _critical_difference(study: Study) -> Figure:
+    """Average ranks; bars join models that Nemenyi's test cannot tell apart (Demsar 2006)."""
+    assert study.across is not None and study.across.ranking is not None
+    from matplotlib.figure import Figure as Canvas
+
+    ranking = study.across.ranking
+    names, ranks = ranking.models, np.array(ranking.average_ranks)
+    half = (len(names) + 1) // 2
+    height = 1.3 + 0.3 * half + 0.16 * len(ranking.groups)
+    drawing = Canvas(figsize=(6.5, height), layout="constrained")
+    axes = drawing.add_subplot()
+    axes.axis("off")
+    first, last = 1, len(names)
+    axes.plot([first, last], [0, 0], color="black", linewidth=1)
+    for tick in range(first, last + 1):
+        axes.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
+        axes.text(tick, 0.18, str(tick), ha="center", va="bottom", fontsize=9)
+    axes.plot([first, first + ranking.critical_difference], [0.75, 0.75], color="black", lw=2)
+    axes.text(first, 0.82, f"critical difference {ranking.critical_difference:.2f}", fontsize=9)
+    depth = 0.22 * len(ranking.groups) + 0.3
+    for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        left = k < half
+        level = -depth - 0.42 * (k if left else len(names) - 1 - k)
+        edge = first - 0.15 if left else last + 0.15
+        axes.plot([rank, rank, edge], [0, level, level], color="#555555", linewidth=0.9)
+        axes.text(
+            edge + (-0.05 if left else 0.05), level, f"{name} ({rank:.2f})",
+            ha="right" if left else "left", va="center", fontsize=9,
+        )  # fmt: skip
+    place = dict(zip(names, ranks, strict=True))
+    for k, group in enumerate(ranking.groups):
+        ends = [place[group[0]] - 0.03, place[group[-1]] + 0.03]
+        axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
+    return Figure(
+        "critical_difference",
+        "Average ranks over data sets",
+        "1 is best. Models joined by a bar are not told apart by Nemenyi's test at level "
+        f"{ranking.alpha:g}; the test needs many data sets to see anything.",
+        drawing,
+        ("model", "average rank"),
+        [(n, f"{r:.3f}") for n, r in zip(names, ranks, strict=True)],
+    )

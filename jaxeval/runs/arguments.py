@@ -1,0 +1,119 @@
+"""The arguments of every verb that reads a score table, and the table they name."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.runs.foreign import Columns
+    from jaxeval.runs.tables import ScoreTable
+
+
+def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Where the table is, and how much of it is read."""
+    made = parser.add_argument_group("what is read")
+    made.add_argument("--table", metavar="FILE", help=".csv, .tsv (also .gz), .json or .parquet")
+    made.add_argument("--runs", metavar="DIR", help="a runs folder or database URL instead")
+    made.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
+    made.add_argument(
+        "--missing",
+        choices=("error", "drop", "zero"),
+        default="error",
+        help="what to do with a score that is missing, no number or infinite (error)",
+    )
+    return made
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """All arguments of a score table."""
+    made = add_source(parser)
+    made.add_argument(
+        "--score", metavar="NAME", help="column of scores (score; test in a runs folder)"
+    )
+    made.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column is model, seed, split, dataset, metric, status or dev; may be repeated",
+    )
+    made.add_argument("--metric", metavar="NAME", help="only rows of this metric")
+    made.add_argument(
+        "--lower-is-better", action="store_true", help="for losses (a runs folder knows)"
+    )
+
+
+def table(given: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
+    """The score table that the arguments name.
+
+    Raises:
+      ConfigError, DataError, RunError: naming the argument, or file, row and column.
+    """
+    from jaxeval.runs import layout, own, tables
+
+    _one_source(given)
+    made = layout.Layout(
+        columns=roles(given.column) | ({"score": given.score} if given.score else {}),
+        models=list(dict.fromkeys(models)),
+        metric=given.metric,
+        missing=given.missing,
+        higher_is_better=not given.lower_is_better,
+    )
+    if given.runs is not None:
+        return own.score_table(given.runs, made, given.rows)
+    return tables.read(given.table, made, given.rows)
+
+
+def columns(given: argparse.Namespace) -> "Columns":
+    """The raw columns that the arguments name."""
+    from jaxeval.runs import foreign, own
+
+    _one_source(given)
+    if given.runs is not None:
+        return foreign.head(own.columns(given.runs), given.rows)
+    return foreign.read(given.table, given.rows)
+
+
+def _one_source(given: argparse.Namespace) -> None:
+    if (given.table is None) == (given.runs is None):
+        raise ConfigError("expected --table FILE or --runs DIR, one of them")
+
+
+def roles(pairs: Sequence[str]) -> dict[str, str]:
+    """`ROLE=NAME` arguments as role -> name."""
+    found = {}
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not (role and equals and name):
+            raise ConfigError(f"{pair!r}: expected ROLE=NAME, such as model=arch")
+        found[role] = name
+    return found
+
+
+def whole(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    return _number(text, 0.0, float("inf"), "a number above 0")
+
+
+def probability(text: str) -> float:
+    """A number between 0 and 1."""
+    return _number(text, 0.0, 1.0, "a number between 0 and 1")
+
+
+def _number(text: str, low: float, high: float, expected: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = low
+    if not low < value < high:
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+    return value

@@ -1,0 +1,163 @@
+"""All tests and effects for the scores of two models on one data set."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
+from jaxeval.stats.results import Effect, HypothesisTest
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """How models are compared.
+
+    Attributes:
+      alpha: level, after correction.
+      margin: smallest difference that matters, in the unit of the scores: for the equivalence
+        tests and the seeds that would be needed.
+      target_power: of the seeds needed and of the difference that could have been seen.
+      resamples: of permutations and bootstraps.
+    """
+
+    alpha: float = 0.05
+    correction: multiple.Method = "holm"
+    margin: float | None = None
+    target_power: float = 0.8
+    confidence: float = 0.95
+    resamples: int = 9999
+    seed: int = 0
+    higher_is_better: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """The scores of two models on one data set, one a unit of replication.
+
+    Attributes:
+      paired: scores of the units that both models have, row by row; None without such.
+      by_pairs: whether the verdict rests on the pairs, as it should where a unit (split, data
+        set) moves both models.
+    """
+
+    a: str
+    b: str
+    dataset: str
+    first: np.ndarray
+    second: np.ndarray
+    paired: tuple[np.ndarray, np.ndarray] | None = None
+    by_pairs: bool = False
+
+    @property
+    def location_test(self) -> str:
+        """The test of location that the verdict rests on, chosen before scores are seen."""
+        return "wilcoxon_signed_rank" if self.by_pairs else "mann_whitney_u"
+
+    @property
+    def verdict_tests(self) -> tuple[str, str]:
+        """The tests that the verdict rests on."""
+        return self.location_test, "brown_forsythe"
+
+    @property
+    def n(self) -> tuple[int, int]:
+        """Units of each model."""
+        return len(self.first), len(self.second)
+
+    @property
+    def resampled(self) -> bool:
+        """Whether permutations and bootstraps pay; above, the other tests say the same."""
+        return max(self.n) <= describe.MOST_RESAMPLED
+
+
+def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
+    """Function name -> test; paired ones where there are two pairs or more."""
+    a, b = scores.first, scores.second
+    found = {
+        "mann_whitney_u": hypotheses.mann_whitney_u(a, b),
+        "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
+        "welch_t": hypotheses.welch_t(a, b),
+    }
+    if min(scores.n) > 2:  # two scores lie equally far from their median: no spread of spreads
+        found["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+    if scores.paired is not None:
+        found["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
+        found["sign_test"] = hypotheses.sign_test(*scores.paired)
+    if scores.resampled:
+        x, y = scores.paired if scores.by_pairs and scores.paired else (a, b)
+        found["permutation_test"] = hypotheses.permutation_test(
+            x, y, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
+        )
+    if rules.margin is not None:
+        found["tost"] = equivalence.tost(a, b, rules.margin)
+    return found
+
+
+def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
+    """Function name -> effect; A - B for the difference, all others "A is better".
+
+    Args:
+      pairs: pairs of models looked at on this data set, for almost stochastic order.
+    """
+    a, b = scores.first, scores.second
+    x, y = (a, b) if rules.higher_is_better else (-a, -b)
+    level: dict[str, Any] = {"confidence": rules.confidence}
+    found = {
+        "difference": _paired_difference(scores, rules)
+        if scores.by_pairs
+        else effects.difference(a, b, **level),
+        "probability_of_improvement": effects.probability_of_improvement(x, y, **level),
+        "a12": effects.a12(x, y, **level),
+        "cliffs_delta": effects.cliffs_delta(x, y, **level),
+    }
+    if scores.resampled:
+        drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed}
+        found["difference_of_medians"] = effects.difference(
+            a, b, statistic="median", **level, **drawn
+        )
+        found["almost_stochastic_order"] = effects.almost_stochastic_order(
+            x, y, comparisons=pairs, resamples=1000, seed=rules.seed, **level
+        )
+    return found
+
+
+def _paired_difference(scores: Scores, rules: Rules) -> Effect:
+    assert scores.paired is not None
+    return effects.paired_difference(*scores.paired, confidence=rules.confidence)
+
+
+def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:
+    """Where the difference lies against the margin; None without one."""
+    return (
+        None
+        if rules.margin is None
+        else equivalence.rope(scores.first, scores.second, rules.margin)
+    )
+
+
+def corrected(
+    found: list[dict[str, HypothesisTest]], named: list[tuple[str, ...]], rules: Rules
+) -> tuple[list[Mapping[str, float]], int, int]:
+    """P-values of all pairs, corrected in two families: the verdict's tests and all others.
+
+    Args:
+      found: for each pair its tests.
+      named: for each pair the names of the tests that its verdict rests on.
+
+    Returns:
+      for each pair name -> corrected p-value, and how many tests the two families have.
+    """
+    keys = [(k, name) for k, tests in enumerate(found) for name in tests]
+    families = (
+        [key for key in keys if key[1] in named[key[0]]],
+        [key for key in keys if key[1] not in named[key[0]]],
+    )
+    adjusted: list[dict[str, float]] = [{} for _ in found]
+    for family in families:
+        p_values = [found[k][name].p_value for k, name in family]
+        for (k, name), p in zip(
+            family, multiple.adjust_p_values(p_values, rules.correction), strict=True
+        ):
+            adjusted[k][name] = float(p)
+    return list(adjusted), len(families[0]), len(families[1])
