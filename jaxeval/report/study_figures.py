@@ -1,5 +1,6 @@
 """Figures of a study: violins, distribution functions, profiles, critical difference."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,17 +48,37 @@ def _cells(study: Study, scale: verdict.Scale) -> list[tuple[str, str, np.ndarra
     ]
 
 
+def _grid(names: Sequence[str], width: float, height: float) -> tuple[Any, list[Any]]:
+    """A drawing with axes for each data set, at most three side by side."""
+    from matplotlib.figure import Figure as Canvas
+
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    drawing = Canvas(figsize=(0.6 + width * columns, height * rows), layout="constrained")
+    axes = list(drawing.subplots(rows, columns, squeeze=False).flat)
+    for one in axes[len(names) :]:
+        one.axis("off")
+    for one, name in zip(axes, names, strict=False):
+        one.spines[["top", "right"]].set_visible(False)
+        one.set_title(name, fontsize=10)
+    return drawing, axes[: len(names)]
+
+
 def _violins(study: Study, scale: verdict.Scale) -> Figure:
+    names, order = study.samples.datasets, list(study.table.models)
     cells = _cells(study, scale)
-    drawing, axes = canvas(max(4.5, 1.2 + 1.1 * len(cells)), 4.2)
-    order = list(study.table.models)
-    for place, (_, model, scores) in enumerate(cells):
-        k = order.index(model)
-        violin(axes, place, _thinned(scores), COLOURS[k % 8], _MARKERS[k % 8])
-    ticks = [f"{m}\n{d}\n(n = {len(s)})" if d else f"{m}\n(n = {len(s)})" for d, m, s in cells]
-    axes.set_xticks(range(len(cells)), ticks, fontsize=8 if len(cells) > 6 else 10)
-    axes.set_xlim(-0.6, len(cells) - 0.4)
-    axes.set_ylabel(_label(study, scale))
+    drawing, all_axes = _grid(names, max(3.0, 0.9 * len(order)), 3.8)
+    for axes, dataset in zip(all_axes, names, strict=True):
+        ticks = []
+        for place, (_, model, scores) in enumerate(c for c in cells if c[0] == dataset):
+            k = order.index(model)
+            violin(axes, place, _thinned(scores), COLOURS[k % 8], _MARKERS[k % 8])
+            ticks.append(f"{model}\n(n = {len(scores)})")
+        axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
+        axes.set_xlim(-0.6, len(ticks) - 0.4)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.set_ylabel(_label(study, scale))
     return Figure(
         "violins",
         "Distribution of scores",
@@ -77,22 +98,19 @@ def _thinned(scores: np.ndarray) -> np.ndarray:
 
 
 def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
-    names = study.samples.datasets
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
 
-    drawing = Canvas(figsize=(1 + 4.2 * len(names), 3.8), layout="constrained")
-    all_axes = drawing.subplots(1, len(names), squeeze=False)[0]
-    order = list(study.table.models)
+    names, order = study.samples.datasets, list(study.table.models)
+    drawing, all_axes = _grid(names, 4.2, 3.6)
     for axes, dataset in zip(all_axes, names, strict=True):
-        for name, model, scores in _cells(study, scale):
-            if name == dataset:
-                values = np.sort(scores)
-                share = np.arange(len(values) + 1) / len(values)
-                axes.step([values[0], *values], share, where="post", label=model,
-                          **style(order.index(model)))  # fmt: skip
-        axes.set(xlabel=_label(study, scale), ylabel="share of scores at or below", title=dataset)
-        axes.spines[["top", "right"]].set_visible(False)
-    all_axes[-1].legend(frameon=False, fontsize=8)
+        for _, model, scores in (c for c in _cells(study, scale) if c[0] == dataset):
+            values = np.sort(_thinned(scores))
+            share = np.arange(len(values) + 1) / len(values)
+            line = style(order.index(model))
+            axes.step([values[0], *values], share, where="post", **line)
+        axes.set(xlabel=_label(study, scale), ylabel="share at or below")
+    handles = [Line2D([], [], label=model, **style(k)) for k, model in enumerate(order)]
+    all_axes[0].legend(handles=handles, frameon=False, fontsize=8)
     return Figure(
         "ecdf",
         "Empirical distribution functions",
@@ -147,8 +165,8 @@ def _critical_difference(study: Study) -> Figure:
     names, ranks = ranking.models, np.array(ranking.average_ranks)
     half = (len(names) + 1) // 2
     height = 1.3 + 0.3 * half + 0.16 * len(ranking.groups)
-    drawing = Canvas(figsize=(6.5, height), layout="constrained")
-    axes = drawing.add_subplot()
+    drawing = Canvas(figsize=(7.5, height))
+    axes = drawing.add_axes((0.22, 0.03, 0.56, 0.94))
     axes.axis("off")
     first, last = 1, len(names)
     axes.plot([first, last], [0, 0], color="black", linewidth=1)

@@ -202,7 +202,7 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
         yield "every row counts as independent, though rows share seeds or splits (--unit row)"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         yield "seeds were trained on several splits: --unit split is the careful choice"
-    scarce = min((len(one.labels) for c in samples.by_dataset.values() for one in c.values()))
+    scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP:
         yield f"bootstrap intervals of fewer than {_FEW_FOR_BOOTSTRAP} scores are too narrow"
     few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < comparison.FEW})
