@@ -25,8 +25,8 @@ class Replay:
     Attributes:
       scores: model -> recorded scores. With the pairing kept, the k-th scores of all models
         belong to one split.
-      replacement: whether a recorded score may come up again; if not, a replay ends with an error
-        when a model's scores run out.
+      replacement: whether every evaluation draws from all recorded scores; if not, none comes
+        again before all of its model have come up once.
       pairing: "kept": the k-th evaluations of all models use one record, as when all models see
         the same split; "broken": each evaluation draws for itself, as when every one has a fresh
         split.
@@ -60,11 +60,8 @@ class Replay:
         if self.replacement:
             chunk, place = divmod(number, _CHUNK)
             return int(_drawn(self.seed, stream, chunk, size)[place])
-        if number >= size:
-            raise DataError(
-                f"{model}: all {size} recorded scores are used up; replay with replacement"
-            )
-        return int(_shuffled(self.seed, stream, size)[number])
+        again, place = divmod(number, size)
+        return int(_shuffled(self.seed, stream, again, size)[place])
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -73,8 +70,8 @@ def _drawn(seed: int, stream: int, chunk: int, size: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=1 << 15)
-def _shuffled(seed: int, stream: int, size: int) -> np.ndarray:
-    return np.random.default_rng([seed, stream]).permutation(size)
+def _shuffled(seed: int, stream: int, again: int, size: int) -> np.ndarray:
+    return np.random.default_rng([seed, stream, again]).permutation(size)
 
 
 class Mean(NamedTuple):
@@ -124,7 +121,7 @@ def simulate(
     what `evaluate.run` would with the same seeds.
 
     Raises:
-      DataError: recorded scores run out (without replacement), or are not finite.
+      DataError: recorded scores that are not finite, or cannot be paired.
     """
     if repetitions < 1:
         raise DataError(f"repetitions: expected at least 1, found {repetitions}")

@@ -63,7 +63,7 @@ def show(
             )
     console.print(
         "n: configurations with all values; wins: share in which the value is best; to the "
-        f"winner: median difference to the most frequent winner (*); sd with ddof {found[0].ddof}; "
+        f"winner: median difference to the most frequent winner (*); sd: ddof {found[0].ddof}; "
         f"repeats: {found[0].repeats}; p-values corrected by Holm over {len(p)} tests",
         style="dim",
     )

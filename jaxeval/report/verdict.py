@@ -178,14 +178,20 @@ def unit(study: Study) -> str:
     return f"unit of replication: {study.samples.unit}{mean}"
 
 
+def versions() -> str:
+    """What computed the numbers."""
+    libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
+    return " | ".join(
+        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
+    )
+
+
 def signature(study: Study) -> str:
     """Everything that fixes the numbers: versions, rules, corrections, seeds."""
     rules = study.comparison.rules
     compared = study.comparison
     parts = [
-        f"jaxeval {__version__}",
-        *(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy")),
-        f"python {platform.python_version()}",
+        versions(),
         unit(study),
         "sd ddof 1, quartiles type 7",
         f"level {rules.alpha:g}, {rules.correction} over {compared.verdict_tests} tests of "

@@ -91,6 +91,31 @@ def _mean(scores: Sequence[float]) -> float:
     return scores[0] if len(scores) == 1 else float(np.mean(scores))
 
 
+def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:
+    """All scores of each model, as a store to draw evaluations from.
+
+    Args:
+      together: only units (splits, seeds) that all models have, in one order.
+
+    Raises:
+      DataError: several data sets, or no unit in common.
+    """
+    found = samples(table, None if together else "row")
+    if len(found.datasets) > 1:
+        raise DataError(
+            f"several data sets ({', '.join(found.datasets)}); a selection is on one", table.source
+        )
+    cell = found.by_dataset[found.datasets[0]]
+    if not together:
+        return {model: one.scores for model, one in cell.items()}
+    common = set.intersection(*(set(one.labels) for one in cell.values()))
+    order = [label for label in next(iter(cell.values())).labels if label in common]
+    if not order or found.unit == "row":
+        raise DataError("no seed or split that all models have; --pairing broken", table.source)
+    by_label = {m: dict(zip(one.labels, one.scores, strict=True)) for m, one in cell.items()}
+    return {m: np.array([known[label] for label in order]) for m, known in by_label.items()}
+
+
 def paired(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     """Scores of the units that both models have, in the order of A."""
     other = dict(zip(b.labels, b.scores, strict=True))

@@ -1,0 +1,191 @@
+"""How many evaluations does each rule need to find the best model? Tables 2 and 3 and Figure 4 of
+Moss et al. (2019), recomputed from the released scores (12 models, 500 splits each).
+
+Prints both tables beside the paper's figures and beside an independent recomputation with the
+released rule (means with standard errors), then one JSON line. The ratio is that of the
+evaluations of top-two Thompson sampling to those of the non-adaptive rule at delta .05.
+
+    python benchmarks/fiesta_tables.py --scores test_f1.json --plot trade_off.png
+"""
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+from jaxeval import bandits
+from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, Simulation, TopTwoThompson
+
+DELTAS = (0.05, 0.1, 0.2)
+BUDGETS = (48, 96, 144, 192, 228)
+
+
+class Known(NamedTuple):
+    """Mean evaluations at the three deltas."""
+
+    paper: tuple[int, ...]
+    recomputed: tuple[int, ...]  # independent, released rule with exact probabilities
+    standard_errors: tuple[int, ...]
+
+
+class Contender(NamedTuple):
+    """A fixed-confidence rule with what is known of it; None for rules that are ours."""
+
+    name: str
+    rule: Any
+    known: Known | None
+
+
+CONTENDERS = (
+    Contender("non-adaptive", NonAdaptive, Known((281, 206, 128), (290, 210, 137), (10, 8, 5))),
+    Contender("TTTS", TopTwoThompson, Known((130, 96, 65), (150, 117, 83), (3, 3, 2))),
+    Contender(
+        "BTS-4",
+        lambda **k: bandits.BatchThompson(batch_size=4, **k),
+        Known((282, 144, 76), (309, 170, 103), (7, 4, 3)),
+    ),
+    Contender(
+        "BTS-8",
+        lambda **k: bandits.BatchThompson(batch_size=8, **k),
+        Known((315, 178, 106), (318, 172, 106), (10, 4, 3)),
+    ),
+    Contender("top-two, batch 4", lambda **k: TopTwoThompson(batch_size=4, **k), None),
+    Contender("top-two, batch 8", lambda **k: TopTwoThompson(batch_size=8, **k), None),
+)
+RECOMPUTED_CORRECT = {
+    "non-adaptive": (0.548, 0.691, 0.773, 0.852, 0.870),
+    "sequential halving": (0.703, 0.868, 0.935, 0.962, 0.976),
+}
+
+
+def main() -> None:
+    """Simulates, prints, draws."""
+    given = _parser().parse_args()
+    scores: Mapping[str, Sequence[float]] = json.loads(given.scores.read_text())
+    begin = time.perf_counter()
+    budget = _fixed_budget(scores, given)
+    confidence = _fixed_confidence(scores, given)
+    ratio = (
+        confidence["TTTS", 0.05].mean_evaluations[0]
+        / (confidence["non-adaptive", 0.05].mean_evaluations[0])
+    )
+    if given.plot:
+        _draw(confidence, given.plot)
+    print(
+        json.dumps(
+            {
+                "benchmark": "fiesta_tables",
+                "ttts_over_non_adaptive": round(ratio, 3),
+                "evaluations": {
+                    f"{name} {delta}": [round(v, 1) for v in found.mean_evaluations]
+                    for (name, delta), found in confidence.items()
+                },
+                "correct": {
+                    f"{name} {delta}": round(found.share_correct[0], 4)
+                    for (name, delta), found in confidence.items()
+                },
+                "correct_at_budget": budget,
+                "repetitions": given.repetitions,
+                "replay": "without replacement, pairing broken, seed 0",
+                "seconds": round(time.perf_counter() - begin, 1),
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "python": platform.python_version(),
+            }
+        )
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--scores", type=Path, required=True, help="the released test_f1.json")
+    made.add_argument("--repetitions", type=int, default=500)
+    made.add_argument("--plot", type=Path, help="write the trade-off (Figure 4) as PNG or SVG")
+    return made
+
+
+def _simulate(rule: Rule, scores: Mapping, repetitions: int) -> Simulation:
+    return bandits.simulate(rule, scores, repetitions=repetitions, replacement=False)
+
+
+def _fixed_budget(scores: Mapping, given: argparse.Namespace) -> dict[str, list[float]]:
+    """Table 2: share of selections that find the best of all 12 models."""
+    print("Table 2. Best of 12 models found, by budget: here (s.e.) / recomputed elsewhere")
+    found: dict[str, list[float]] = {}
+    rules = {
+        "non-adaptive": lambda b: NonAdaptive(delta=None, budget=b),
+        "sequential halving": lambda b: SequentialHalving(budget=b),
+    }
+    for name, make in rules.items():
+        shares = [_simulate(make(b), scores, given.repetitions).share_correct for b in BUDGETS]
+        cells = [
+            f"{b}: {s.value:.3f} ({s.standard_error:.3f}) / {k:.3f}"
+            for b, s, k in zip(BUDGETS, shares, RECOMPUTED_CORRECT[name], strict=True)
+        ]
+        print(f"  {name:20s}", "   ".join(cells))
+        found[name] = [round(s.value, 4) for s in shares]
+    return found
+
+
+def _fixed_confidence(
+    scores: Mapping, given: argparse.Namespace
+) -> dict[tuple[str, float], Simulation]:
+    """Table 3: evaluations until one of 8 models is the best with probability 1 - delta."""
+    eight = {name: values for name, values in scores.items() if not name.endswith("_200")}
+    print(
+        "\nTable 3. Evaluations of 8 models: min, mean (s.e.), max, correct / recomputed / paper"
+    )
+    found = {}
+    for contender in CONTENDERS:
+        for k, delta in enumerate(DELTAS):
+            begin = time.perf_counter()
+            one = _simulate(contender.rule(delta=delta), eight, given.repetitions)
+            found[contender.name, delta] = one
+            spent, right = one.mean_evaluations, one.share_correct
+            known = contender.known
+            beside = (
+                f"{known.recomputed[k]} ({known.standard_errors[k]}) / {known.paper[k]}"
+                if known
+                else "ours"
+            )
+            print(
+                f"  {contender.name:17s} delta {delta:<4g} {one.evaluations.min():4d} "
+                f"{spent.value:6.1f} ({spent.standard_error:4.1f}) {one.evaluations.max():5d} "
+                f"{right.value:7.1%} / {beside:20s} {time.perf_counter() - begin:5.1f} s",
+                flush=True,
+            )
+    return found
+
+
+def _draw(found: Mapping[tuple[str, float], Simulation], path: Path) -> None:
+    """Figure 4: evaluations against correctness, a line a rule, a mark a delta."""
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axes = drawing.add_subplot()
+    for place, contender in enumerate(CONTENDERS):
+        runs = [found[contender.name, delta] for delta in DELTAS]
+        axes.errorbar(
+            [one.mean_evaluations.value for one in runs],
+            [100 * one.share_correct.value for one in runs],
+            xerr=[one.mean_evaluations.standard_error for one in runs],
+            yerr=[100 * one.share_correct.standard_error for one in runs],
+            marker="os^vDP"[place],
+            linestyle="--" if contender.known else "-",
+            label=contender.name,
+        )
+    axes.set(xlabel="evaluations (mean, s.e.)", ylabel="best model found (%, s.e.)")
+    axes.legend(frameon=False, fontsize=8)
+    drawing.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

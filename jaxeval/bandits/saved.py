@@ -1,0 +1,86 @@
+"""A selection on disk: written whole after every result, locked while a process works on it."""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval import cli
+from jaxeval.bandits import state as states
+from jaxeval.bandits.rules import Rule
+from jaxeval.bandits.state import State
+from jaxeval.errors import ConfigError, DataError, RunError
+
+_FREE = {"batch_size"}  # may differ when a selection goes on
+
+
+@dataclasses.dataclass
+class Saved:
+    """An open state file."""
+
+    path: Path
+    head: dict[str, Any]
+    state: State
+
+    def save(self, state: State) -> None:
+        """Replaces the file by one with this state."""
+        tree = {**self.head, "state": states.to_dict(state)}
+        cli.write_text(self.path, json.dumps(tree, indent=1, allow_nan=False) + "\n")
+        self.state = state
+
+
+@contextlib.contextmanager
+def opened(path: Path, rule: Rule, models: Sequence[str], command: str) -> Iterator[Saved]:
+    """The selection in a file, or a new one.
+
+    Raises:
+      ConfigError: the file holds a selection by another rule, or among other models.
+      RunError: another process works on it.
+    """
+    head = {
+        "rule": {"name": type(rule).__name__, **dataclasses.asdict(rule)},
+        "command": command,
+    }
+    with _locked(path):
+        known = path.exists()
+        yield Saved(path, head, _read(path, head, models) if known else rule.begin(models))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunError(f"{path}: another process works on this selection") from None
+            yield
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _read(path: Path, head: dict[str, Any], models: Sequence[str]) -> State:
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        known = {key: tree[key] for key in head}
+        state = states.from_dict(tree["state"])
+    except (OSError, ValueError, KeyError, TypeError, DataError) as error:
+        raise ConfigError(
+            f"{path}: not the state of a selection ({error}); name another file with --state"
+        ) from None
+    for what, mine, old in (
+        ("models", sorted(models), sorted(state.models)),
+        ("command", head["command"], known["command"]),
+        *((key, head["rule"].get(key), known["rule"].get(key)) for key in head["rule"]),
+    ):
+        if mine != old and what not in _FREE:
+            raise ConfigError(
+                f"{path} holds a selection with {what} {old}, not {mine}; name another file with "
+                "--state, or delete this one"
+            )
+    return state

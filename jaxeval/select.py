@@ -1,0 +1,228 @@
+"""`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Rule, State
+    from jaxeval.bandits.evaluate import Evaluate, Told
+
+_DESCRIPTION = """\
+Finds the best of several models with few evaluations: a bandit decides which model is evaluated
+next (another split, another seed), and stops when one is the best with probability 1 - delta, or
+when the budget is spent. The models are commands to run, or scores recorded in a table.
+"""
+_EPILOG = """\
+rules:
+  top-two             leader or challenger (TTTS); with --batch each slot of a batch  [default]
+  batch               each slot of a batch by the probability of being best (BTS)
+  non-adaptive        every model once a round; the baseline
+  sequential-halving  spends --budget; halves the field in every round
+
+examples:
+  python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
+  python -m jaxeval.select a b --json-field test.median --command \\
+      "python -m jaxeval.train {model}.toml --seed-list {seed} --json -"
+  python -m jaxeval.select --table scores.json --delta 0.1
+  python -m jaxeval.select --table scores.json --simulate 500 --rule batch --batch 4
+
+The k-th evaluation of every model gets split k and seed k. A command prints its score in the last
+line (or in --json-field of the JSON it prints). It is not run by a shell. After every result the
+selection is written to --state; the same command continues it. docs/select.md says more.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.select",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("models", nargs="*", metavar="MODEL", help="names; absent: all of the table")
+    _add_rule(made.add_argument_group("the rule"))
+    _add_command(made.add_argument_group("models that are evaluated by a command"))
+    arguments.add_table(made)
+    replay = made.add_argument_group("models whose scores are recorded in a table")
+    replay.add_argument(
+        "--replay", choices=("with", "without"), default="with", help="replacement (with)"
+    )
+    replay.add_argument(
+        "--pairing",
+        choices=("broken", "kept"),
+        default="broken",
+        help="kept: the k-th evaluations of all models use one recorded split (broken)",
+    )
+    replay.add_argument(
+        "--simulate", type=arguments.whole, metavar="R", help="run it R times; say how it fared"
+    )
+    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    return made
+
+
+def _add_rule(group: argparse._ArgumentGroup) -> None:
+    rules = ("top-two", "batch", "non-adaptive", "sequential-halving")
+    group.add_argument("--rule", choices=rules, default="top-two")
+    group.add_argument(
+        "--delta",
+        type=arguments.probability,
+        help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
+    )
+    group.add_argument("--budget", type=arguments.whole, metavar="N", help="most evaluations")
+    group.add_argument(
+        "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
+    )
+    group.add_argument(
+        "--epsilon",
+        type=arguments.positive,
+        default=0.0,
+        help="models this near to the best are as good, so that equal ones end (0)",
+    )
+    group.add_argument(
+        "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
+    )
+    group.add_argument(
+        "--alpha", type=float, default=-0.5, help="of the prior (sigma^2)^(-1 - alpha) (-.5)"
+    )
+    group.add_argument(
+        "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the rule's draws (0)")
+
+
+def _add_command(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--command", metavar="TEXT", help="with {model}, {split}, {seed}")
+    group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. test.f1")
+    group.add_argument(
+        "--time-limit", type=arguments.positive, metavar="S", help="seconds an evaluation may take"
+    )
+    group.add_argument("--retries", type=int, default=1, help="of a failed evaluation (1)")
+    group.add_argument("--workers", type=arguments.whole, default=1, help="commands at once (1)")
+    group.add_argument(
+        "--state", default="selection.json", metavar="FILE", help="(selection.json)"
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Parses, selects or simulates, prints."""
+    given = parser().parse_intermixed_args(words)
+    sources = [given.command, given.table, given.runs]
+    if sum(source is not None for source in sources) != 1:
+        raise ConfigError("expected one of --command TEXT, --table FILE and --runs DIR")
+    if given.command is not None:
+        return _by_command(given)
+    return _by_table(given)
+
+
+def _rule(given: argparse.Namespace, higher_is_better: bool) -> "Rule":
+    from jaxeval import bandits
+
+    common: dict[str, Any] = {
+        "higher_is_better": higher_is_better,
+        "logit": given.logit,
+        "seed": given.seed,
+    }
+    if given.rule == "sequential-halving":
+        if given.budget is None:
+            raise ConfigError("--rule sequential-halving: expected --budget N")
+        return bandits.SequentialHalving(budget=given.budget, **common)
+    common |= {
+        "delta": 0.05 if given.delta is None else given.delta,
+        "budget": given.budget,
+        "epsilon": given.epsilon,
+        "alpha": given.alpha,
+        "min_evaluations": given.min_evaluations,
+    }
+    if given.rule == "non-adaptive":
+        if given.delta is None and given.budget is not None:
+            common["delta"] = None
+        return bandits.NonAdaptive(**common)
+    size = given.batch or (given.workers if given.command else None)
+    batch = {} if size is None else {"batch_size": size}
+    if given.rule == "batch":
+        return bandits.BatchThompson(**batch, **common)
+    return bandits.TopTwoThompson(**batch, **common)
+
+
+def _by_table(given: argparse.Namespace) -> int:
+    from jaxeval import bandits
+    from jaxeval.report import selection
+    from jaxeval.runs import units
+
+    table = arguments.table(given, given.models)
+    scores = units.pools(table, together=given.pairing == "kept")
+    rule = _rule(given, table.higher_is_better)
+    if given.simulate:
+        found = bandits.simulate(
+            rule,
+            scores,
+            repetitions=given.simulate,
+            replacement=given.replay == "with",
+            pairing=given.pairing,
+            seed=given.seed,
+        )
+        tree = selection.simulation(rule, found, scores)
+        show = selection.print_simulation
+    else:
+        replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
+        state = _run(rule, rule.begin(list(scores)), replay, given, lambda told: None)
+        tree, show = selection.result(rule, state), selection.print_result
+    return _out(tree | {"source": table.source}, show, given)
+
+
+def _by_command(given: argparse.Namespace) -> int:
+    from jaxeval.bandits import evaluate, saved
+    from jaxeval.report import selection
+
+    if given.simulate:
+        raise ConfigError("--simulate: expected --table FILE, recorded scores")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
+    rule = _rule(given, not given.lower_is_better)
+    command = evaluate.Command(given.command, given.json_field, given.time_limit)
+    path = Path(given.state)
+    with saved.opened(path, rule, given.models, given.command) as selected:
+
+        def note(told: "Told") -> None:
+            selected.save(told.state)
+            print(selection.progress(rule, told), file=sys.stderr, flush=True)
+
+        if selected.state.evaluations:
+            print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
+        state = _run(rule, selected.state, command, given, note)
+    return _out(selection.result(rule, state), selection.print_result, given)
+
+
+def _run(
+    rule: "Rule", state: "State", evaluator: "Evaluate", given: argparse.Namespace, note: Any
+) -> "State":
+    from jaxeval.bandits import evaluate
+
+    steps = evaluate.run(rule, state, evaluator, workers=given.workers, retries=given.retries)
+    for told in steps:
+        note(told)
+        state = told.state
+    if not state.alive:
+        reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
+        raise RunError(f"every model was given up ({reasons})")
+    return state
+
+
+def _out(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
+    if given.json:
+        cli.write_json(given.json, tree)
+    if given.json != "-":
+        show(tree)
+    return 0
+
+
+if __name__ == "__main__":
+    cli.run(main)

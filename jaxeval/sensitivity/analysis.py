@@ -1,0 +1,168 @@
+"""All metrics of a sweep, with intervals; and the difference between two sweeps."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.sensitivity import conventions, intervals, metrics
+from jaxeval.sensitivity.hyperparameters import Declared, Values, axes
+from jaxeval.sensitivity.metrics import Profile
+from jaxeval.stats.results import Interval, Sample, fraction, sample
+
+_MOST_RESAMPLED = 5000  # runs for which intervals are made
+
+
+@dataclasses.dataclass(frozen=True)
+class Analysis:
+    """What a sweep of one architecture says; all in percent or percentage points.
+
+    Attributes:
+      n: runs.
+      max, mean: of the scores.
+      share_zero: runs that scored 0.
+      rel_at_k: k -> the k-th best score relative to the best.
+      mean_at_k: k -> the mean of the k best, relative to the best.
+      best_equivalent: share of runs as good as the best, within the ROPE.
+      expected_equivalent: expected share of runs as good as a run drawn at random.
+      all_hyperparameters, by_hyperparameter: see `metrics.Profile`.
+      intervals: metric -> interval, by the paths of the JSON ("rel_at_k.25").
+      skipped: k that this many runs do not have.
+    """
+
+    n: int
+    max: float
+    mean: float
+    share_zero: float
+    rel_at_k: Mapping[int, float]
+    mean_at_k: Mapping[int, float]
+    best_equivalent: float
+    expected_equivalent: float
+    all_hyperparameters: Profile
+    by_hyperparameter: Mapping[str, Profile]
+    intervals: Mapping[str, Interval]
+    skipped: tuple[int, ...]
+    rope: float
+    convention: str
+    draws: Mapping[str, np.ndarray] = dataclasses.field(repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """One metric of two sweeps."""
+
+    estimate: float
+    interval: Interval
+
+
+def analyze(
+    scores: Sample,
+    hyperparameters: Values,
+    *,
+    rope: float = 0.01,
+    ks: Sequence[int] = (25, 50, 100, 150),
+    convention: conventions.Name = "default",
+    declared: Declared | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Analysis:
+    """All metrics of Wiemerslage et al. (2024) for one sweep.
+
+    Args:
+      scores: [n] fractions from 0 to 1 (accuracy, F1), one a run; a run that failed counts as 0.
+      hyperparameters: name -> [n] values; numbers (also as text) are ordered, words are not unless
+        `declared` orders them.
+      rope: scores this near to each other are practically the same.
+      ks: of Rel@k and mean@k; those that n runs do not have are skipped.
+      convention: "default", "published" (the authors' code) or "text" (the paper's formulas).
+      resamples: of the intervals; 0 makes none.
+
+    Raises:
+      DataError: fewer than 3 runs, scores outside [0, 1], columns of another length.
+      ConfigError: an unknown convention, or a declaration that does not fit.
+    """
+    if convention not in conventions.BY_NAME:
+        known = ", ".join(conventions.BY_NAME)
+        raise ConfigError(f"convention: expected one of {known}, got {convention!r}")
+    if not rope >= 0 or any(k < 1 for k in ks):
+        raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
+    fraction(confidence, "confidence")
+    how, values = conventions.BY_NAME[convention], sample(scores, at_least=3)
+    if values.min() < 0 or values.max() > 1:
+        wrong = values[(values < 0) | (values > 1)][0]
+        raise DataError(f"scores: expected fractions from 0 to 1, found {wrong:g}")
+    all_axes = axes(hyperparameters, declared or Declared(), len(values))
+    most = metrics.largest_k(len(values), how)
+    used = [k for k in dict.fromkeys(ks) if k <= most]
+    falling = -np.sort(-values)
+    found = intervals.profiles(values, all_axes, how)
+    draws: dict[str, np.ndarray] = {}
+    if resamples and len(values) <= _MOST_RESAMPLED:
+        generator = np.random.default_rng(seed)
+        chosen = generator.integers(len(values), size=(resamples, len(values)))
+        draws = intervals.of_scores(values, rope, used, how, chosen)
+        halves = np.stack([generator.permutation(len(values)) for _ in range(resamples)])
+        kept = halves[:, : len(values) // 2]
+        draws |= intervals.of_profiles(values, all_axes, how, chosen, kept)
+    made = {path: _interval(path, v, confidence, resamples, seed) for path, v in draws.items()}
+    return Analysis(
+        n=len(values),
+        max=100 * float(falling[0]),
+        mean=100 * float(values.mean()),
+        share_zero=100 * float(np.mean(values == 0)),
+        rel_at_k={k: float(metrics.rel_at_k(falling, k, how)) for k in used},
+        mean_at_k={k: float(metrics.mean_at_k(falling, k, how)) for k in used},
+        best_equivalent=float(metrics.best_equivalent(values, rope, how)),
+        expected_equivalent=float(metrics.expected_equivalent(values, rope, how)),
+        all_hyperparameters=found.pop(intervals.ALL),
+        by_hyperparameter={p.split(".", 1)[1]: profile for p, profile in found.items()},
+        intervals={path: one for path, one in made.items() if one is not None},
+        skipped=tuple(k for k in dict.fromkeys(ks) if k > most),
+        rope=rope,
+        convention=convention,
+        draws=draws,
+    )
+
+
+def _interval(
+    path: str, draws: np.ndarray, confidence: float, resamples: int, seed: int
+) -> Interval | None:
+    kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
+    return intervals.interval(draws, confidence, f"{kind}, {resamples} resamples, seed {seed}")
+
+
+def values(analysis: Analysis) -> dict[str, float]:
+    """Path -> value, of all metrics that have one."""
+    tree: dict[str, float | None] = {
+        name: getattr(analysis, name)
+        for name in ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
+    }
+    for name in ("rel_at_k", "mean_at_k"):
+        tree |= {f"{name}.{k}": value for k, value in getattr(analysis, name).items()}
+    named = {f"by_hyperparameter.{k}": p for k, p in analysis.by_hyperparameter.items()}
+    for path, one in {"all_hyperparameters": analysis.all_hyperparameters, **named}.items():
+        tree |= {f"{path}.{key}": getattr(one, key) for key in ("rho", "maxima", "mean_change")}
+    return {path: float(value) for path, value in tree.items() if value is not None}
+
+
+def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[str, Difference]:
+    """A minus B for every metric that both have, with intervals: the sweeps are independent.
+
+    Raises:
+      ConfigError: they follow different conventions or ROPEs.
+    """
+    if (a.convention, a.rope) != (b.convention, b.rope):
+        raise ConfigError("difference: expected two analyses of one convention and ROPE")
+    first, second = values(a), values(b)
+    found = {}
+    for path in first:
+        if path not in second or path not in a.draws or path not in b.draws:
+            continue
+        count = min(len(a.draws[path]), len(b.draws[path]))
+        gaps = a.draws[path][:count] - b.draws[path][:count]
+        interval = intervals.interval(gaps, confidence, "percentiles of independent draws")
+        if interval is not None:
+            found[path] = Difference(first[path] - second[path], interval)
+    return found

@@ -1,0 +1,115 @@
+"""How sure a sweep of n runs is of its metrics: the paper gives none.
+
+Metrics of the scores and the rank correlations: percentile bootstrap over runs. A profile is made
+of neighbours, and a bootstrap, which draws runs twice, changes who is whose neighbour; its interval
+comes from random halves of the runs (the delete-half jackknife of Shao & Wu 1989): the spread of
+what halves give estimates that of the whole.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.conventions import Convention
+from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.sensitivity.metrics import Profile
+from jaxeval.stats.results import Interval
+
+ALL = "all_hyperparameters"
+Draws = dict[str, np.ndarray]  # metric -> [R] values that other runs could have given
+
+
+def of_scores(
+    scores: np.ndarray, rope: float, ks: Sequence[int], how: Convention, chosen: np.ndarray
+) -> Draws:
+    """Bootstrapped metrics of the scores. chosen: [R, n] rows drawn."""
+    drawn = scores[chosen]
+    falling = -np.sort(-drawn, axis=1)
+    counts = np.stack([np.bincount(row, minlength=len(scores)) for row in chosen])
+    return {
+        "max": 100 * falling[:, 0],
+        "mean": 100 * drawn.mean(axis=1),
+        "share_zero": 100 * np.mean(drawn == 0, axis=1),
+        **{f"rel_at_k.{k}": metrics.rel_at_k(falling, k, how) for k in ks},
+        **{f"mean_at_k.{k}": metrics.mean_at_k(falling, k, how) for k in ks},
+        "best_equivalent": metrics.best_equivalent(drawn, rope, how),
+        "expected_equivalent": metrics.expected_equivalent(
+            scores, rope, how, counts.astype(np.float64)
+        ),
+    }
+
+
+def of_profiles(
+    scores: np.ndarray,
+    all_axes: Sequence[Axis],
+    how: Convention,
+    chosen: np.ndarray,
+    halves: np.ndarray,
+) -> Draws:
+    """Rank correlations by bootstrap, profiles by halves. halves: [R, n // 2] rows kept."""
+    found: Draws = {}
+    for name, whole in profiles(scores, all_axes, how).items():
+        one = [axis for axis in all_axes if name in (ALL, _path(axis))]
+        if whole.rho is not None:
+            found[f"{name}.rho"] = np.array([_rho(name, scores, one, how, r) for r in chosen])
+        if whole.maxima is None or whole.mean_change is None:
+            continue
+        parts = [_profile(name, scores, one, how, rows) for rows in halves]
+        rates = [maxima / max(1, points - 2) for maxima, _, _, points in parts]
+        found[f"{name}.maxima"] = _around(whole.maxima, np.array(rates) * (whole.points - 2))
+        changes = np.array([change for _, change, _, _ in parts])
+        found[f"{name}.mean_change"] = _around(whole.mean_change, changes)
+    return found
+
+
+def _rho(
+    name: str, scores: np.ndarray, chosen: Sequence[Axis], how: Convention, rows: np.ndarray
+) -> float:
+    cut = [axis.of_rows(rows) for axis in chosen]
+    if name == ALL:
+        rho = metrics.rho_of_all(scores[rows], cut, how)
+    else:
+        used = metrics.used_runs(cut[0], how)
+        rank = cut[0].rank[used]
+        rho = metrics.rho_of_axis(scores[rows][used], rank, cut[0].ordered) if len(rank) else None
+    return math.nan if rho is None else rho
+
+
+def _profile(
+    name: str, scores: np.ndarray, chosen: Sequence[Axis], how: Convention, rows: np.ndarray
+) -> tuple[int, float, int, int]:
+    cut = [axis.of_rows(rows) for axis in chosen]
+    if name == ALL:
+        return metrics.profile(
+            scores[rows], metrics.places(scores[rows], cut, how), how, len(rows)
+        )
+    used = metrics.used_runs(cut[0], how)
+    return metrics.profile(scores[rows][used], cut[0].rank[used], how, int(used.sum()))
+
+
+def _around(whole: float, parts: np.ndarray) -> np.ndarray:
+    return np.maximum(0.0, whole + parts - parts.mean())
+
+
+def _path(axis: Axis) -> str:
+    return f"by_hyperparameter.{axis.name}"
+
+
+def profiles(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> dict[str, Profile]:
+    """Path -> profile, of all hyperparameters together and of each alone."""
+    return {
+        ALL: metrics.of_all(scores, all_axes, how),
+        **{_path(axis): metrics.of_axis(scores, axis, how) for axis in all_axes},
+    }
+
+
+def interval(draws: np.ndarray, confidence: float, method: str) -> Interval | None:
+    """Percentiles of what other runs could have given; None where too few of them have a value."""
+    known = draws[np.isfinite(draws)]
+    if len(known) < 0.9 * len(draws):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = (float(v) for v in np.quantile(known, [tail, 1 - tail]))
+    return Interval(low, high, confidence, method)
