@@ -1,6 +1,7 @@
 """Our own runs as a score table."""
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from jaxeval.runs.records import MemberRow
 
 
 def columns(location: str) -> foreign.Columns:
-    """One row a member: the columns of `jaxeval.runs export`, and `model`.
+    """One row a member: the columns of `jaxeval.runs export`, its hyperparameters, and `model`.
 
     A model is an experiment, named by its name, by its id too where two share a name, and by the
     hyperparameters in which its members differ from the config.
@@ -26,6 +27,9 @@ def columns(location: str) -> foreign.Columns:
     ids: dict[str, set[str]] = {}
     for row in rows:
         ids.setdefault(row.name, set()).add(row.experiment)
+    changed = [json.loads(row.hparams) for row in rows]
+    for name in dict.fromkeys(key for one in changed for key in one):
+        values.setdefault(name, [one.get(name, "") for one in changed])
     values["model"] = [_model(row, len(ids[row.name]) > 1) for row in rows]
     if not any(row.split for row in rows):
         del values["split"]  # all members trained on the given split

@@ -1,5 +1,5 @@
 """What a sweep says of an architecture: how much its score hangs on its hyperparameters."""
 
-from jaxeval.sensitivity.analysis import Analysis, analyze, difference
+from jaxeval.sensitivity.analysis import Analysis, Difference, analyze, difference
 
-__all__ = ["Analysis", "analyze", "difference"]
+__all__ = ["Analysis", "Difference", "analyze", "difference"]

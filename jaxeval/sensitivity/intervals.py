@@ -1,7 +1,7 @@
 """How sure a sweep of n runs is of its metrics: the paper gives none.
 
-Metrics of the scores and the rank correlations: percentile bootstrap over runs. A profile is made
-of neighbours, and a bootstrap, which draws runs twice, changes who is whose neighbour; its interval
+Metrics of the scores and rank correlations: percentile bootstrap over runs. A profile is made of
+neighbours, and a bootstrap, which draws runs twice, changes who is whose neighbour; its interval
 comes from random halves of the runs (the delete-half jackknife of Shao & Wu 1989): the spread of
 what halves give estimates that of the whole.
 """
@@ -24,12 +24,15 @@ Draws = dict[str, np.ndarray]  # metric -> [R] values that other runs could have
 def of_scores(
     scores: np.ndarray, rope: float, ks: Sequence[int], how: Convention, chosen: np.ndarray
 ) -> Draws:
-    """Bootstrapped metrics of the scores. chosen: [R, n] rows drawn."""
+    """Bootstrapped metrics of the scores; not the best score: no resample exceeds it.
+
+    Args:
+      chosen: [R, n] rows drawn.
+    """
     drawn = scores[chosen]
     falling = -np.sort(-drawn, axis=1)
     counts = np.stack([np.bincount(row, minlength=len(scores)) for row in chosen])
     return {
-        "max": 100 * falling[:, 0],
         "mean": 100 * drawn.mean(axis=1),
         "share_zero": 100 * np.mean(drawn == 0, axis=1),
         **{f"rel_at_k.{k}": metrics.rel_at_k(falling, k, how) for k in ks},

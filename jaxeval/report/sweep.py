@@ -1,0 +1,111 @@
+"""The sensitivity of architectures as JSON and for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.report import terminal, verdict
+from jaxeval.report.plain import plain
+from jaxeval.sensitivity import Analysis, Difference
+from jaxeval.stats.results import Interval
+
+_SCORES = ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
+_PROFILE = ("rho", "maxima", "mean_change")
+_SAID = {
+    "max": "best score",
+    "mean": "mean score",
+    "share_zero": "runs that scored 0",
+    "best_equivalent": "as good as the best",
+    "expected_equivalent": "expected as good as any",
+}
+
+
+def to_dict(found: Analysis) -> dict[str, Any]:
+    """Percent and percentage points; docs/sensitivity.md describes it."""
+    return {
+        **{name: getattr(found, name) for name in ("n", *_SCORES)},
+        "rel_at_k": plain(found.rel_at_k),
+        "mean_at_k": plain(found.mean_at_k),
+        "all_hyperparameters": plain(found.all_hyperparameters),
+        "by_hyperparameter": plain(found.by_hyperparameter),
+        "intervals": plain(found.intervals),
+        "rope": found.rope,
+        "convention": found.convention,
+        "skipped_ks": list(found.skipped),
+        "signature": verdict.versions(),
+    }
+
+
+def print_sweeps(
+    names: Sequence[str],
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+    notes: Sequence[str],
+) -> None:
+    """A column a sweep; the last one is the difference of two."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    head = ["%", *names, *(["A - B"] if gaps else [])]
+    console.print()
+    for note in notes:
+        console.print(note, markup=False, style="yellow")
+    rows = [["runs", *(str(one.n) for one in analyses), *([""] if gaps else [])]]
+    rows += [_row(_SAID[name], name, analyses, gaps) for name in _SCORES]
+    for name, said in (("rel_at_k", "k-th best, k ="), ("mean_at_k", "mean of the k best, k =")):
+        for k in getattr(analyses[0], name):
+            rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
+    terminal.print_table(console, head, rows)
+    profiles = _profile_rows(analyses, gaps)
+    if profiles:
+        console.print()
+        terminal.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+    one = analyses[0]
+    console.print(
+        f"\nROPE {100 * one.rope:g} points | convention {one.convention} | intervals 95 %, for "
+        f"one look each | {verdict.versions()}",
+        markup=False,
+        style="dim",
+    )
+
+
+def _profile_rows(
+    analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+) -> list[Sequence[str]]:
+    said = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": "mean change"}
+    paths = {f"by_hyperparameter.{name}": name for name in analyses[0].by_hyperparameter}
+    if not paths:
+        return []
+    return [
+        [name if key == "rho" else "", *_row(said[key], f"{path}.{key}", analyses, gaps)]
+        for path, name in {"all_hyperparameters": "all together", **paths}.items()
+        for key in _PROFILE
+    ]
+
+
+def _row(
+    said: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+) -> list[str]:
+    cells = [_cell(value_at(one, path), one.intervals.get(path)) for one in analyses]
+    gap = gaps.get(path)
+    last = [] if not gaps else [_cell(gap.estimate, gap.interval) if gap else "-"]
+    return [said, *cells, *last]
+
+
+def value_at(found: Analysis, path: str) -> float | None:
+    """The value of a metric by its path in the JSON; None where it has none."""
+    head, _, rest = path.partition(".")
+    if head in ("rel_at_k", "mean_at_k"):
+        return getattr(found, head).get(int(rest))
+    if head == "all_hyperparameters":
+        return getattr(found.all_hyperparameters, rest)
+    if head == "by_hyperparameter":
+        name, _, key = rest.rpartition(".")
+        return getattr(found.by_hyperparameter.get(name), key, None)
+    return getattr(found, head)
+
+
+def _cell(value: float | None, interval: Interval | None) -> str:
+    if value is None:
+        return "-"
+    shown = f"{value:d}" if isinstance(value, int) else f"{value:.2f}"
+    return shown if interval is None else f"{shown} [{interval.low:.2f}, {interval.high:.2f}]"

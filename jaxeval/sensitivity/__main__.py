@@ -1,0 +1,203 @@
+"""`python -m jaxeval.sensitivity`: how much an architecture's score hangs on its settings."""
+
+import argparse
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.report.sweep_figures import Sweep
+    from jaxeval.sensitivity.hyperparameters import Declared
+
+_DESCRIPTION = """\
+The metrics of Wiemerslage et al. (2024) for one random sweep, or for two side by side: how near to
+the best the other runs come, how many are as good, how the score goes with each hyperparameter.
+A sweep is a table with a row a run (CSV, TSV, JSON, Parquet) or a runs folder.
+"""
+_EPILOG = """\
+example (a published sweep of 200 runs; empty accuracies count as 0):
+  python -m jaxeval.sensitivity albanian-attentive_lstm.tsv --score max_val_accuracy --rows 200 \\
+      --missing zero --hyperparameters batch_size,learning_rate,dropout,scheduler,factor \\
+      --order scheduler=None,reduceonplateau,warmupinvsqrt --when factor:scheduler=reduceonplateau
+
+--declare FILE holds the same as TOML:
+  [scheduler]
+  order = ["None", "reduceonplateau", "warmupinvsqrt"]
+  [factor]
+  when = { scheduler = ["reduceonplateau"] }
+
+docs/sensitivity.md defines the metrics and the three conventions, and describes the JSON.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.sensitivity",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders, 1 or 2")
+    made.add_argument("--score", default="score", metavar="COLUMN", help="fractions (score)")
+    made.add_argument(
+        "--hyperparameters", type=_names, default=[], metavar="A,B,..", help="columns"
+    )
+    made.add_argument(
+        "--order", action="append", default=[], metavar="NAME=A,B,..", help="of a category"
+    )
+    made.add_argument(
+        "--when",
+        action="append",
+        default=[],
+        metavar="NAME:OTHER=A,B",
+        help="NAME has an effect only where OTHER is A or B",
+    )
+    made.add_argument("--declare", metavar="FILE", help="orders and conditions as TOML")
+    made.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
+    made.add_argument(
+        "--missing",
+        choices=("error", "drop", "zero"),
+        default="error",
+        help="what to do with a missing score; zero: a run that failed scored 0 (error)",
+    )
+    made.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
+    made.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
+    made.add_argument("--convention", choices=("default", "published", "text"), default="default")
+    made.add_argument("--resamples", type=int, default=1000, help="of the intervals (1000)")
+    made.add_argument("--seed", type=int, default=0, help="of the resamples (0)")
+    made.add_argument("--json", metavar="PATH", help="the metrics as JSON, - for stdout")
+    made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals")
+    return made
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _ks(text: str) -> tuple[int, ...]:
+    return tuple(arguments.whole(part) for part in text.split(","))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Reads, analyses, prints."""
+    given = parser().parse_intermixed_args(words)
+    if len(given.sweeps) > 2:
+        raise ConfigError(f"sweeps: expected one or two, got {len(given.sweeps)}")
+    from jaxeval import sensitivity
+    from jaxeval.report import figures, sweep, sweep_figures
+
+    declared = _declared(given)
+    sweeps, notes = zip(*(_read(path, given, declared) for path in given.sweeps), strict=True)
+    analyses = [
+        sensitivity.analyze(
+            one.scores,
+            {axis.name: axis.values for axis in one.axes},
+            rope=given.rope,
+            ks=given.ks,
+            convention=given.convention,
+            declared=declared,
+            resamples=given.resamples,
+            seed=given.seed + place,  # two sweeps are drawn apart
+        )
+        for place, one in enumerate(sweeps)
+    ]
+    gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
+    if given.json:
+        cli.write_json(given.json, _tree(sweeps, analyses, gaps))
+    paths: list[Path] = []
+    if given.figures:
+        drawn = sweep_figures.draw(sweeps, given.convention)
+        paths = figures.save_all(drawn, Path(given.figures))
+    if given.json != "-":
+        listed = [note for many in notes for note in many]
+        sweep.print_sweeps([one.name for one in sweeps], analyses, gaps, listed)
+        for path in paths:
+            print(f"figure: {path}")
+    return 0
+
+
+def _tree(sweeps: Sequence["Sweep"], analyses: Sequence[Any], gaps: Mapping) -> dict[str, Any]:
+    from jaxeval.report import sweep
+    from jaxeval.report.plain import plain
+
+    trees = [
+        {"name": one.name, **sweep.to_dict(found)}
+        for one, found in zip(sweeps, analyses, strict=True)
+    ]
+    return trees[0] if len(trees) == 1 else {"sweeps": trees, "difference": plain(gaps)}
+
+
+def _read(path: str, given: argparse.Namespace, declared: "Declared") -> tuple["Sweep", list[str]]:
+    """A sweep, and what was wrong with its scores."""
+    from jaxeval.report.sweep_figures import Sweep
+    from jaxeval.runs import checks, foreign, own
+    from jaxeval.sensitivity import hyperparameters
+
+    if Path(path).is_dir() or "://" in path:
+        table = foreign.head(own.columns(path), given.rows)
+    else:
+        table = foreign.read(path, given.rows)
+    scores, keep, unusable = checks.usable(table, given.score, given.missing)
+    cut = foreign.pick(table, keep.tolist())
+    values = {name: cut[name] for name in given.hyperparameters}
+    stem = Path(path).name.removesuffix(".gz")
+    name = stem.rpartition(".")[0] or stem
+    axes = hyperparameters.axes(values, declared, len(keep))
+    return Sweep(name, scores[keep], axes), _notes(name, unusable, given.missing)
+
+
+def _notes(name: str, unusable: Sequence[Any], missing: str) -> list[str]:
+    if not unusable:
+        return []
+    done = "counted as 0" if missing == "zero" else "left out"
+    first = unusable[0]
+    return [f"{name}: {len(unusable)} runs without a score {done}, the first in row {first.row}"]
+
+
+def _declared(given: argparse.Namespace) -> "Declared":
+    from jaxeval.sensitivity.hyperparameters import Declared
+
+    orders, conditions = _file(given.declare) if given.declare else ({}, {})
+    for name, values in arguments.roles(given.order).items():
+        orders[name] = values.split(",")
+    for text in given.when:
+        name, colon, condition = text.partition(":")
+        other, equals, values = condition.partition("=")
+        if not (name and colon and other and equals):
+            raise ConfigError(f"--when {text!r}: expected NAME:OTHER=A,B")
+        conditions.setdefault(name, {})[other] = values.split(",")
+    return Declared(orders, conditions)
+
+
+def _file(path: str) -> tuple[dict[str, Sequence[str]], dict[str, dict[str, Sequence[str]]]]:
+    try:
+        tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as TOML ({error})") from None
+    orders: dict[str, Sequence[str]] = {}
+    conditions: dict[str, dict[str, Sequence[str]]] = {}
+    for name, said in tree.items():
+        if not isinstance(said, dict) or not set(said) <= {"order", "when"}:
+            raise ConfigError(f"{path}: {name}: expected a table with order, when or both")
+        if "order" in said:
+            orders[name] = _texts(path, f"{name}.order", said["order"])
+        for other, values in dict(said.get("when", {})).items():
+            wanted = _texts(path, f"{name}.when.{other}", values)
+            conditions.setdefault(name, {})[other] = wanted
+    return orders, conditions
+
+
+def _texts(path: str, key: str, values: Any) -> list[str]:
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{path}: {key}: expected a list of values, got {values!r}")
+    return [str(value) for value in values]
+
+
+if __name__ == "__main__":
+    cli.run(main)
