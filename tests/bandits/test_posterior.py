@@ -1,0 +1,134 @@
+"""The probability of being best: golden numbers, sampling, brute-force quadrature, symmetries."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from jaxeval.bandits import posterior, probability_of_best
+from jaxeval.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("means", "variances", "counts", "expected"),
+    [
+        ([10, 3, 8], [1.7, 0.1, 1.2], [10, 6, 12], [0.997087, 5e-7, 0.002912]),
+        ([9, 10, 8], [0.9, 1.2, 1.0], [3, 3, 3], [0.288826, 0.552987, 0.158187]),
+    ],
+)
+def test_golden_numbers(
+    means: list[float], variances: list[float], counts: list[int], expected: list[float]
+) -> None:
+    """Dies if degrees of freedom or scale of the posterior change (independent computation)."""
+    found = probability_of_best(np.array(means), np.array(variances), np.array(counts))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def _brute(
+    m: np.ndarray, v: np.ndarray, t: np.ndarray, alpha: float, epsilon: float
+) -> np.ndarray:
+    """E_u[prod_j F_j(Q_i(u) + epsilon)] at 40,000 midpoints."""
+    nu = t + 2 * alpha - 1
+    scale = np.sqrt(v * t / (t * nu))
+    u = (np.arange(40_000) + 0.5) / 40_000
+    return np.array(
+        [
+            np.mean(
+                np.prod(
+                    [
+                        stats.t.cdf(x + epsilon, nu[j], m[j], scale[j])
+                        for j in range(len(m))
+                        if j != i
+                    ],
+                    axis=0,
+                )
+            )
+            for i in range(len(m))
+            for x in [m[i] + scale[i] * stats.t.ppf(u, nu[i])]
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equals_brute_force(seed: int) -> None:
+    """Dies if the quadrature misses a narrow posterior, a Cauchy tail, epsilon or alpha."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(2, 9))
+    m, v = draw.normal(size=n), 10 ** draw.uniform(-5, 1, n)
+    t = draw.integers(5, 30, n).astype(float) if seed % 3 else np.full(n, 3.0)
+    alpha = [-0.5, -1.0, 0.5][seed % 3] if seed % 3 else -0.5
+    epsilon = [0.0, 0.3][seed % 2]
+    found = probability_of_best(m, v, t, alpha=alpha, epsilon=epsilon)
+    np.testing.assert_allclose(found, _brute(m, v, t, alpha, epsilon), atol=2e-5)
+    if not epsilon:
+        assert found.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_is_the_posterior_of_honda_and_takemura() -> None:
+    """Dies if nu is not T + 2 alpha - 1: against sampling from equation (4)."""
+    draw = np.random.default_rng(0)
+    m, v, t = np.array([0.0, 0.4]), np.array([1.0, 2.0]), np.array([5, 9])
+    for alpha in (-1.0, -0.5, 0.0, 0.5):
+        nu = t + 2 * alpha - 1
+        drawn = m + np.sqrt(t * v / (t * nu)) * draw.standard_t(nu, (400_000, 2))
+        share = np.mean(drawn[:, 0] > drawn[:, 1])
+        found = probability_of_best(m, v, t, alpha=alpha)[0]
+        assert found == pytest.approx(share, abs=4 * np.sqrt(0.25 / 400_000))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 4), st.integers(3, 40)), min_size=2, max_size=6),
+    st.floats(-100, 100),
+    st.floats(0.1, 50),
+)
+def test_shift_scale_and_order_change_nothing(
+    models: list[tuple[float, float, int]], shift: float, scale: float
+) -> None:
+    """Dies if the probability depends on unit or order."""
+    m, v, t = (np.array(x, float) for x in zip(*models, strict=True))
+    found = probability_of_best(m, v, t)
+    np.testing.assert_allclose(
+        probability_of_best(m * scale + shift, v * scale**2, t), found, atol=2e-5
+    )
+    np.testing.assert_allclose(probability_of_best(m[::-1], v[::-1], t[::-1]), found[::-1], atol=1e-5)
+
+
+def test_constant_scores_are_points_and_ties_are_shared() -> None:
+    """Dies if a variance of 0 divides by zero or the first of equal models wins."""
+    three = np.full(3, 3)
+    flat = np.zeros(3)
+    np.testing.assert_allclose(probability_of_best(np.full(3, 0.5), flat, three), 1 / 3, atol=1e-5)
+    found = probability_of_best(np.array([0.5, 0.9, 0.5]), flat, three)
+    np.testing.assert_allclose(found, [0, 1, 0], atol=1e-5)
+    mixed = probability_of_best(np.array([0.5, 0.6]), np.array([0.0, 0.01]), np.array([3, 4]))
+    expected = stats.t.cdf(0.5, 2, 0.6, np.sqrt(0.01 / 2))
+    assert mixed[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_within_epsilon_counts_as_best() -> None:
+    """Dies if equal models cannot both be best."""
+    m, v, t = np.array([0.5, 0.5]), np.full(2, 1e-4), np.full(2, 50)
+    assert np.all(probability_of_best(m, v, t, epsilon=0.01) > 0.999)
+    np.testing.assert_allclose(probability_of_best(m, v, t), 0.5, atol=1e-5)
+
+
+def test_leading_axes_are_computed_alike() -> None:
+    """Dies if rows of a batch touch each other."""
+    draw = np.random.default_rng(1)
+    m, v, t = draw.normal(size=(3, 5, 4)), draw.uniform(0.1, 1, (3, 5, 4)), np.full((3, 5, 4), 6)
+    found = probability_of_best(m, v, t)
+    for place in np.ndindex(3, 5):
+        np.testing.assert_array_equal(found[place], probability_of_best(m[place], v[place], t[place]))
+
+
+def test_too_few_scores_and_bad_numbers_are_refused() -> None:
+    """Dies if two scores a model give a posterior with no degree of freedom."""
+    with pytest.raises(DataError, match="at least 3 scores of every model"):
+        probability_of_best(np.zeros(2), np.ones(2), np.array([3, 2]))
+    assert [posterior.fewest(alpha) for alpha in (-1.0, -0.5, 0.0, 0.5)] == [4, 3, 2, 2]
+    with pytest.raises(DataError, match="finite means"):
+        probability_of_best(np.array([np.nan, 0]), np.ones(2), np.full(2, 5))
+    with pytest.raises(DataError, match="epsilon"):
+        probability_of_best(np.zeros(2), np.ones(2), np.full(2, 5), epsilon=-1)

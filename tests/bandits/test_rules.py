@@ -1,0 +1,271 @@
+"""The rules as state machines: rounds, stopping, batches, late results, budgets, calibration."""
+
+import dataclasses
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import bandits
+from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State
+from jaxeval.bandits import state as states
+from jaxeval.errors import ConfigError, DataError
+
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+def _play(rule: Rule, means: dict[str, float], sd: float, seed: int, most: int = 5000) -> State:
+    """Runs a rule on normal scores until it ends."""
+    draw = np.random.default_rng(seed)
+    state = rule.begin(list(means))
+    while models := rule.ask(state):
+        assert state.evaluations < most
+        for model in models:
+            state = rule.tell(state, model, float(draw.normal(means[model], sd)))
+    return state
+
+
+def _rounds(models: int, budget: int) -> list[list[int]]:
+    """Evaluations of each model after each round of sequential halving; model k scores k."""
+    rule = SequentialHalving(budget=budget)
+    state = rule.begin([str(k) for k in range(models)])
+    found = []
+    while asked := rule.ask(state):
+        for model in asked:
+            state = rule.tell(state, model, float(model))
+        found.append(list(Counter(asked).values()))
+    answer = rule.answer(state)
+    assert answer is not None and answer.best == str(models - 1)
+    return found
+
+
+def test_sequential_halving_has_the_published_rounds() -> None:
+    """Dies if a round's share or the number of survivors is off by one."""
+    assert _rounds(12, 48) == [[1] * 12, [2] * 6, [4] * 3, [6] * 2]
+    assert _rounds(5, 25) == [[1] * 5, [2] * 3, [4] * 2]
+    assert _rounds(4, 16) == [[2] * 4, [4] * 2]
+    with pytest.raises(ConfigError, match="5 models need at least 15, got 14"):
+        SequentialHalving(budget=14).begin(NAMES)
+
+
+def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
+    """Dies if only the scores of the last round decide."""
+    rule = SequentialHalving(budget=16)
+    state = rule.begin(["a", "b", "c", "d"])
+    scores = {"a": [9, 9], "b": [8, 8], "c": [1, 1], "d": [0, 0]}
+    for model, values in scores.items():
+        for value in values:
+            state = rule.tell(state, model, value)
+    assert Counter(rule.ask(state)) == {"a": 4, "b": 4}
+    for _ in range(4):
+        state = rule.tell(rule.tell(state, "a", 8), "b", 8.4)
+    # a: mean 50 / 6, b: mean 49.6 / 6, though b won the last round
+    answer = rule.answer(state)
+    assert answer is not None and (answer.best, answer.evaluations) == ("a", 16)
+
+
+def test_fixed_budget_non_adaptive_splits_evenly() -> None:
+    """Dies if the budget is overspent, or a remainder is given to some."""
+    state = _play(NonAdaptive(delta=None, budget=19), dict.fromkeys(NAMES, 0.0), 1.0, 0)
+    assert [len(told) for told in state.scores] == [3] * 5
+    answer = NonAdaptive(delta=None, budget=19).answer(state)
+    means = [np.mean(state.scores_of(m)) for m in NAMES]
+    assert answer is not None and answer.best == NAMES[int(np.argmax(means))]
+    with pytest.raises(ConfigError, match="need at least 5, got 4"):
+        NonAdaptive(delta=None, budget=4).begin(NAMES)
+
+
+RULES = [
+    NonAdaptive(delta=0.05),
+    bandits.TopTwoThompson(delta=0.05),
+    bandits.BatchThompson(delta=0.05, batch_size=4),
+    bandits.TopTwoThompson(delta=0.05, batch_size=4),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
+def test_claimed_confidence_holds(rule: Any) -> None:
+    """Dies if a selection that claims 95 % is right less often (unequal variances, 200 trials)."""
+    scale = {"a": 0.02, "b": 0.03, "c": 0.01}
+    truth = {"a": 0.60, "b": 0.61, "c": 0.63}
+    right = []
+    for trial in range(200):
+        draw = np.random.default_rng(trial)
+        state = rule.begin(list(truth))
+        mine = dataclasses.replace(rule, seed=trial)
+        while models := mine.ask(state):
+            for model in models:
+                state = mine.tell(state, model, float(draw.normal(truth[model], scale[model])))
+        right.append(mine.answer(state).best == "c")
+    assert np.mean(right) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
+def test_two_equal_best_models_end_by_indifference(rule: Any) -> None:
+    """Dies if equal arms go on for ever, or the worse one is named."""
+    made = dataclasses.replace(rule, epsilon=0.01, budget=3000)
+    state = _play(made, {"a": 0.7, "b": 0.7, "c": 0.6}, 0.02, 1)
+    answer = made.answer(state)
+    assert answer is not None and answer.best in "ab" and answer.reason == "confident"
+    assert state.evaluations < 1000
+
+
+def test_a_budget_caps_and_says_so() -> None:
+    """Dies if equal arms ignore the cap, or the reason is hidden."""
+    rule = bandits.BatchThompson(budget=50, batch_size=8)
+    state = _play(rule, {"a": 0.7, "b": 0.7}, 0.1, 2)
+    answer = rule.answer(state)
+    assert answer is not None
+    assert (answer.reason, state.evaluations) == ("the budget is spent", 50)
+    assert answer.probability is not None and answer.probability < 0.95
+    with pytest.raises(ConfigError, match="2 models need at least 6, got 5"):
+        bandits.TopTwoThompson(budget=5).begin(["a", "b"])
+
+
+def test_lower_is_better_mirrors() -> None:
+    """Dies if the highest loss wins."""
+    for rule in (bandits.TopTwoThompson, lambda **k: SequentialHalving(budget=24, **k)):
+        up = _play(rule(), {"a": 1.0, "b": 2.0, "c": 3.0}, 0.1, 3)
+        made = rule(higher_is_better=False)
+        down = _play(made, {"a": -1.0, "b": -2.0, "c": -3.0}, 0.1, 3)
+        answer = made.answer(down)
+        assert answer is not None and answer.best == "c" and up.evaluations > 0
+
+
+def test_ask_is_a_function_of_the_state() -> None:
+    """Dies if asking twice draws twice, or another seed draws the same."""
+    rule = bandits.TopTwoThompson(delta=0.01)
+    state = _play(dataclasses.replace(rule, budget=15), dict.fromkeys("abcde", 0.5), 0.1, 4)
+    assert rule.ask(state) == rule.ask(state)
+    drawn = {dataclasses.replace(rule, seed=k).ask(state) for k in range(30)}
+    assert len(drawn) > 1
+
+
+def test_results_may_arrive_in_any_order() -> None:
+    """Dies if the order of tells changes the state or what is asked next."""
+    rule = bandits.TopTwoThompson()
+    told = [("a", 1, 0.5), ("a", 2, 0.6), ("a", 3, 0.4), ("b", 1, 0.7), ("b", 2, 0.9), ("b", 3, 0.1)]
+    ends = []
+    for order in itertools.islice(itertools.permutations(told), 0, 720, 97):
+        state = rule.begin(["a", "b"])
+        for model, number, score in order:
+            state = rule.tell(state, model, score, number)
+        ends.append((state, rule.ask(state), rule.answer(state)))
+    assert all(end == ends[0] for end in ends)
+
+
+def test_pending_evaluations_fill_the_batch() -> None:
+    """Dies if more than `batch_size` are under way, or a free slot stays empty."""
+    rule = bandits.TopTwoThompson(batch_size=3, delta=0.01)
+    state = _play(dataclasses.replace(rule, budget=9), {"a": 0.5, "b": 0.5, "c": 0.5}, 0.1, 5)
+    asked = rule.ask(state)
+    assert len(asked) == 3
+    for model in asked:
+        state, _ = states.start(state, model)
+    assert rule.ask(state) == ()
+    state = rule.tell(state, asked[1], 0.5)
+    assert len(rule.ask(state)) == 1
+
+
+def test_non_adaptive_waits_for_the_round() -> None:
+    """Dies if the next round starts, or is judged, before all results of this one are in."""
+    rule = NonAdaptive(delta=0.4)
+    state = rule.begin(["a", "b"])
+    for model in rule.ask(state):
+        state, _ = states.start(state, model)
+    assert rule.ask(state) == ()
+    for score in (0.1, 0.2, 0.3):
+        state = rule.tell(state, "a", score)
+    state = rule.tell(rule.tell(state, "b", 5.0), "b", 5.1)
+    assert rule.answer(state) is None
+    state = rule.tell(state, "b", 5.2)
+    assert rule.answer(state) is not None
+
+
+def test_top_two_spends_less_than_batch_thompson() -> None:
+    """Dies if pending results are not counted: a batch would pile up on the leader."""
+    truth = {k: 0.6 + 0.02 * (k == "c") for k in "abcd"}
+    spent = [
+        np.mean(
+            [
+                _play(rule(delta=0.05, batch_size=8, seed=k), truth, 0.03, k).evaluations
+                for k in range(25)
+            ]
+        )
+        for rule in (bandits.TopTwoThompson, bandits.BatchThompson)
+    ]
+    assert spent[0] < 0.8 * spent[1]
+
+
+def test_draws_follow_the_probabilities() -> None:
+    """Dies if TTTS does not choose leader and challenger with their laws (chi-squared by hand)."""
+    rule = bandits.TopTwoThompson()
+    state = rule.begin(["a", "b", "c"])
+    for model, scores in {"a": (5, 6, 7, 8), "b": (5.5, 6.5, 8, 9), "c": (3, 5, 6, 7)}.items():
+        for score in scores:
+            state = rule.tell(state, model, score)
+    p = rule.probabilities(rule.moments(state))
+    expected = p / 2 + [
+        sum(p[j] / 2 * p[i] / (1 - p[j]) for j in range(3) if j != i) for i in range(3)
+    ]
+    drawn = [dataclasses.replace(rule, seed=k).ask(state)[0] for k in range(3000)]
+    shares = [drawn.count(m) / 3000 for m in "abc"]
+    np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / 3000))
+
+
+def test_logit_is_guarded_and_refuses_what_is_no_fraction() -> None:
+    """Dies if a score of 1 becomes infinite, or 85 passes as a fraction."""
+    rule = bandits.TopTwoThompson(logit=True, logit_guard=0.01)
+    values = rule.transformed(np.array([0.0, 0.5, 1.0]))
+    np.testing.assert_allclose(values, [-np.log(99), 0, np.log(99)])
+    with pytest.raises(DataError, match="from 0 to 1, found 85"):
+        rule.tell(rule.begin(["a", "b"]), "a", 85.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"delta": 1.5}, "delta"),
+        ({"delta": None}, "never ends"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"min_evaluations": 2}, "needs at least 3"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"logit_guard": 0.7}, "logit_guard"),
+    ],
+)
+def test_impossible_rules_are_refused(change: dict, message: str) -> None:
+    """Dies if a rule that cannot work is made."""
+    with pytest.raises((ConfigError, DataError), match=message):
+        bandits.TopTwoThompson(**change)
+
+
+def test_models_given_up_cannot_win_and_the_rest_goes_on() -> None:
+    """Dies if an excluded model is asked for, or halving waits for it for ever."""
+    for rule in (*RULES, SequentialHalving(budget=60)):
+        state = states.exclude(rule.begin(NAMES), "e", "broken")
+        while models := rule.ask(state):
+            assert "e" not in models
+            for model in models:
+                state = rule.tell(state, model, 0.1 * NAMES.index(model) + 0.001 * state.evaluations % 3)
+        answer = rule.answer(state)
+        assert answer is not None and answer.best in "abcd"
+    alone = rule.begin(["a", "b"])
+    answer = rule.answer(states.exclude(alone, "a", "x"))
+    assert answer is not None and (answer.best, answer.probability) == ("b", None)
+
+
+def test_state_survives_json() -> None:
+    """Dies if a number, a pending evaluation or a reason is lost."""
+    rule = bandits.TopTwoThompson()
+    state, _ = states.start(rule.tell(rule.begin(["a", "b"]), "a", 0.1 + 0.2), "b")
+    state = states.exclude(rule.tell(state, "a", 0.7, 5), "a", "why")
+    assert states.from_dict(states.to_dict(state)) == state
+    assert states.forget_pending(state).pending == ((), ())
+    with pytest.raises(DataError, match="not the state of a selection"):
+        states.from_dict({"models": ["a", "b"], "scores": 3})
+    with pytest.raises(DataError, match="evaluation 1 was told before"):
+        states.tell(state, "a", 0.5, 1)
+    with pytest.raises(DataError, match="no such model"):
+        states.tell(state, "z", 0.5)

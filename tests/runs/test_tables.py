@@ -1,0 +1,238 @@
+"""Score tables of other programs: every form that is read, and hostile ones refused in a line."""
+
+import gzip
+import json
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.runs import foreign, tables, units
+from jaxeval.runs.layout import Layout
+
+TIDY = "model,seed,score\nA,1,0.5\nA,2,0.6\nB,1,0.7\nB,2,0.9\n"
+
+
+def _write(folder: Path, name: str, content: str | bytes) -> str:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def _scores(table: tables.ScoreTable) -> dict[str, list[float]]:
+    return {model: table.scores_of(model).tolist() for model in table.models}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", TIDY),
+        ("a.tsv", TIDY.replace(",", "\t")),
+        ("a.csv", TIDY.replace(",", ";")),
+        ("a.csv", "\ufeff" + TIDY.replace("\n", "\r\n")),
+        ("a.csv", TIDY.replace("\n", "\n\n")),
+        ("a.csv.gz", gzip.compress(TIDY.encode())),
+        ("a.csv", "A,B\n0.5,0.7\n0.6,0.9\n"),
+        ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
+        ("a.json", '{"A": [0.5, 0.6], "B": [0.7, 0.9]}'),
+        (
+            "a.json",
+            json.dumps(
+                [
+                    {"model": m, "score": s, "seed": k}
+                    for m, s, k in (("A", 0.5, 1), ("A", 0.6, 2), ("B", 0.7, 1), ("B", 0.9, 2))
+                ]
+            ),
+        ),
+    ],
+)
+def test_all_forms_hold_the_same_scores(tmp_path: Path, name: str, content: str | bytes) -> None:
+    """Dies if a delimiter, gzip, a byte order mark, a wide table or JSON is read another way."""
+    table = tables.read(_write(tmp_path, name, content), Layout())
+    assert _scores(table) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    """Dies if Parquet columns are mapped another way than text."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    columns = {"arch": ["A", "A", "B"], "f1": [0.5, None, 0.7], "seed": [1, 2, 1]}
+    parquet.write_table(pyarrow.table(columns), path)
+    named = {"model": "arch", "score": "f1"}
+    table = tables.read(str(path), Layout(columns=named, missing="drop"))
+    assert _scores(table) == {"A": [0.5], "B": [0.7]}
+    assert (table.unusable[0].row, table.unusable[0].what) == (2, "missing")
+
+
+def test_names_models_metric_and_rows_are_chosen(tmp_path: Path) -> None:
+    """Dies if mapped columns, the models asked for, a metric or the first rows are not kept to."""
+    path = _write(
+        tmp_path,
+        "a.csv",
+        "arch,run,metric,value\nA,1,f1,0.5\nA,1,acc,0.9\nB,1,f1,0.6\nC,1,f1,0.7\nA,2,f1,0.8\n",
+    )
+    named = {"model": "arch", "score": "value", "seed": "run"}
+    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); choose one"):
+        tables.read(path, Layout(columns=named))
+    table = tables.read(path, Layout(columns=named, metric="f1", models=["C", "A"]))
+    assert _scores(table) == {"C": [0.7], "A": [0.5, 0.8]}
+    assert table.metric == "f1" and table.rows.tolist() == [2, 5, 6]
+    cut = tables.read(path, Layout(columns=named, metric="f1"), rows=4)
+    assert _scores(cut) == {"A": [0.5], "B": [0.6], "C": [0.7]}
+
+
+def test_none_is_a_value_and_empty_is_missing(tmp_path: Path) -> None:
+    """Dies if the word None is taken for a missing model or seed."""
+    table = tables.read(_write(tmp_path, "a.csv", "model,seed,score\nNone,None,1\nA,1,2\n"), Layout())
+    assert table.models == ("None", "A")
+    assert table.axes["seed"].tolist() == ["None", "1"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "what"),
+    [("", "missing"), ("nan", "missing"), ("inf", "infinite"), ("0,5", "fields"), ("x", "'x'")],
+)
+def test_unusable_scores_are_told_with_row_and_column(
+    tmp_path: Path, cell: str, what: str
+) -> None:
+    """Dies if a score that is none is dropped in silence, or its place is wrong."""
+    path = _write(tmp_path, "a.csv", f"model,score\nA,1\n\nA,{cell}\nB,2\nB,3\n")
+    with pytest.raises(DataError, match=what) as caught:
+        tables.read(path, Layout())
+    assert "4" in str(caught.value)
+    if what == "fields":
+        return
+    assert "column score" in str(caught.value) and "--missing" in str(caught.value)
+    dropped = tables.read(path, Layout(missing="drop"))
+    assert _scores(dropped) == {"A": [1.0], "B": [2.0, 3.0]}
+    assert [(one.row, one.column) for one in dropped.unusable] == [(4, "score")]
+    assert _scores(tables.read(path, Layout(missing="zero")))["A"] == [1.0, 0.0]
+
+
+def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
+    """Dies if a diverged run is an error, or is not counted."""
+    path = _write(
+        tmp_path, "a.csv", "model,score,status\nA,1,finished\nA,,diverged\nB,2,finished\nB,,failed\n"
+    )
+    table = tables.read(path, Layout())
+    assert table.statuses == {
+        "A": {"diverged": 1, "finished": 1},
+        "B": {"failed": 1, "finished": 1},
+    }
+    assert len(table.unusable) == 2
+    assert _scores(tables.read(path, Layout(missing="zero"))) == {"A": [1, 0], "B": [2, 0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "model,score\n", "header without rows"),
+        ("a.csv", "", "empty"),
+        ("a.csv", b"\x00\x01\x02\xff" * 50, "binary|not UTF-8"),
+        ("a.parquet", "model,score\n", "not a Parquet file|needs pyarrow"),
+        ("a.json", "{", "not valid JSON"),
+        ("a.json", "[1, 2]", "expected {model: "),
+        ("a.json", "[" * 100_000, "not valid JSON"),
+        ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
+        ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
+        ("a.csv", "a,score\nx,1\n", "none of models"),
+        ("a.csv", "seed\n1\n", "a column a model"),
+        ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
+        ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
+    ],
+)
+def test_hostile_tables_are_refused_in_a_line(
+    tmp_path: Path, name: str, content: str | bytes, message: str
+) -> None:
+    """Dies if one of these is a traceback, or passes."""
+    with pytest.raises(DataError, match=message) as caught:
+        tables.read(_write(tmp_path, name, content), Layout())
+    assert str(tmp_path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
+    """Dies if a mistyped model is compared as an empty sample."""
+    with pytest.raises(DataError, match="no model 'a'; it has A, B"):
+        tables.read(_write(tmp_path, "a.csv", TIDY), Layout(models=["a", "B"]))
+    with pytest.raises(DataError, match="no column 'C'"):
+        tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout(models=["A", "C"]))
+
+
+def test_percent_and_fractions_in_one_table_are_noticed(tmp_path: Path) -> None:
+    """Dies if .9 against 90 passes without a word."""
+    path = _write(tmp_path, "a.csv", "A,B\n0.9,91\n0.8,92\n")
+    assert "percent" in tables.read(path, Layout()).warnings[0]
+    one = _write(tmp_path, "b.csv", "A,B\n0.9,91\n89,92\n88,93\n")
+    assert "A: 1 of 3" in tables.read(one, Layout()).warnings[0]
+    assert not tables.read(_write(tmp_path, "c.csv", TIDY), Layout()).warnings
+
+
+def test_a_million_rows_take_seconds(tmp_path: Path) -> None:
+    """Dies if reading is quadratic or walks rows many times (3 s here; the bar is 10)."""
+    draw = random.Random(0)
+    lines = [f"{'AB'[k % 2]},{k // 2},{draw.random():.6f}" for k in range(1_000_000)]
+    path = _write(tmp_path, "a.csv", "model,seed,score\n" + "\n".join(lines) + "\n")
+    begin = time.perf_counter()
+    found = units.samples(tables.read(path, Layout()))
+    assert time.perf_counter() - begin < 10
+    assert len(found.by_dataset[""]["A"].scores) == 500_000
+
+
+SPLITS = "".join(
+    f"{model},{split},{seed},{score}\n"
+    for model, split, seed, score in (
+        ("A", "x", 1, 1.0),
+        ("A", "x", 2, 3.0),
+        ("A", "y", 1, 5.0),
+        ("B", "y", 1, 2.0),
+        ("B", "x", 1, 4.0),
+    )
+)
+
+
+def test_the_unit_of_replication_is_named_and_averaged_within(tmp_path: Path) -> None:
+    """Dies if seeds of one split count as independent by default, or labels are mixed up."""
+    table = tables.read(_write(tmp_path, "a.csv", "model,split,seed,score\n" + SPLITS), Layout())
+    by_split = units.samples(table)
+    assert (by_split.unit, by_split.averaged) == ("split", (1, 2))
+    a, b = by_split.by_dataset[""]["A"], by_split.by_dataset[""]["B"]
+    assert dict(zip(a.labels, a.scores, strict=True)) == {"x": 2.0, "y": 5.0}
+    first, second = units.paired(a, b)
+    assert (first.tolist(), second.tolist()) == ([2.0, 5.0], [4.0, 2.0])
+    assert len(units.samples(table, "row").by_dataset[""]["A"].scores) == 3
+    with pytest.raises(DataError, match="no axis dataset to replicate over; it has seed, split"):
+        units.samples(table, "dataset")
+
+
+def test_pools_for_replay_keep_the_pairing(tmp_path: Path) -> None:
+    """Dies if the k-th scores of two models belong to different splits."""
+    text = "model,split,score\nA,x,1\nA,y,2\nA,z,3\nB,z,30\nB,x,10\n"
+    table = tables.read(_write(tmp_path, "a.csv", text), Layout())
+    together = units.pools(table, together=True)
+    assert {m: v.tolist() for m, v in together.items()} == {"A": [1, 3], "B": [10, 30]}
+    assert [len(v) for v in units.pools(table, together=False).values()] == [3, 2]
+    rows = tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
+    with pytest.raises(DataError, match="no seed or split that all models have"):
+        units.pools(rows, together=True)
+
+
+def test_numbers_name_the_rows_of_lists(tmp_path: Path) -> None:
+    """Dies if lists and wide tables cannot be paired by their position."""
+    for name, content in (("a.json", '{"A": [1, 2], "B": [3, 4]}'), ("a.csv", "A,B\n1,3\n2,4\n")):
+        path = _write(tmp_path, name, content)
+        found = units.samples(tables.read(path, Layout(columns={"split": "number"})))
+        assert found.unit == "split"
+        pairs = units.paired(found.by_dataset[""]["A"], found.by_dataset[""]["B"])
+        np.testing.assert_array_equal(pairs, [[1, 2], [3, 4]])
+
+
+def test_a_column_that_is_missing_is_named() -> None:
+    """Dies if a mistyped column is a KeyError."""
+    table = foreign.Columns("t.csv", {"score": [1]}, [2])
+    with pytest.raises(DataError, match=r"t\.csv: no column 'scor'; did you mean score\?"):
+        table["scor"]

@@ -1,0 +1,153 @@
+"""The comparison of models: which tests carry the verdict, how they are corrected, what is planned."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+from jaxeval.stats import comparison, multiple, pairwise
+from jaxeval.stats.pairwise import Rules, Scores
+
+QUICK = Rules(resamples=199)
+
+
+def _scores(n: int, shift: float, seed: int, spread: float = 1.0, **how: object) -> Scores:
+    draw = np.random.default_rng(seed)
+    a, b = draw.normal(shift, spread, n), draw.normal(0, 1, n)
+    return Scores("A", "B", "", a, b, **how)  # type: ignore[arg-type]
+
+
+def test_two_families_are_corrected_over_all_pairs() -> None:
+    """Dies if a p-value is corrected within its pair only, or verdict and further tests mix."""
+    given = [_scores(20, 0.8, k) for k in range(3)]
+    found = comparison.compare(given, QUICK)
+    assert (found.verdict_tests, found.further_tests) == (6, 9)
+    verdict = [p.tests[name].p_value for p in found.pairs for name in p.scores.verdict_tests]
+    adjusted = [p.adjusted[name] for p in found.pairs for name in p.scores.verdict_tests]
+    np.testing.assert_allclose(adjusted, multiple.adjust_p_values(verdict, "holm"))
+    others = [
+        (p.tests[name].p_value, p.adjusted[name])
+        for p in found.pairs
+        for name in p.tests
+        if name not in p.scores.verdict_tests
+    ]
+    raw, corrected = zip(*others, strict=True)
+    np.testing.assert_allclose(corrected, multiple.adjust_p_values(raw, "holm"))
+
+
+def test_the_verdict_follows_the_corrected_test_and_its_direction() -> None:
+    """Dies if higher and lower are swapped, for scores or for losses, or spread for location."""
+    for sign, higher in ((1, True), (-1, True), (1, False)):
+        rules = Rules(resamples=99, higher_is_better=higher)
+        (pair,) = comparison.compare([_scores(40, sign * 1.5, 1)], rules).pairs
+        assert comparison.location(pair, rules) == sign
+        won = pair.effects["probability_of_improvement"].estimate
+        assert (won > 0.5) == ((sign > 0) == higher)
+        assert np.sign(pair.effects["difference"].estimate) == sign
+    (wide,) = comparison.compare([_scores(60, 0.0, 2, spread=4.0)], QUICK).pairs
+    assert (comparison.location(wide, QUICK), comparison.spread(wide, QUICK)) == (0, 1)
+
+
+def test_few_scores_carry_no_verdict() -> None:
+    """Dies if three scores a model, however far apart, are called different."""
+    one = Scores("A", "B", "", np.array([9.0, 9.1, 9.2, 9.3]), np.array([1.0, 1.1, 1.2, 1.3]))
+    rules = Rules(alpha=0.5, resamples=99)
+    (pair,) = comparison.compare([one], rules).pairs
+    assert pair.tests["mann_whitney_u"].p_value < 0.05
+    assert comparison.location(pair, rules) == 0
+    two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
+    assert "brown_forsythe" not in pairwise.tests(two, rules)
+    with pytest.raises(DataError, match="A: 1 score, which says nothing of a distribution"):
+        comparison.compare([Scores("A", "B", "", np.ones(1), np.ones(5))], rules)
+
+
+def test_pairs_decide_where_units_are_shared() -> None:
+    """Dies if splits that move both models drown a constant difference."""
+    draw = np.random.default_rng(3)
+    split = draw.normal(0, 5, 20)
+    a, b = split + 0.5 + draw.normal(0, 0.1, 20), split
+    given = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
+    (pair,) = comparison.compare([given], QUICK).pairs
+    assert given.verdict_tests == ("wilcoxon_signed_rank", "brown_forsythe")
+    assert comparison.location(pair, QUICK) == 1
+    assert pair.adjusted["wilcoxon_signed_rank"] < 0.001 < pair.tests["mann_whitney_u"].p_value
+    t = scipy_stats.ttest_rel(a, b).confidence_interval(0.95)
+    interval = pair.effects["difference"].interval
+    assert (interval.low, interval.high) == (pytest.approx(t.low), pytest.approx(t.high))
+
+
+def test_false_verdicts_stay_under_the_level() -> None:
+    """Dies if the verdict is not corrected: 300 looks at three pairs of equal models."""
+    wrong = 0
+    for trial in range(300):
+        draw = np.random.default_rng(trial)
+        x = draw.normal(size=(3, 10))
+        given = [Scores("A", "B", str(k), x[k], x[(k + 1) % 3]) for k in range(3)]
+        tests = [
+            {
+                "mann_whitney_u": stats.mann_whitney_u(s.first, s.second),
+                "brown_forsythe": stats.brown_forsythe(s.first, s.second),
+            }
+            for s in given
+        ]
+        adjusted, _, _ = pairwise.corrected(tests, [s.verdict_tests for s in given], QUICK)
+        wrong += any(p <= 0.05 for one in adjusted for p in one.values())
+    assert wrong / 300 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_the_plan_is_that_of_the_design() -> None:
+    """Dies if the plan forgets the correction, the margin or the pairs."""
+    given = _scores(12, 0.3, 4)
+    (pair,) = comparison.compare([given], Rules(resamples=99, margin=0.7)).pairs
+    level = {
+        "sd": float(np.std(given.first, ddof=1)),
+        "sd_other": float(np.std(given.second, ddof=1)),
+        "comparisons": 2,
+    }
+    assert pair.plan.planned_difference == 0.7
+    assert pair.plan.power == pytest.approx(stats.power(0.7, n=12, **level))
+    assert pair.plan.required_seeds == stats.required_seeds(0.7, **level)
+    seen = stats.power(pair.plan.detectable_difference, n=12, **level)
+    assert seen == pytest.approx(0.8, abs=1e-6)
+    assert pair.tests["tost"] == stats.tost(given.first, given.second, 0.7)
+    assert pair.rope == stats.rope(given.first, given.second, 0.7)
+
+
+def test_paired_power_is_that_of_scipy_simulation() -> None:
+    """Dies if the paired design uses the degrees of freedom of two samples."""
+    draw = np.random.default_rng(5)
+    gaps = draw.normal(0.8, 1.0, (4000, 8))
+    seen = np.mean(scipy_stats.ttest_1samp(gaps, 0, axis=1).pvalue < 0.05)
+    assert stats.power(0.8, sd=1.0, n=8, paired=True) == pytest.approx(seen, abs=0.025)
+
+
+def test_constant_and_large_samples_are_compared() -> None:
+    """Dies if constant scores divide by zero, or large samples are resampled for minutes."""
+    flat = Scores("A", "B", "", np.full(6, 0.5), np.full(6, 0.5))
+    (pair,) = comparison.compare([flat], QUICK).pairs
+    assert comparison.location(pair, QUICK) == comparison.spread(pair, QUICK) == 0
+    assert all(test.p_value == 1.0 for test in pair.tests.values())
+    apart = Scores("A", "B", "", np.full(6, 0.5), np.full(6, 0.7))
+    assert comparison.location(comparison.compare([apart], QUICK).pairs[0], QUICK) == -1
+    draw = np.random.default_rng(6)
+    big = Scores("A", "B", "", draw.normal(size=20_000), draw.normal(size=20_000))
+    tests = comparison.compare([big], QUICK).pairs[0].tests
+    assert "permutation_test" not in tests and "welch_t" in tests
+    summary = stats.summarize(big.first)
+    assert summary.median_interval is not None and summary.mean_interval is not None
+    assert summary.median_interval.low < 0 < summary.median_interval.high
+    half = (summary.mean_interval.high - summary.mean_interval.low) / 2
+    assert half == pytest.approx(1.96 / np.sqrt(20_000), rel=0.02)
+
+
+def test_order_of_models_mirrors_everything() -> None:
+    """Dies if A and B are not treated alike."""
+    ab = _scores(15, 0.7, 7)
+    ba = Scores("B", "A", "", ab.second, ab.first)
+    (one,), (other,) = (comparison.compare([s], QUICK).pairs for s in (ab, ba))
+    assert one.adjusted["mann_whitney_u"] == pytest.approx(other.adjusted["mann_whitney_u"])
+    for name in ("difference", "cliffs_delta"):
+        assert one.effects[name].estimate == pytest.approx(-other.effects[name].estimate)
+    ratio = "almost_stochastic_order"
+    assert one.effects[ratio].estimate == pytest.approx(1 - other.effects[ratio].estimate)
