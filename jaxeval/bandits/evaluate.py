@@ -153,17 +153,17 @@ class Command:
 
     def __call__(self, model: str, number: int) -> float:
         words = [_filled(word, model, number) for word in self._words]
-        process = self._begin(words)
-        try:
-            output, errors = process.communicate(timeout=self._limit)
-        except subprocess.TimeoutExpired:
-            raise EvaluationFailed(
-                f"{model}, evaluation {number}: no result within {self._limit:g} s"
-            ) from None
-        finally:
-            _kill(process)
-            with self._lock:
-                self._processes.discard(process)
+        with self._begin(words) as process:  # closes its pipes and waits for it
+            try:
+                output, errors = process.communicate(timeout=self._limit)
+            except subprocess.TimeoutExpired:
+                raise EvaluationFailed(
+                    f"{model}, evaluation {number}: no result within {self._limit:g} s"
+                ) from None
+            finally:
+                _kill(process)
+                with self._lock:
+                    self._processes.discard(process)
         if process.returncode:
             last = errors.strip().splitlines()[-1:] or ["no message"]
             raise EvaluationFailed(

@@ -118,7 +118,7 @@ def simulate(
     """Runs a rule many times on recorded scores; repetition r uses seed + r for all its draws.
 
     The fixed-confidence rules run side by side, one step of all repetitions at a time; each gives
-    what `evaluate.run` would with the same seeds.
+    what the state machine would with the same seeds, all of a batch told before it is asked again.
 
     Raises:
       DataError: recorded scores that are not finite, or cannot be paired.

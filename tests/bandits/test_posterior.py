@@ -79,7 +79,9 @@ def test_is_the_posterior_of_honda_and_takemura() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 4), st.integers(3, 40)), min_size=2, max_size=6),
+    st.lists(
+        st.tuples(st.floats(-5, 5), st.floats(0.01, 4), st.integers(3, 40)), min_size=2, max_size=6
+    ),
     st.floats(-100, 100),
     st.floats(0.1, 50),
 )
@@ -92,7 +94,9 @@ def test_shift_scale_and_order_change_nothing(
     np.testing.assert_allclose(
         probability_of_best(m * scale + shift, v * scale**2, t), found, atol=2e-5
     )
-    np.testing.assert_allclose(probability_of_best(m[::-1], v[::-1], t[::-1]), found[::-1], atol=1e-5)
+    np.testing.assert_allclose(
+        probability_of_best(m[::-1], v[::-1], t[::-1]), found[::-1], atol=1e-5
+    )
 
 
 def test_constant_scores_are_points_and_ties_are_shared() -> None:
@@ -120,7 +124,9 @@ def test_leading_axes_are_computed_alike() -> None:
     m, v, t = draw.normal(size=(3, 5, 4)), draw.uniform(0.1, 1, (3, 5, 4)), np.full((3, 5, 4), 6)
     found = probability_of_best(m, v, t)
     for place in np.ndindex(3, 5):
-        np.testing.assert_array_equal(found[place], probability_of_best(m[place], v[place], t[place]))
+        np.testing.assert_array_equal(
+            found[place], probability_of_best(m[place], v[place], t[place])
+        )
 
 
 def test_too_few_scores_and_bad_numbers_are_refused() -> None:

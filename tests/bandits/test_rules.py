@@ -146,7 +146,14 @@ def test_ask_is_a_function_of_the_state() -> None:
 def test_results_may_arrive_in_any_order() -> None:
     """Dies if the order of tells changes the state or what is asked next."""
     rule = bandits.TopTwoThompson()
-    told = [("a", 1, 0.5), ("a", 2, 0.6), ("a", 3, 0.4), ("b", 1, 0.7), ("b", 2, 0.9), ("b", 3, 0.1)]
+    told = [
+        ("a", 1, 0.5),
+        ("a", 2, 0.6),
+        ("a", 3, 0.4),
+        ("b", 1, 0.7),
+        ("b", 2, 0.9),
+        ("b", 3, 0.1),
+    ]
     ends = []
     for order in itertools.islice(itertools.permutations(told), 0, 720, 97):
         state = rule.begin(["a", "b"])
@@ -248,7 +255,9 @@ def test_models_given_up_cannot_win_and_the_rest_goes_on() -> None:
         while models := rule.ask(state):
             assert "e" not in models
             for model in models:
-                state = rule.tell(state, model, 0.1 * NAMES.index(model) + 0.001 * state.evaluations % 3)
+                state = rule.tell(
+                    state, model, 0.1 * NAMES.index(model) + 0.001 * state.evaluations % 3
+                )
         answer = rule.answer(state)
         assert answer is not None and answer.best in "abcd"
     alone = rule.begin(["a", "b"])

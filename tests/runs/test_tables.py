@@ -88,7 +88,9 @@ def test_names_models_metric_and_rows_are_chosen(tmp_path: Path) -> None:
 
 def test_none_is_a_value_and_empty_is_missing(tmp_path: Path) -> None:
     """Dies if the word None is taken for a missing model or seed."""
-    table = tables.read(_write(tmp_path, "a.csv", "model,seed,score\nNone,None,1\nA,1,2\n"), Layout())
+    table = tables.read(
+        _write(tmp_path, "a.csv", "model,seed,score\nNone,None,1\nA,1,2\n"), Layout()
+    )
     assert table.models == ("None", "A")
     assert table.axes["seed"].tolist() == ["None", "1"]
 
@@ -117,7 +119,9 @@ def test_unusable_scores_are_told_with_row_and_column(
 def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
     """Dies if a diverged run is an error, or is not counted."""
     path = _write(
-        tmp_path, "a.csv", "model,score,status\nA,1,finished\nA,,diverged\nB,2,finished\nB,,failed\n"
+        tmp_path,
+        "a.csv",
+        "model,score,status\nA,1,finished\nA,,diverged\nB,2,finished\nB,,failed\n",
     )
     table = tables.read(path, Layout())
     assert table.statuses == {

@@ -1,0 +1,183 @@
+"""Selections that evaluate for real: commands, workers, failures, late results."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxeval import bandits
+from jaxeval.bandits import evaluate
+from jaxeval.errors import ConfigError, DataError
+
+TRUTH = {"a": 0.5, "b": 0.7}
+
+
+def _score(model: str, number: int) -> float:
+    return TRUTH.get(model, 0.0) + 0.01 * (number * 7 % 5)
+
+
+def _end(rule: bandits.Rule, models: list[str], *given: object, **how: object) -> list:
+    return list(evaluate.run(rule, rule.begin(models), *given, **how))  # type: ignore[arg-type]
+
+
+def test_late_results_give_the_same_scores() -> None:
+    """Dies if a result that overtakes another is told to the wrong evaluation."""
+    rule = bandits.TopTwoThompson(batch_size=4, budget=20, delta=None)
+
+    def slow(model: str, number: int) -> float:
+        time.sleep(0.002 * (number * 3 % 4))
+        return _score(model, number)
+
+    state = _end(rule, ["a", "b"], slow, workers=4)[-1].state
+    assert state.evaluations >= 20
+    for model in ("a", "b"):
+        numbers = range(1, len(state.scores_of(model)) + 1)
+        assert state.scores_of(model) == [_score(model, k) for k in numbers]
+
+
+def test_workers_work_at_once() -> None:
+    """Dies if evaluations of a batch wait for each other."""
+    barrier = threading.Barrier(3, timeout=10)
+
+    def together(model: str, number: int) -> float:
+        if number <= 3 and model == "a":
+            barrier.wait()  # passes only if three are here at once
+        return _score(model, number)
+
+    told = _end(bandits.TopTwoThompson(batch_size=3), ["a", "b"], together, workers=3)
+    assert told[-1].state.evaluations >= 6
+
+
+def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
+    """Dies if a failure is silent, tried for ever, or takes the others with it."""
+    calls: list[tuple[str, int]] = []
+
+    def flaky(model: str, number: int) -> float:
+        calls.append((model, number))
+        if model == "bad" or (number == 2 and calls.count((model, 2)) == 1):
+            raise evaluate.EvaluationFailed("boom")
+        return _score(model, number)
+
+    rule = bandits.TopTwoThompson(delta=0.1)
+    told = _end(rule, ["a", "b", "bad"], flaky, retries=2)
+    state = told[-1].state
+    assert calls.count(("a", 2)) == calls.count(("b", 2)) == 2
+    assert max(calls.count(("bad", k)) for k in (1, 2, 3)) == 3
+    assert "failed 3 times: boom" in state.excluded["bad"]
+    answer = rule.answer(state)
+    assert answer is not None and answer.best == "b"
+    assert any("tried again" in one.note for one in told)
+    infinite = _end(rule, ["a", "b"], lambda m, k: float("inf") if m == "a" else 1.0)
+    assert "the score is inf" in infinite[-1].state.excluded["a"]
+
+
+def test_what_was_pending_is_done_again() -> None:
+    """Dies if a resumed selection forgets an evaluation that was under way, or repeats others."""
+    rule = bandits.TopTwoThompson(delta=0.1)
+    whole = _end(rule, ["a", "b"], _score)[-1].state
+    steps = evaluate.run(rule, rule.begin(["a", "b"]), _score)
+    for _ in range(4):
+        state = next(steps).state
+    steps.close()
+    done: list[tuple[str, int]] = []
+
+    def count(model: str, number: int) -> float:
+        done.append((model, number))
+        return _score(model, number)
+
+    last = list(evaluate.run(rule, state, count))[-1].state
+    assert last.scores == whole.scores
+    assert len(done) == whole.evaluations - 4
+
+
+def _python(code: str) -> str:
+    return f"{sys.executable} -c '{code}' {{model}} {{split}} {{seed}}"
+
+
+def test_commands_get_model_split_and_seed_without_a_shell(tmp_path: Path) -> None:
+    """Dies if a name is split at its spaces or read by a shell."""
+    mark = tmp_path / "mark"
+    name = f"x; touch {mark} $(touch {mark})"
+    code = "import sys; print(sys.argv[1:], file=sys.stderr); print(len(sys.argv)); print(sys.argv[2] + sys.argv[3])"
+    assert evaluate.Command(_python(code))(name, 7) == 77.0
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "expected"),
+    [
+        ('print("log"); print(0.5)', None, 0.5),
+        ('print("log"); print("{\\"test\\": {\\"f1\\": [0.1, 0.25]}}")', "test.f1.1", 0.25),
+        ('import json; print(json.dumps({"a": 3}, indent=1))', "a", 3.0),
+    ],
+)
+def test_the_score_is_found(code: str, field: str | None, expected: float) -> None:
+    """Dies if log lines or pretty JSON hide the score."""
+    assert evaluate.Command(_python(code), field)("m", 1) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "message"),
+    [
+        ("import sys; sys.exit(4)", None, "exit code 4"),
+        ('import sys; sys.exit("out of memory")', None, "exit code 1 (out of memory)"),
+        ("pass", None, "no output"),
+        ('print("done")', None, "the last line is 'done'; expected a number"),
+        ("print(1)", "f1", "no field f1"),
+        ('print("x")', "f1", "not JSON"),
+    ],
+)
+def test_what_gives_no_score_is_explained(code: str, field: str | None, message: str) -> None:
+    """Dies if a crashed command counts as a score."""
+    with pytest.raises(evaluate.EvaluationFailed) as caught:
+        evaluate.Command(_python(code), field)("m", 1)
+    assert message in str(caught.value)
+
+
+def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
+    """Dies if the time limit leaves the command, or what it started, running."""
+    path = tmp_path / "pid"
+    code = f'import subprocess, time; p = subprocess.Popen(["sleep", "60"]); open("{path}", "w").write(str(p.pid)); time.sleep(60)'
+    begin = time.monotonic()
+    with pytest.raises(evaluate.EvaluationFailed, match=r"no result within 1\.5 s"):
+        evaluate.Command(_python(code), limit=1.5)("m", 1)
+    assert time.monotonic() - begin < 10
+    child = int(path.read_text())
+    for _ in range(50):
+        if (
+            not Path(f"/proc/{child}").exists()
+            or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
+        ):
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+        pytest.fail("the child lives on")
+
+
+def test_running_commands_end_with_the_selection() -> None:
+    """Dies if an answer waits for evaluations that no longer matter."""
+    rule = bandits.TopTwoThompson(budget=6, batch_size=2, delta=None)
+    command = evaluate.Command(_python("import time; time.sleep(30); print(1)"))
+    begin = time.monotonic()
+    steps = evaluate.run(rule, rule.begin(["a", "b"]), command, workers=2)
+    thread = threading.Timer(1.0, command.stop)
+    thread.start()
+    list(steps)
+    thread.join()
+    assert time.monotonic() - begin < 15
+
+
+def test_bad_commands_are_refused() -> None:
+    """Dies if a command that cannot run is tried model by model."""
+    with pytest.raises(ConfigError, match=r"expected \{model\}"):
+        evaluate.Command("train.sh")
+    with pytest.raises(ConfigError, match="cannot be split"):
+        evaluate.Command("train.sh '{model}")
+    with pytest.raises(ConfigError, match="No such file"):
+        evaluate.Command("/no/such/program {model}")("m", 1)
+    with pytest.raises(DataError, match="workers"):
+        _end(bandits.TopTwoThompson(), ["a", "b"], _score, workers=0)

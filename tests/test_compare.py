@@ -1,0 +1,243 @@
+"""`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn, bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import JaxevalError
+
+
+def _table(folder: Path, shift: float = 0.02, n: int = 12, sd: float = 0.01) -> Path:
+    draw = np.random.default_rng(0)
+    rows = ["model,seed,score"]
+    for name, mean in (("A", 0.8 + shift), ("B", 0.8)):
+        rows += [f"{name},{k},{draw.normal(mean, sd):.4f}" for k in range(n)]
+    path = folder / "scores.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def _json(capsys: pytest.CaptureFixture, *words: object) -> dict[str, Any]:
+    assert compare.main([*map(str, words), "--json", "-"]) == 0
+    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return tree
+
+
+def test_the_verdict_is_one_a_reviewer_accepts(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the text names the wrong model, or hides n, unit, correction or what was unseen."""
+    assert compare.main(["A", "B", "--table", str(_table(tmp_path))]) == 0
+    shown = capsys.readouterr().out
+    for said in (
+        "A's distribution is higher: median",
+        "Mann-Whitney U, corrected p < .001",
+        "No difference in spread was shown: sd",
+        "With 12 scores each a difference below",
+        "unit of replication: seed",
+        "holm over 2 tests of the verdict",
+        "seed 0",
+    ):
+        assert said in shown
+
+
+def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a key is renamed or a statistic is not scipy's."""
+    tree = _json(capsys, "A", "B", "--table", _table(tmp_path), "--margin", "0.005")
+    (pair,) = tree["pairs"]
+    rows = [line.split(",") for line in _table(tmp_path).read_text().split()[1:]]
+    a, b = ([float(r[2]) for r in rows if r[0] == name] for name in "AB")
+    assert pair["welch_t"]["p_value"] == pytest.approx(
+        scipy_stats.ttest_ind(a, b, equal_var=False).pvalue
+    )
+    assert pair["kolmogorov_smirnov"]["statistic"] == scipy_stats.ks_2samp(a, b).statistic
+    assert pair["brown_forsythe"]["p_value"] == pytest.approx(scipy_stats.levene(a, b).pvalue)
+    assert pair["probability_of_improvement"]["estimate"] == pytest.approx(
+        scipy_stats.mannwhitneyu(a, b).statistic / 144
+    )
+    for name in (
+        "mann_whitney_u",
+        "wilcoxon_signed_rank",
+        "sign_test",
+        "permutation_test",
+        "tost",
+    ):
+        assert set(pair[name]) >= {"statistic", "p_value", "p_adjusted", "n", "null", "method"}
+        assert pair[name]["p_adjusted"] >= pair[name]["p_value"]
+    for name in ("difference", "cliffs_delta", "a12", "almost_stochastic_order"):
+        assert set(pair[name]["interval"]) == {"low", "high", "confidence", "method"}
+    assert pair["verdict"]["higher"] == "a" and pair["planned_difference"] == 0.005
+    assert {"power", "required_seeds", "detectable_difference", "rope"} <= set(pair)
+    summary = tree["models"][0]["summarize"]
+    assert summary["median"] == pytest.approx(np.median(a)) and summary["n"] == 12
+    expected = tree["models"][0]["expected_validation_performance"]["without_replacement"]
+    assert expected[-1] == pytest.approx(max(a)) and len(expected) == 12
+
+
+def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the higher perplexity is recommended."""
+    path = tmp_path / "ppl.csv"
+    draw = np.random.default_rng(1)
+    lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
+    path.write_text("A,B\n" + "\n".join(lines))
+    assert compare.main(["--table", str(path), "--lower-is-better"]) == 0
+    shown = capsys.readouterr().out
+    assert "A's distribution is higher, and so B is the better one" in shown
+    assert "probability that A is better 0.00" in shown
+
+
+def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if absence of a difference is called equality, or TOST is turned round."""
+    path = _table(tmp_path, shift=0.0, n=40)
+    assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
+    shown = capsys.readouterr().out
+    assert "No difference in location was shown" in shown
+    assert "As good as equal: the means differ by less than 2.00 points" in shown
+    assert compare.main(["--table", str(path), "--margin", "0.0001"]) == 0
+    assert "Not shown to be equal within" in capsys.readouterr().out
+
+
+def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a figure is missing, or a model without scores on a data set is counted."""
+    draw = np.random.default_rng(2)
+    rows = ["model,dataset,seed,score,status"]
+    for k, model in enumerate(("a", "b_b", "[bold]c[/bold]")):
+        for dataset in ("x", "y", "z"):
+            if (model, dataset) == ("a", "z"):
+                continue
+            rows += [
+                f"{model},{dataset},{s},{0.5 + 0.1 * k + draw.normal(0, 0.01):.4f},finished"
+                for s in range(6)
+            ]
+    rows.append("a,x,9,,diverged")
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join(rows))
+    out = tmp_path / "figures"
+    assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "a: no scores on z; not compared there" in shown
+    assert "across 2 data sets (x, y)" in shown and "Friedman" in shown
+    assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
+    drawn = {p.name for p in out.iterdir()}
+    names = ("violins", "ecdf", "profiles", "critical_difference")
+    assert drawn == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    tree = _json(capsys, "--table", path, "--missing", "drop")
+    assert tree["across_datasets"]["nemenyi"]["models"][0] == "[bold]c[/bold]"
+    assert tree["unusable"][0]["what"] == "missing" and len(tree["pairs"]) == 7
+
+
+def test_seeds_within_splits_are_no_replicates(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if seeds of one split pretend to more evidence than there is."""
+    draw = np.random.default_rng(3)
+    rows = ["model,split,seed,score"]
+    for model in "AB":
+        for split in range(6):
+            centre = draw.normal(0.8, 0.05)
+            rows += [f"{model},{split},{s},{draw.normal(centre, 0.001):.5f}" for s in range(10)]
+    path = tmp_path / "n.csv"
+    path.write_text("\n".join(rows))
+    tree = _json(capsys, "--table", path)
+    assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
+    (pair,) = tree["pairs"]
+    assert pair["n"] == [6, 6] and pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
+    parts = tree["models"][0]["variance_components"]
+    assert parts["splits"] == 6
+    careless = _json(capsys, "--table", path, "--unit", "row")
+    assert careless["pairs"][0]["n"] == [60, 60]
+    assert any("every row counts as independent" in line for line in careless["warnings"])
+
+
+def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a name breaks the table."""
+    path = tmp_path / "t.csv"
+    path.write_text("a_1 & b%,c|d\n0.5,0.6\n0.51,0.62\n0.52,0.61\n0.5,0.63\n0.49,0.6\n")
+    assert compare.main(["--table", str(path), "--latex"]) == 0
+    latex = capsys.readouterr().out
+    assert r"a\_1 \& b\% & 5 &" in latex and latex.count(r"\bottomrule") == 2
+    target = tmp_path / "t.md"
+    assert compare.main(["--table", str(path), "--markdown", str(target)]) == 0
+    rows = [line for line in target.read_text().splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in rows[:4]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["A", "B"], "--table FILE or --runs DIR"),
+        (["A", "C", "--table", "T"], "no model 'C'"),
+        (["A", "--table", "T"], "two or more models"),
+        (["--table", "T", "--column", "arch=model"], "column arch: expected one of"),
+        (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
+        (["--table", "T", "--unit", "split"], "no axis split"),
+        (["--table", "T", "--json", "-", "--latex"], "only one of them"),
+        (["--table", "T", "--rows", "1"], "two or more models"),
+        (["--table", "none.csv"], "no such file"),
+        (["--runs", "none"], "none"),
+    ],
+)
+def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: str) -> None:
+    """Dies if one of these is a traceback or goes on."""
+    path = str(_table(tmp_path))
+    with pytest.raises(JaxevalError, match=message):
+        compare.main([path if word == "T" else word for word in words])
+
+
+def test_the_process_ends_with_two_and_a_line(tmp_path: Path) -> None:
+    """Dies if a user's error is a traceback or another exit code."""
+    code = [sys.executable, "-m", "jaxeval.compare", "A", "B", "--table", str(tmp_path / "x.csv")]
+    ended = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+def _networks(folder: Path) -> Path:
+    draw = np.random.default_rng(4)
+    rows = ["ID\tbatch\tlayers\tbackend\tset\tf1"]
+    for k, (data, layers, batch, seed) in enumerate(
+        (d, la, b, s) for d in ("pos", "ner") for la in "123" for b in ("32", "8") for s in (1, 2)
+    ):
+        f1 = 0.8 + 0.01 * (batch == "8") + 0.02 * int(layers) + 0.001 * draw.normal()
+        backend = ("Theano", "theano")[seed - 1]
+        rows.append(f"{k}\t{batch}\t{layers}\t{backend}\t{data}\t{f1:.5f}")
+    path = folder / "networks.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if ids or the case of a column keep configurations apart."""
+    path = str(_networks(tmp_path))
+    words = ["options", "--table", path, "--option", "batch", "--score", "f1", "--group", "set"]
+    words += ["--ignore", "ID", "--fold-case", "backend"]
+    tree = _json(capsys, *words)
+    first = tree["paired_options"][0]
+    assert (first["group"], first["n"], first["best"]) == (["pos"], 3, "8")
+    assert [option["value"] for option in first["options"]] == ["8", "32"]
+    assert first["options"][0]["wins"] == 1.0
+    loser = first["options"][1]
+    assert loser["median_difference"] == pytest.approx(-0.01, abs=0.005)
+    assert loser["sign_test"]["p_adjusted"] >= loser["sign_test"]["p_value"]
+    assert tree["seed_effect"][0]["configurations"] == 6
+    assert compare.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "8 *" in shown and "what the seed alone does" in shown
+    one = _json(capsys, *words, "--where", "layers=2")
+    assert one["paired_options"][0]["n"] == 1
+    for change, message in (
+        (["--where", "layers=9"], "no row has layers=9"),
+        (["--ignore", "IDD"], "no column 'IDD'; did you mean ID"),
+        (["--ignore", "backend"], "leave columns that depend on the option out"),
+    ):
+        with pytest.raises(JaxevalError, match=message):
+            compare.main([*words, *change])

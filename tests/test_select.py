@@ -1,0 +1,156 @@
+"""`python -m jaxeval.select`: tables, commands, kill and resume, bad input."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import select
+from jaxeval.errors import JaxevalError
+
+TRAIN = """\
+import random, sys, time
+model, split = sys.argv[1], sys.argv[2]
+open("calls", "a").write(f"{model} {split}\\n")
+time.sleep(float(sys.argv[3]))
+if model == "broken":
+    sys.exit("no such model")
+random.seed(model + split)
+print("training ...")
+print({"good": 0.7, "fair": 0.68}[model] + random.gauss(0, 0.01))
+"""
+
+
+def _table(folder: Path) -> str:
+    draw = np.random.default_rng(0)
+    record = {m: draw.normal(mean, 0.02, 80).tolist() for m, mean in (("a", 0.6), ("b", 0.65))}
+    path = folder / "scores.json"
+    path.write_text(json.dumps(record))
+    return str(path)
+
+
+def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
+    assert select.main([*words, "--json", "-"]) == 0
+    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return tree
+
+
+def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the answer, its probability or the counts are not those of the rule."""
+    tree = _json(capsys, "--table", _table(tmp_path))
+    assert tree["best"] == "b" and tree["probability"] >= 0.95
+    assert tree["probability_of_best"]["b"] == pytest.approx(tree["probability"])
+    assert tree["evaluations"] == sum(map(len, tree["scores"].values()))
+    assert sum(tree["proportions"].values()) == pytest.approx(1)
+    assert tree == _json(capsys, "--table", _table(tmp_path))
+    assert (
+        select.main(["--table", _table(tmp_path), "--rule", "sequential-halving", "--budget", "8"])
+        == 0
+    )
+    assert "b (the budget is spent, 8 evaluations)" in capsys.readouterr().out
+
+
+def test_simulate_says_how_a_rule_fares(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if evaluations or correctness are reported without their error."""
+    words = ["--table", _table(tmp_path), "--simulate", "20", "--rule", "batch", "--batch", "3"]
+    tree = _json(capsys, *words)
+    assert tree["repetitions"] == 20 and tree["best"]["b"] >= 18
+    assert set(tree["evaluations"]) == {"value", "standard_error", "min", "median", "max"}
+    assert tree["rule"]["batch_size"] == 3
+    paired = ["--column", "split=number", "--pairing", "kept", "--replay", "without"]
+    assert select.main([*words, *paired]) == 0
+    assert "found the model of the highest mean" in capsys.readouterr().out
+
+
+def _command(folder: Path, seconds: float, *words: str) -> list[str]:
+    (folder / "train.py").write_text(TRAIN)
+    command = f"{sys.executable} train.py {{model}} {{split}} {seconds}"
+    return [sys.executable, "-m", "jaxeval.select", "--command", command, *words]
+
+
+def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
+    """Dies if a broken model ends the selection, or is left out in silence."""
+    words = _command(tmp_path, 0, "good", "fair", "broken", "--workers", "2", "--json", "out.json")
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    tree = json.loads((tmp_path / "out.json").read_text())
+    assert tree["best"] == "good" and "no such model" in tree["excluded"]["broken"]
+    assert "broken was given up" in ended.stdout and "tried again" in ended.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (tmp_path / "calls").read_text().splitlines() == calls  # nothing is evaluated again
+    assert "evaluations are known" in again.stderr
+
+
+def _told(state: Path) -> int:
+    if not state.exists():
+        return 0
+    return sum(map(len, json.loads(state.read_text())["state"]["scores"].values()))
+
+
+def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None:
+    """Dies if kill -9 loses a score, or the same command starts anew."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+    words = ["good", "fair", "--json", "out.json"]
+    subprocess.run(_command(whole, 0, *words), cwd=whole, capture_output=True, check=True)
+    command = _command(killed, 0.15, *words)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=killed, **quiet) as process:  # type: ignore[call-overload]
+        state = killed / "selection.json"
+        deadline = time.monotonic() + 60
+        while _told(state) < 3:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    assert _told(state) >= 3
+    subprocess.run(command, cwd=killed, capture_output=True, check=True)
+    a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
+    assert a["scores"] == b["scores"] and a["best"] == b["best"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a", "b"], "expected one of --command"),
+        (["a", "b", "--table", "T", "--command", "x {model}"], "expected one of --command"),
+        (["--table", "T", "--rule", "sequential-halving"], "expected --budget"),
+        (["--table", "T", "--budget", "3"], "need at least 6, got 3"),
+        (["a", "--table", "T"], "two or more different names"),
+        (["a", "z", "--table", "T"], "no model 'z'"),
+        (["--table", "T", "--pairing", "kept"], "no seed or split"),
+        (["a", "b", "--command", "x {model}", "--simulate", "3"], "--simulate"),
+        (["a", "b", "--command", "train.sh"], "expected {model}"),
+        (["a", "--command", "x {model}"], "two or more different names"),
+        (["a", "b", "--command", "x {model}", "--state", "S"], "not the state of a selection"),
+        (["--table", "T", "--min-evaluations", "2"], "needs at least 3"),
+    ],
+)
+def test_bad_arguments_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    """Dies if one of these is a traceback or goes on."""
+    monkeypatch.chdir(tmp_path)
+    state = tmp_path / "s.json"
+    state.write_text("[]")
+    given = {"T": _table(tmp_path), "S": str(state)}
+    with pytest.raises(JaxevalError, match=message):
+        select.main([given.get(word, word) for word in words])
+    assert state.read_text() == "[]"
+
+
+def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:
+    """Dies if a state file is continued by other rules, or two processes share it."""
+    first = _command(tmp_path, 0, "good", "fair")
+    subprocess.run(first, cwd=tmp_path, capture_output=True, check=True)
+    other = subprocess.run(
+        [*first, "--delta", "0.2"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert other.returncode == 2 and "delta 0.05, not 0.2" in other.stderr

@@ -1,0 +1,104 @@
+"""`python -m jaxeval.sensitivity`: one sweep, two sweeps, declarations, bad input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import JaxevalError
+from jaxeval.sensitivity import __main__ as sensitivity
+
+
+def _sweep(folder: Path, name: str, top: float = 1.0) -> str:
+    draw = np.random.default_rng(len(name))
+    rows = ["acc\trate\tscheduler\tfactor"]
+    for k in range(40):
+        scheduler = ("none", "plateau", "warm")[k % 3]
+        score = "" if k == 7 else f"{top * draw.beta(5, 1):.3f}"
+        factor = f"{draw.uniform():.2f}" if scheduler == "plateau" else ""
+        rows.append(f"{score}\t{10 ** draw.uniform(-5, -2):.2e}\t{scheduler}\t{factor}")
+    path = folder / name
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+WORDS = ["--score", "acc", "--missing", "zero", "--ks", "5,10,80", "--resamples", "50"]
+NAMED = ["--hyperparameters", "rate,scheduler,factor"]
+
+
+def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
+    assert sensitivity.main([*words, "--json", "-"]) == 0
+    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return tree
+
+
+def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a key that others build on is renamed, or leaves percent."""
+    tree = _json(capsys, _sweep(tmp_path, "a.tsv"), *WORDS, *NAMED)
+    assert tree["n"] == 40 and 50 < tree["mean"] < tree["max"] <= 100
+    assert set(tree["rel_at_k"]) == set(tree["mean_at_k"]) == {"5", "10"}
+    assert tree["skipped_ks"] == [80] and tree["share_zero"] == 2.5
+    assert 0 <= tree["expected_equivalent"] <= 100 and 0 <= tree["best_equivalent"] <= 100
+    for name in ("rate", "scheduler", "factor"):
+        assert {"rho", "maxima", "mean_change"} <= set(tree["by_hyperparameter"][name])
+    assert tree["by_hyperparameter"]["scheduler"]["maxima"] is None
+    assert "by_hyperparameter.rate.rho" in tree["intervals"]
+    short = _json(capsys, _sweep(tmp_path, "a.tsv"), *WORDS, "--rows", "20")
+    assert short["n"] == 20
+
+
+def test_orders_and_conditions_by_flag_or_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a declared order or condition is not kept to."""
+    path = _sweep(tmp_path, "a.tsv")
+    order, when = "scheduler=none,plateau,warm", "factor:scheduler=plateau"
+    flags = _json(capsys, path, *WORDS, *NAMED, "--order", order, "--when", when)
+    declared = tmp_path / "d.toml"
+    declared.write_text(
+        '[scheduler]\norder = ["none", "plateau", "warm"]\n'
+        '[factor]\nwhen = { scheduler = ["plateau"] }\n'
+    )
+    file = _json(capsys, path, *WORDS, *NAMED, "--declare", str(declared))
+    assert flags == file
+    assert flags["by_hyperparameter"]["factor"]["n"] == 13
+    assert flags["by_hyperparameter"]["scheduler"]["maxima"] is not None
+
+
+def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the difference is missing, or a figure is."""
+    a, b = _sweep(tmp_path, "a.tsv"), _sweep(tmp_path, "bb.tsv", 0.5)
+    tree = _json(capsys, a, b, *WORDS, *NAMED)
+    gap = tree["difference"]["mean"]
+    assert gap["estimate"] == pytest.approx(tree["sweeps"][0]["mean"] - tree["sweeps"][1]["mean"])
+    assert gap["interval"]["low"] > 0
+    out = tmp_path / "figures"
+    assert sensitivity.main([a, b, *WORDS, *NAMED, "--figures", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "A - B" in shown and "1 runs without a score counted as 0, the first in row 9" in shown
+    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["S", "--score", "acc"], "row 9, column acc: missing"),
+        (["S", "--score", "accuracy"], "no column 'accuracy'; it has acc"),
+        (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
+        (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
+        (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),
+        (["S", "S", "S", *WORDS], "one or two"),
+        (["S", "--score", "rate", "--rows", "2"], "at least 3"),
+        (["S", *WORDS, "--declare", "D"], "rate: expected a table with order"),
+        (["S", *WORDS, "--rope", "-1"], "rope"),
+    ],
+)
+def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) -> None:
+    """Dies if one of these is a traceback or goes on."""
+    declared = tmp_path / "d.toml"
+    declared.write_text("[rate]\norders = [1]\n")
+    given = {"S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
+    with pytest.raises(JaxevalError, match=message):
+        sensitivity.main([given.get(word, word) for word in words])
