@@ -27,7 +27,7 @@ def test_without_replacement_every_score_comes_once_before_any_again() -> None:
 
 
 def test_pairing_is_kept_or_broken() -> None:
-    """Dies if the k-th evaluations of two models use different splits where the pairing is kept."""
+    """Dies if the k-th evaluations of two models use different splits though paired."""
     record = {"a": list(range(100)), "b": list(range(100))}
     for replacement in (True, False):
         kept = Replay(record, replacement, "kept", 3)

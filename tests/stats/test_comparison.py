@@ -1,4 +1,4 @@
-"""The comparison of models: which tests carry the verdict, how they are corrected, what is planned."""
+"""The comparison of models: which tests carry the verdict, their correction, the plan."""
 
 import numpy as np
 import pytest
