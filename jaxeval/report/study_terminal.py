@@ -140,8 +140,9 @@ def across_lines(study: Study, scale: verdict.Scale) -> Iterator[str]:
         )
         yield f"  average ranks: {ranks}"
         yield (
-            f"  Friedman {test.statistic:.3f}, p {verdict.p_value(test.p_value)}; Nemenyi's "
-            f"critical difference {ranking.critical_difference:.2f} at {ranking.alpha:g}"
+            f"  Friedman {test.statistic:.3f}, p {verdict.p_value(test.p_value)} (one test of all "
+            "models, corrected for ties, not for other looks); Nemenyi's critical difference "
+            f"{ranking.critical_difference:.2f} at {ranking.alpha:g}"
         )
 
 

@@ -11,7 +11,7 @@ from jaxeval import __version__
 from jaxeval.report import summary
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.results import Interval
 from jaxeval.stats.study import Study
 
@@ -63,11 +63,10 @@ def p_value(value: float) -> str:
 
 def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
     """Location, spread, what could have been seen, equivalence: a sentence each."""
-    if min(pair.scores.n) < comparison.FEW:
-        yield (
-            f"No verdict: with {pair.scores.n[0]} and {pair.scores.n[1]} scores neither location "
-            "nor spread can be judged."
-        )
+    n, pairs = pair.scores.n, len(pair.scores.compared[0])
+    if min(*n, pairs) < FEW:
+        counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
+        yield f"No verdict: with {counted} neither location nor spread can be judged."
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
@@ -86,7 +85,7 @@ def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
     )
     sizes = (
         f"difference of means {scale(gap.estimate)}{scale.unit} {scale.interval(gap.interval)}, "
-        f"probability that {one.a} is better {won.estimate:.2f} "
+        f"probability that a run of {one.a} is better {won.estimate:.2f} "
         f"[{won.interval.low:.2f}, {won.interval.high:.2f}]"
     )
     if not found:
@@ -120,13 +119,15 @@ def _spread(pair: Pair, rules: Rules, scale: Scale) -> str:
 
 def _could_have_seen(pair: Pair, rules: Rules, scale: Scale) -> str:
     plan = pair.plan
-    n, m = pair.scores.n
+    n, m = (len(scores) for scores in pair.scores.compared)
     many = f"{n} scores each" if n == m else f"{n} and {m} scores"
-    seen = rules.margin is None
-    what = "a difference like this one" if seen else "the margin"
+    many = f"{n} pairs" if pair.scores.by_pairs else many
+    what = "a difference like this one" if rules.margin is None else "the margin"
     size = f"{scale(plan.planned_difference)}{scale.unit}"
     needed = f"; to see {what} ({size}) takes {plan.required_seeds} each"
     needed = needed if plan.required_seeds is not None else ""
+    if plan.detectable_difference is None:
+        return f"With {many} no difference, however large, could have been shown{needed}."
     return (
         f"With {many} a difference below {scale(plan.detectable_difference)}{scale.unit} would "
         f"have been missed more often than {1 - rules.target_power:.0%} of the time{needed}."
@@ -136,7 +137,7 @@ def _could_have_seen(pair: Pair, rules: Rules, scale: Scale) -> str:
 def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
     margin = f"{scale(rules.margin)}{scale.unit}"
     p = pair.adjusted["tost"]
-    if min(pair.scores.n) >= comparison.FEW and p <= rules.alpha:
+    if min(pair.scores.n) >= FEW and p <= rules.alpha:
         return f"As good as equal: the means differ by less than {margin} (TOST, p {p_value(p)})."
     return f"Not shown to be equal within {margin} (TOST, corrected p {p_value(p)})."
 

@@ -1,6 +1,7 @@
 """The unit of replication: what counts as one independent repetition of a model."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -88,7 +89,7 @@ def _of_dataset(
 
 
 def _mean(scores: Sequence[float]) -> float:
-    return scores[0] if len(scores) == 1 else float(np.mean(scores))
+    return math.fsum(scores) / len(scores)  # the same in any order
 
 
 def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:

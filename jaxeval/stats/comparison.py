@@ -8,37 +8,16 @@ a second family, and carry no verdict.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import pairwise
+from jaxeval.stats import pairwise, planning
 from jaxeval.stats.equivalence import Rope
-from jaxeval.stats.pairwise import Rules, Scores
-from jaxeval.stats.power import detectable_difference, power, required_seeds
-from jaxeval.stats.results import Effect, HypothesisTest
+from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.results import Effect, HypothesisTest, gaps
 
-FEW = 5  # fewer scores than this say little
 _LEAST = 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What the design could see, by Welch's t (or t on pairs) at the Bonferroni level.
-
-    Attributes:
-      detectable_difference: smallest difference of means that it sees with the target power.
-      planned_difference: what `power` and `required_seeds` are for: the margin, else the one seen.
-      power: to see that difference with these n.
-      required_seeds: units a model that see it with the target power; None if the difference is 0
-        or cannot be seen.
-    """
-
-    detectable_difference: float
-    planned_difference: float
-    power: float
-    required_seeds: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +29,7 @@ class Pair:
     adjusted: Mapping[str, float]
     effects: Mapping[str, Effect]
     rope: Rope | None
-    plan: Plan
+    plan: planning.Plan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +68,7 @@ def compare(scores: Sequence[Scores], rules: Rules) -> Comparison:
                 p_values,
                 pairwise.sizes(one, rules, len(scores)),
                 pairwise.rope(one, rules),
-                _plan(one, rules, verdict),
+                planning.plan(one, rules, verdict),
             )
             for one, tests, p_values in zip(scores, found, adjusted, strict=True)
         ),
@@ -99,43 +78,13 @@ def compare(scores: Sequence[Scores], rules: Rules) -> Comparison:
     )
 
 
-def _plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
-    """Planning by t tests: their power is known, and rank tests lose little against them."""
-    if scores.by_pairs and scores.paired is not None:
-        gaps = scores.paired[0] - scores.paired[1]
-        seen, n, m = float(np.mean(gaps)), len(gaps), len(gaps)
-        design: dict[str, Any] = {"sd": float(np.std(gaps, ddof=1)), "paired": True}
-    else:
-        seen = float(np.mean(scores.first) - np.mean(scores.second))
-        n, m = scores.n
-        design = {
-            "sd": float(np.std(scores.first, ddof=1)),
-            "sd_other": float(np.std(scores.second, ddof=1)),
-        }
-    level = {**design, "alpha": rules.alpha, "comparisons": max(1, comparisons)}
-    wanted = abs(seen) if rules.margin is None else rules.margin
-    return Plan(
-        detectable_difference(n=n, n_other=m, power=rules.target_power, **level),
-        wanted,
-        power(wanted, n=n, n_other=m, **level),
-        _required(wanted, rules.target_power, level),
-    )
-
-
-def _required(difference: float, target: float, level: Mapping) -> int | None:
-    try:
-        return required_seeds(difference, power=target, **level)
-    except DataError:  # no difference at all, or one that millions of seeds do not show
-        return None
-
-
 def location(pair: Pair, rules: Rules) -> int:
     """1: A's scores are higher, -1: B's are, 0: not shown (or too few scores to say)."""
-    if not _shown(pair, pair.scores.location_test, rules):
+    if len(pair.scores.compared[0]) < FEW or not _shown(pair, pair.scores.location_test, rules):
         return 0
-    if pair.scores.by_pairs and pair.scores.paired is not None:
-        x, y = pair.scores.paired
-        return int(np.sign(np.median(x - y)) or np.sign(np.mean(x - y)))
+    if pair.scores.by_pairs:
+        found = gaps(*pair.scores.compared)
+        return int(np.sign(np.median(found)) or np.sign(np.mean(found)))
     better = int(np.sign(pair.effects["probability_of_improvement"].estimate - 0.5))
     return better if rules.higher_is_better else -better
 

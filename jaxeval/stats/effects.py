@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import describe
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, pairs, two_samples
+from jaxeval.stats.results import Effect, Interval, Sample, fraction, gaps, pairs, two_samples
 
 Location = Literal["mean", "median"]
 
@@ -44,13 +44,19 @@ def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effe
     """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
     from scipy import stats
 
-    first, second = pairs(a, b)
     fraction(confidence, "confidence")
-    gaps = first - second
-    estimate, error = float(np.mean(gaps)), float(stats.sem(gaps))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(gaps) - 1)) * error
+    first, second = pairs(a, b)
+    estimate, error, freedom = paired(first, second)
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
     interval = Interval(estimate - half, estimate + half, confidence, "t on pairs")
-    return Effect("mean difference of pairs", estimate, interval, (len(gaps),))
+    return Effect("mean difference of pairs", estimate, interval, (len(first),))
+
+
+def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
+    """Mean difference of pairs, its standard error and degrees of freedom."""
+    found = gaps(first, second)
+    error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
+    return float(np.mean(found)), error, len(found) - 1.0
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:

@@ -5,7 +5,7 @@ import math
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects
-from jaxeval.stats.results import HypothesisTest, Sample, two_samples
+from jaxeval.stats.results import HypothesisTest, Sample, pairs, two_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +18,15 @@ class Rope:
     higher: float  # probability that A is better by more than the margin
 
 
-def tost(a: Sample, b: Sample, margin: float) -> HypothesisTest:
-    """Two one-sided Welch tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
+def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
+    """Two one-sided t tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
 
-    The statistic is that of the less convincing side.
+    Welch's, or on pairs. The statistic is that of the less convincing side.
     """
     from scipy import stats
 
-    first, second = two_samples(a, b)
     _margin(margin)
-    gap, error, freedom = effects.welch(first, second)
+    (gap, error, freedom), n = _difference(a, b, paired)
     if error == 0:
         statistic, p_value = math.inf, float(abs(gap) >= margin)
     else:
@@ -37,23 +36,33 @@ def tost(a: Sample, b: Sample, margin: float) -> HypothesisTest:
         "equivalence (TOST)",
         statistic,
         p_value,
-        (len(first), len(second)),
+        n,
         f"the means differ by {margin} or more",
-        "two one-sided Welch t tests",
+        "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests",
     )
 
 
-def rope(a: Sample, b: Sample, margin: float) -> Rope:
+def _difference(
+    a: Sample, b: Sample, paired: bool
+) -> tuple[tuple[float, float, float], tuple[int, ...]]:
+    """Mean difference, its standard error and degrees of freedom; and the numbers of scores."""
+    if paired:
+        first, second = pairs(a, b)
+        return effects.paired(first, second), (len(first),)
+    first, second = two_samples(a, b)
+    return effects.welch(first, second), (len(first), len(second))
+
+
+def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     """Probabilities that A is worse, as good as B, and better, by a margin (Kruschke 2013).
 
     The posterior of the difference of means is taken as t with Welch's degrees of freedom, which
-    is that of flat priors up to the Behrens-Fisher approximation.
+    is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact.
     """
     from scipy import stats
 
-    first, second = two_samples(a, b)
     _margin(margin)
-    gap, error, freedom = effects.welch(first, second)
+    (gap, error, freedom), _ = _difference(a, b, paired)
     if error == 0:
         lower, higher = float(gap < -margin), float(gap > margin)
     else:

@@ -6,7 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.stats.results import HypothesisTest, Sample, pairs, two_samples
+from jaxeval.stats.results import (
+    HypothesisTest,
+    Sample,
+    gaps,
+    pairs,
+    two_samples,
+    without_rounding,
+)
 
 Location = Literal["mean", "median"]
 
@@ -34,19 +41,23 @@ def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
 def brown_forsythe(*groups: Sample) -> HypothesisTest:
     """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
 
-    Groups of constant scores have no spread at all: when all do, the statistic is 0 and p is 1.
+    The F test of the deviations from the median. Deviations that differ by rounding only are
+    equal; when all are, the statistic is 0 and p is 1.
     """
     from scipy import stats
 
     values = [two_samples(group, group)[0] for group in groups]
-    deviations = [np.abs(v - np.median(v)) for v in values]
-    if all(np.ptp(d) == 0 for d in deviations) and len({d[0] for d in deviations}) == 1:
+    size = max(float(np.abs(v).max()) for v in values)
+    deviations = [without_rounding(np.abs(v - np.median(v)), size) for v in values]
+    if np.ptp(np.concatenate(deviations)) == 0:
         statistic, p_value = 0.0, 1.0
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
-            found = stats.levene(*values, center="median")
+            found = stats.f_oneway(*deviations)
         statistic, p_value = float(found.statistic), float(found.pvalue)
+        if not statistic > 0:  # rounding below 0, where scipy has no p-value
+            statistic, p_value = 0.0, 1.0
     return HypothesisTest(
         "Brown-Forsythe",
         statistic,
@@ -99,8 +110,7 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method."""
     from scipy import stats
 
-    first, second = pairs(a, b)
-    differences = first - second
+    differences = gaps(*pairs(a, b))
     if not differences.any():
         statistic, p_value, exact = 0.0, 1.0, True
     else:
@@ -114,7 +124,7 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
         "Wilcoxon signed-rank",
         statistic,
         p_value,
-        (len(first),),
+        (len(differences),),
         "differences are symmetric around 0",
         "exact" if exact else "normal",
     )
@@ -124,16 +134,16 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
     """Exact sign test on pairs (statistic: pairs that A wins; equal pairs are left out)."""
     from scipy import stats
 
-    first, second = pairs(a, b)
-    wins, losses = int(np.sum(first > second)), int(np.sum(first < second))
+    found = gaps(*pairs(a, b))
+    wins, losses = int(np.sum(found > 0)), int(np.sum(found < 0))
     p_value = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     return HypothesisTest(
         "sign",
         float(wins),
         float(p_value),
-        (len(first),),
+        (len(found),),
         "A and B win equally often",
-        f"exact, {len(first) - wins - losses} equal pairs left out",
+        f"exact, {len(found) - wins - losses} equal pairs left out",
     )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
 from jaxeval.stats.results import Effect, HypothesisTest
 
+FEW = 5  # fewer scores than this carry no verdict
+
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
@@ -61,6 +63,11 @@ class Scores:
         return self.location_test, "brown_forsythe"
 
     @property
+    def compared(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores that location is judged by: the pairs where they decide, else all."""
+        return self.paired if self.by_pairs and self.paired else (self.first, self.second)
+
+    @property
     def n(self) -> tuple[int, int]:
         """Units of each model."""
         return len(self.first), len(self.second)
@@ -85,12 +92,11 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
         found["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
         found["sign_test"] = hypotheses.sign_test(*scores.paired)
     if scores.resampled:
-        x, y = scores.paired if scores.by_pairs and scores.paired else (a, b)
         found["permutation_test"] = hypotheses.permutation_test(
-            x, y, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
+            *scores.compared, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
         )
     if rules.margin is not None:
-        found["tost"] = equivalence.tost(a, b, rules.margin)
+        found["tost"] = equivalence.tost(*scores.compared, rules.margin, paired=scores.by_pairs)
     return found
 
 
@@ -104,9 +110,9 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     x, y = (a, b) if rules.higher_is_better else (-a, -b)
     level: dict[str, Any] = {"confidence": rules.confidence}
     found = {
-        "difference": _paired_difference(scores, rules)
-        if scores.by_pairs
-        else effects.difference(a, b, **level),
+        "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
+            *scores.compared, **level
+        ),
         "probability_of_improvement": effects.probability_of_improvement(x, y, **level),
         "a12": effects.a12(x, y, **level),
         "cliffs_delta": effects.cliffs_delta(x, y, **level),
@@ -122,18 +128,11 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     return found
 
 
-def _paired_difference(scores: Scores, rules: Rules) -> Effect:
-    assert scores.paired is not None
-    return effects.paired_difference(*scores.paired, confidence=rules.confidence)
-
-
 def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:
     """Where the difference lies against the margin; None without one."""
-    return (
-        None
-        if rules.margin is None
-        else equivalence.rope(scores.first, scores.second, rules.margin)
-    )
+    if rules.margin is None:
+        return None
+    return equivalence.rope(*scores.compared, rules.margin, paired=scores.by_pairs)
 
 
 def corrected(

@@ -4,6 +4,7 @@ scipy.stats takes a second to import, so the functions that need it import it th
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +80,20 @@ def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarr
             f"pairs: expected as many scores of A as of B, {len(first)} != {len(second)}"
         )
     return first, second
+
+
+def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none."""
+    size = max(float(np.abs(first).max()), float(np.abs(second).max()))
+    return without_rounding(first - second, size)
+
+
+def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
+    """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
+    if size == 0:
+        return differences
+    unit = 10.0 ** (math.floor(math.log10(size)) - 12)
+    return np.round(differences / unit) * unit
 
 
 def fraction(value: float, name: str) -> float:

@@ -16,7 +16,7 @@ from jaxeval.stats.comparison import Comparison
 from jaxeval.stats.datasets import Ranking
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.nested import Components
-from jaxeval.stats.pairwise import Rules, Scores
+from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.results import Effect, HypothesisTest
 
 _FEW_FOR_BOOTSTRAP = 10
@@ -104,7 +104,7 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
         for a, b in itertools.combinations([m for m in table.models if m in cell], 2):
             x, y = units.paired(cell[a], cell[b])
             paired = (x, y) if samples.unit != "row" and len(x) >= 2 else None
-            every = len(x) == len(cell[a].scores) == len(cell[b].scores)
+            enough = 2 * len(x) >= max(len(cell[a].scores), len(cell[b].scores))
             yield Scores(
                 a,
                 b,
@@ -112,7 +112,7 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
                 cell[a].scores,
                 cell[b].scores,
                 paired,
-                by_pairs=shared and every and paired is not None,
+                by_pairs=shared and enough and paired is not None,
             )
 
 
@@ -205,9 +205,16 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
     scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP:
         yield f"bootstrap intervals of fewer than {_FEW_FOR_BOOTSTRAP} scores are too narrow"
-    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < comparison.FEW})
+    for pair in compared.pairs:
+        one = pair.scores
+        if one.paired is not None and len(one.paired[0]) < max(one.n):
+            yield (
+                f"{one.a}, {one.b}{' on ' + one.dataset if one.dataset else ''}: paired tests use "
+                f"the {len(one.paired[0])} units that both have, of {one.n[0]} and {one.n[1]}"
+            )
+    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
     if few:
         yield (
-            f"models with {few[0]} scores: fewer than {comparison.FEW} carry no verdict; the "
+            f"models with {few[0]} scores: fewer than {FEW} carry no verdict; the "
             "difference that could have been seen stands with each pair"
         )

@@ -1,0 +1,81 @@
+"""What a design could have shown, and how many units would show a difference."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.results import gaps
+
+_MOST = 1000  # units at which every rank test can reach every level in use
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """By Welch's t (or t on pairs) at the Bonferroni level, within what the verdict can say.
+
+    Attributes:
+      least_p: the smallest p-value that the verdict's test of location has at these n, corrected;
+        above alpha, no difference however large could have been shown.
+      detectable_difference: smallest difference of means that is seen with the target power; None
+        where none could be.
+      planned_difference: what `power` and `required_seeds` are for: the margin, else the one seen.
+      power: to see that difference with these n.
+      required_seeds: units a model that see it with the target power; None if it is 0 or millions.
+    """
+
+    least_p: float
+    detectable_difference: float | None
+    planned_difference: float
+    power: float
+    required_seeds: int | None
+
+
+def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
+    """Planning by t tests: their power is known, and rank tests lose little against them."""
+    x, y = scores.compared
+    n, m = len(x), len(y)
+    design: dict[str, Any] = {
+        "sd": float(np.std(gaps(x, y) if scores.by_pairs else x, ddof=1)),
+        "sd_other": None if scores.by_pairs else float(np.std(y, ddof=1)),
+        "paired": scores.by_pairs,
+        "alpha": rules.alpha,
+        "comparisons": max(1, comparisons),
+    }
+    wanted = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
+    least = least_p(scores.by_pairs, n, m) * design["comparisons"]
+    able = least <= rules.alpha and min(n, m) >= FEW
+    return Plan(
+        min(1.0, least),
+        detectable_difference(n=n, n_other=m, power=rules.target_power, **design)
+        if able
+        else None,
+        wanted,
+        power(wanted, n=n, n_other=m, **design) if able else 0.0,
+        _required(wanted, rules, design),
+    )
+
+
+def least_p(by_pairs: bool, n: int, m: int) -> float:
+    """Of Wilcoxon's signed-rank test on n pairs, or Mann-Whitney's on n and m, two-sided."""
+    if by_pairs:
+        return min(1.0, 2.0 ** (1 - n))
+    return min(1.0, 2.0 * math.exp(_log_factorial(n) + _log_factorial(m) - _log_factorial(n + m)))
+
+
+def _log_factorial(n: int) -> float:
+    return math.lgamma(n + 1)
+
+
+def _required(difference: float, rules: Rules, design: dict[str, Any]) -> int | None:
+    try:
+        by_power = required_seeds(difference, power=rules.target_power, **design)
+    except DataError:  # no difference at all, or one that millions of seeds do not show
+        return None
+    level, paired = rules.alpha / design["comparisons"], bool(design["paired"])
+    by_test = next(n for n in range(FEW, _MOST) if least_p(paired, n, n) <= level)
+    return max(by_power, by_test)
