@@ -77,7 +77,12 @@ def _add_rule(group: argparse._ArgumentGroup) -> None:
         type=arguments.probability,
         help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
     )
-    group.add_argument("--budget", type=arguments.whole, metavar="N", help="most evaluations")
+    group.add_argument(
+        "--budget",
+        type=arguments.whole,
+        metavar="N",
+        help="most evaluations (tables: 20 times as many as there are scores)",
+    )
     group.add_argument(
         "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
     )
@@ -96,7 +101,7 @@ def _add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the rule's draws (0)")
+    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
 
 
 def _add_command(group: argparse._ArgumentGroup) -> None:
@@ -105,7 +110,9 @@ def _add_command(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--time-limit", type=arguments.positive, metavar="S", help="seconds an evaluation may take"
     )
-    group.add_argument("--retries", type=int, default=1, help="of a failed evaluation (1)")
+    group.add_argument(
+        "--retries", type=arguments.count, default=1, help="of a failed evaluation (1)"
+    )
     group.add_argument("--workers", type=arguments.whole, default=1, help="commands at once (1)")
     group.add_argument(
         "--state", default="selection.json", metavar="FILE", help="(selection.json)"
@@ -114,7 +121,7 @@ def _add_command(group: argparse._ArgumentGroup) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
-    given = parser().parse_intermixed_args(words)
+    given = arguments.parse(parser(), words)
     sources = [given.command, given.table, given.runs]
     if sum(source is not None for source in sources) != 1:
         raise ConfigError("expected one of --command TEXT, --table FILE and --runs DIR")
@@ -125,6 +132,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _rule(given: argparse.Namespace, higher_is_better: bool) -> "Rule":
     from jaxeval import bandits
+    from jaxeval.bandits import posterior
 
     common: dict[str, Any] = {
         "higher_is_better": higher_is_better,
@@ -134,6 +142,12 @@ def _rule(given: argparse.Namespace, higher_is_better: bool) -> "Rule":
     if given.rule == "sequential-halving":
         if given.budget is None:
             raise ConfigError("--rule sequential-halving: expected --budget N")
+        unused = ("delta", "batch", "epsilon", "min_evaluations")
+        if any(getattr(given, name) for name in unused) or given.alpha != posterior.FIESTA_ALPHA:
+            raise ConfigError(
+                "--rule sequential-halving: takes --budget, but no --delta, --batch, --epsilon, "
+                "--min-evaluations or --alpha"
+            )
         return bandits.SequentialHalving(budget=given.budget, **common)
     common |= {
         "delta": 0.05 if given.delta is None else given.delta,
@@ -155,12 +169,16 @@ def _rule(given: argparse.Namespace, higher_is_better: bool) -> "Rule":
 
 def _by_table(given: argparse.Namespace) -> int:
     from jaxeval import bandits
-    from jaxeval.report import selection
+    from jaxeval.bandits import replay as replaying
+    from jaxeval.report import selection, verdict
+    from jaxeval.report.plain import plain
     from jaxeval.runs import units
 
     table = arguments.table(given, given.models)
     scores = units.pools(table, together=given.pairing == "kept")
-    rule = _rule(given, table.higher_is_better)
+    rule = replaying.capped(_rule(given, table.higher_is_better), scores)
+    for name, values in scores.items():
+        rule.check(name, values)
     if given.simulate:
         found = bandits.simulate(
             rule,
@@ -176,7 +194,14 @@ def _by_table(given: argparse.Namespace) -> int:
         replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
         state = _run(rule, rule.begin(list(scores)), replay, given, lambda told: None)
         tree, show = selection.result(rule, state), selection.print_result
-    return _out(tree | {"source": table.source}, show, given)
+    used = sum(map(len, scores.values()))
+    notes = list(table.warnings)
+    if table.unusable:
+        notes.append(verdict.unusable(table.unusable, table.missing))
+    if used < len(table.score):
+        notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
+    told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
+    return _out(tree | told, show, given)
 
 
 def _by_command(given: argparse.Namespace) -> int:
@@ -189,7 +214,8 @@ def _by_command(given: argparse.Namespace) -> int:
     rule = _rule(given, not given.lower_is_better)
     command = evaluate.Command(given.command, given.json_field, given.time_limit)
     path = Path(given.state)
-    with saved.opened(path, rule, given.models, given.command) as selected:
+    source = {"command": given.command, "json_field": given.json_field}
+    with saved.opened(path, rule, given.models, source) as selected:
 
         def note(told: "Told") -> None:
             selected.save(told.state)
@@ -217,9 +243,13 @@ def _run(
 
 
 def _out(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
+    from jaxeval.report.plain import plain
+
     if given.json:
-        cli.write_json(given.json, tree)
+        cli.write_json(given.json, plain(tree))
     if given.json != "-":
+        for note in tree.get("warnings", ()):
+            print(f"note: {note}")
         show(tree)
     return 0
 

@@ -90,7 +90,7 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     assert compare.main(["--table", str(path), "--lower-is-better"]) == 0
     shown = capsys.readouterr().out
     assert "A's distribution is higher, and so B is the better one" in shown
-    assert "probability that A is better 0.00" in shown
+    assert "probability that a run of A is better 0.00" in shown
 
 
 def test_equal_models_are_not_told_apart_and_equivalence_is_shown(

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -146,6 +147,8 @@ class Command:
             raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
         if not any("{model}" in word for word in self._words):
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
+        if shutil.which(self._words[0]) is None and "{" not in self._words[0]:
+            raise ConfigError(f"command: {self._words[0]}: no such program")
         self._field, self._limit = field, limit
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()
@@ -223,10 +226,12 @@ def read_score(output: str, field: str | None) -> float:
     else:
         found = _field(output, lines[-1], field)
     try:
-        return float(found)
-    except (TypeError, ValueError):
-        where = f"field {field}" if field else "the last line"
-        raise EvaluationFailed(f"{where} is {str(found)[:80]!r}; expected a number") from None
+        if not isinstance(found, bool):
+            return float(found)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    where = f"field {field}" if field else "the last line"
+    raise EvaluationFailed(f"{where} is {str(found)[:80]!r}; expected a number")
 
 
 def _field(output: str, last: str, field: str) -> Any:

@@ -33,12 +33,14 @@ class SequentialHalving(Rule):
 
     def ask(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
-        survivors, wanted, _ = self._stand(state)
+        survivors, wanted, done = self._stand(state)
+        if done or len(state.alive) < 2:
+            return ()
         missing = [
             [state.models[k]] * (wanted - len(state.scores[k]) - len(state.pending[k]))
             for k in survivors
         ]
-        return tuple(name for names in missing for name in names) if len(survivors) > 1 else ()
+        return tuple(name for names in missing for name in names)
 
     def answer(self, state: State) -> Answer | None:
         """The last survivor."""
@@ -47,26 +49,29 @@ class SequentialHalving(Rule):
         survivors, _, done = self._stand(state)
         if not done:
             return None
-        best = state.models[survivors[0]]
+        left = [k for k in survivors if k in state.alive]
+        best = state.models[left[0] if left else int(np.argmax(self.means(state)))]
         return Answer(best, None, "the budget is spent", state.evaluations)
 
     def _stand(self, state: State) -> tuple[list[int], int, bool]:
         """Survivors of the rounds that are complete, and the evaluations each should have then.
 
         Computed anew from the scores: the first evaluations of each model, by number, are those
-        of the first round. A model given up drops out of its round and leaves its share unspent.
+        of the first round. A model given up drops out of the round that it did not end, and leaves
+        its share unspent.
         """
         survivors, wanted = list(range(len(state.models))), 0
         rounds = _rounds(len(state.models))
         while len(survivors) > 1:
             wanted += self.budget // (len(survivors) * rounds)
-            going = [k for k in survivors if k in state.alive]
-            if any(len(state.scores[k]) < wanted for k in going):
-                return going, wanted, False
             kept = len(survivors) - len(survivors) // 2
-            means = [self._mean_of_first(state, k, wanted) for k in going]
+            behind = [k for k in survivors if len(state.scores[k]) < wanted]
+            if any(k in state.alive for k in behind):
+                return [k for k in survivors if k in state.alive], wanted, False
+            ranked = [k for k in survivors if k not in behind]
+            means = [self._mean_of_first(state, k, wanted) for k in ranked]
             order = np.argsort(-np.array(means), kind="stable")[:kept]
-            survivors = sorted(going[k] for k in order)
+            survivors = sorted(ranked[k] for k in order)
         return survivors, wanted, True
 
     def _mean_of_first(self, state: State, place: int, count: int) -> float:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 
 FIESTA_ALPHA = -0.5
 # Panels of integration end at these multiples of each posterior's scale: every density is smooth
@@ -27,8 +27,14 @@ _POINT = 1e-9  # width given to a model whose scores are all equal, relative to 
 
 
 def fewest(alpha: float = FIESTA_ALPHA) -> int:
-    """Scores a model needs before its posterior exists (nu > 0) and has a spread."""
-    return max(2, math.floor(1 - 2 * alpha) + 1)
+    """Scores a model needs for a posterior with a spread and no tail beyond Cauchy's (nu >= 1).
+
+    Raises:
+      ConfigError: no sensible exponent.
+    """
+    if not -5 <= alpha <= 1:
+        raise ConfigError(f"alpha: expected a number from -5 to 1, got {alpha}")
+    return max(2, math.ceil(2 - 2 * alpha - 1e-9))
 
 
 def probability_of_best(

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from jaxeval.stats.results import Sample, sample
 
 Pairing = Literal["kept", "broken"]
 _CHUNK = 64  # draws with replacement made at a time
+_MOST_REPLAYS, _LEAST_CAP = 20, 1000
+R = TypeVar("R", bound=Rule)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +119,8 @@ def simulate(
 ) -> Simulation:
     """Runs a rule many times on recorded scores; repetition r uses seed + r for all its draws.
 
+    A rule without a budget ends when every score could have come up 20 times.
+
     The fixed-confidence rules run side by side, one step of all repetitions at a time; each gives
     what the state machine would with the same seeds, all of a batch told before it is asked again.
 
@@ -126,6 +130,7 @@ def simulate(
     if repetitions < 1:
         raise DataError(f"repetitions: expected at least 1, found {repetitions}")
     replays = [Replay(scores, replacement, pairing, seed + r) for r in range(repetitions)]
+    rule = capped(rule, scores)
     rule.begin(list(scores))  # refuses what cannot be selected from
     if isinstance(rule, fixed_confidence.Confident) and rule.delta is not None:
         ended = _together(rule, replays)
@@ -140,6 +145,14 @@ def simulate(
         np.array([name == truth for name in best]),
         tuple(answer.reason for answer in ended),
     )
+
+
+def capped(rule: R, scores: Mapping[str, Sample]) -> R:
+    """The rule with a bound, if it has none: equal recorded scores would be replayed for ever."""
+    if isinstance(rule, Confident) and rule.budget is None:
+        many = _MOST_REPLAYS * sum(map(len, scores.values()))
+        return dataclasses.replace(rule, budget=max(_LEAST_CAP, many))
+    return rule
 
 
 def _alone(rule: Rule, replay: Replay) -> Answer:

@@ -59,8 +59,19 @@ class Rule:
 
     def tell(self, state: State, model: str, score: float, number: int | None = None) -> State:
         """The state with one more score, of the evaluation with this number (the next one)."""
-        self.transformed(np.array([score]))  # refuses what it cannot take
+        self.check(model, np.array([score]))
         return states.tell(state, model, score, number)
+
+    def check(self, model: str, scores: np.ndarray) -> None:
+        """Refuses scores that the rule cannot take.
+
+        Raises:
+          DataError: naming the model.
+        """
+        try:
+            self.transformed(scores)
+        except DataError as error:
+            raise DataError(f"{model}: {error}") from None
 
     def ask(self, state: State) -> tuple[str, ...]:
         """Models to evaluate now, one name an evaluation; () when done or while waiting."""

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,13 @@ class Saved:
 
 
 @contextlib.contextmanager
-def opened(path: Path, rule: Rule, models: Sequence[str], command: str) -> Iterator[Saved]:
+def opened(
+    path: Path, rule: Rule, models: Sequence[str], evaluator: Mapping[str, Any]
+) -> Iterator[Saved]:
     """The selection in a file, or a new one.
+
+    Args:
+      evaluator: what the scores come from, as plain data; another one cannot go on with them.
 
     Raises:
       ConfigError: the file holds a selection by another rule, or among other models.
@@ -42,11 +47,13 @@ def opened(path: Path, rule: Rule, models: Sequence[str], command: str) -> Itera
     """
     head = {
         "rule": {"name": type(rule).__name__, **dataclasses.asdict(rule)},
-        "command": command,
+        "evaluator": dict(evaluator),
     }
+    fresh = rule.begin(models)  # what cannot begin leaves no file
+    if not path.name:
+        raise ConfigError("--state: expected the name of a file")
     with _locked(path):
-        known = path.exists()
-        yield Saved(path, head, _read(path, head, models) if known else rule.begin(models))
+        yield Saved(path, head, _read(path, head, models) if path.exists() else fresh)
 
 
 @contextlib.contextmanager
@@ -67,7 +74,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _read(path: Path, head: dict[str, Any], models: Sequence[str]) -> State:
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
-        known = {key: tree[key] for key in head}
+        known = {key: dict(tree[key]) for key in head}
         state = states.from_dict(tree["state"])
     except (OSError, ValueError, KeyError, TypeError, DataError) as error:
         raise ConfigError(
@@ -75,8 +82,7 @@ def _read(path: Path, head: dict[str, Any], models: Sequence[str]) -> State:
         ) from None
     for what, mine, old in (
         ("models", sorted(models), sorted(state.models)),
-        ("command", head["command"], known["command"]),
-        *((key, head["rule"].get(key), known["rule"].get(key)) for key in head["rule"]),
+        *((key, head[of][key], known[of].get(key)) for of in head for key in head[of]),
     ):
         if mine != old and what not in _FREE:
             raise ConfigError(

@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
-    rules.add_argument("--seed", type=int, default=0, help="of the resamples (0)")
+    rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
     out = made.add_argument_group("output")
     out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
     out.add_argument("--latex", nargs="?", const="-", metavar="PATH", help="tables to paste")
@@ -79,7 +79,7 @@ def main(words: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if words is None else words)
     if words[:1] == ["options"]:
         return options.main(words[1:])
-    given = parser().parse_intermixed_args(words)
+    given = arguments.parse(parser(), words)
     from jaxeval.report import figures, study_figures, study_json, study_terminal
     from jaxeval.stats import pairwise, study
 
@@ -95,6 +95,8 @@ def main(words: Sequence[str] | None = None) -> int:
     wanted = {name: getattr(given, name) for name in ("json", *pasted)}
     if list(wanted.values()).count("-") > 1:
         raise ConfigError("--json, --latex, --markdown: only one of them can go to stdout")
+    if given.figures:
+        figures.folder(Path(given.figures))  # before anything is written
     if given.json:
         cli.write_json(given.json, study_json.to_dict(found))
     for name, make in pasted.items():

@@ -2,11 +2,14 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
 from jaxeval.errors import DataError
 from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.runs.checks import Unusable
 
 _DESCRIPTION = """\
 Compares the values of one option (a column of a table with a row a trained network) within
@@ -72,10 +75,10 @@ def main(words: Sequence[str]) -> int:
     """Reads, compares, prints."""
     given = parser().parse_args(words)
     from jaxeval import stats
-    from jaxeval.report import options_terminal
+    from jaxeval.report import options_terminal, verdict
     from jaxeval.report.plain import plain
 
-    table = _table(given)
+    table, unusable = _table(given)
     key = _key(table, given)
     found = stats.paired_options(
         table,
@@ -96,33 +99,51 @@ def main(words: Sequence[str]) -> int:
             "score": given.score,
             "key": key,
             "rows": len(next(iter(table.values()))),
+            "missing": given.missing,
+            "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
             "paired_options": options_terminal.with_adjusted(plain(found), adjusted),
             "seed_effect": plain(effect),
         }
         cli.write_json(given.json, tree)
     if given.json != "-":
+        if unusable:
+            print(verdict.unusable(unusable, given.missing))
         options_terminal.show(given.option, found, effect, adjusted)
     return 0
 
 
-def _table(given: argparse.Namespace) -> Mapping[str, Sequence[Any]]:
-    """The rows asked for, column by column; scores as numbers."""
+def _table(
+    given: argparse.Namespace,
+) -> tuple[Mapping[str, Sequence[Any]], Sequence["Unusable"]]:
+    """The rows asked for, column by column as text, scores as numbers; and what was unusable."""
     from jaxeval.runs import checks, foreign
 
     table = arguments.columns(given)
-    for name in (given.option, given.score, *given.group, *given.ignore, *(given.key or ())):
+    for name in (
+        given.option,
+        given.score,
+        *given.group,
+        *given.ignore,
+        *(given.key or ()),
+        *given.fold_case,
+    ):
         table[name]  # a column that is named must exist
     for name, value in arguments.roles(given.where).items():
         column = table[name]
         table = foreign.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
         if not len(table):
             raise DataError(f"no row has {name}={value}", table.source)
-    scores, keep, _ = checks.usable(table, given.score, given.missing)
-    values = {**foreign.pick(table, keep.tolist()).values, given.score: scores[keep]}
+    if given.missing == "zero" and given.lower_is_better:
+        raise DataError("--missing zero: 0 would be the best of losses; --missing drop")
+    scores, keep, unusable = checks.usable(table, given.score, given.missing)
+    kept = foreign.pick(table, keep.tolist()).values
+    values: dict[str, Sequence[Any]] = {
+        name: [str(value) for value in column] for name, column in kept.items()
+    }
     for name in given.fold_case:
-        values[name] = [str(value).lower() for value in values[name]]
-    return values
+        values[name] = [value.lower() for value in values[name]]
+    return {**values, given.score: scores[keep]}, unusable
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:

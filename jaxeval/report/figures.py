@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxeval.errors import RunError
 from jaxeval.report import summary
 from jaxeval.runs.records import CurveRow, MemberRow
 
@@ -65,7 +66,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
                 for row, v in zip(scored, values, strict=True)
             ]
             violin(axes, place + offset, values, _COLOURS[part], _MARKERS[part])
-        ticks.append(f"{members[0].name}\n(n = {len(_scored(members))})")
+        ticks.append(f"{literal(members[0].name)}\n(n = {len(_scored(members))})")
     axes.set_xticks(range(len(groups)), ticks)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_ylabel(label)
@@ -206,19 +207,41 @@ def _style(salt: str) -> Any:
     }
 
 
-def save(figure: Figure, folder: Path, stem: str) -> list[Path]:
+def folder(path: Path) -> Path:
+    """A folder to write figures to, made where it is missing.
+
+    Raises:
+      RunError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{path}: no folder for figures ({error.strerror or error})"
+        raise RunError(message) from None
+    return path
+
+
+def save(figure: Figure, into: Path, stem: str) -> list[Path]:
     """Writes STEM.svg and STEM.png (200 dots an inch) into a folder."""
     import matplotlib
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{stem}.{kind}" for kind in ("svg", "png")]
+    paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "png")]
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-        with matplotlib.rc_context(_style(stem)):
-            figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
+        try:
+            with matplotlib.rc_context(_style(stem)):
+                figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
+        except OSError as error:
+            message = f"{path}: cannot be written ({error.strerror or error})"
+            raise RunError(message) from None
     return paths
 
 
-def save_all(drawn: Sequence[Figure], folder: Path, prefix: str = "") -> list[Path]:
+def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:
     """Saves figures under their own names."""
-    return [path for figure in drawn for path in save(figure, folder, prefix + figure.name)]
+    return [path for figure in drawn for path in save(figure, into, figure.name)]
+
+
+def literal(name: str) -> str:
+    """A name as a label: matplotlib would read what stands between dollars as a formula."""
+    return name.replace("$", r"\$")

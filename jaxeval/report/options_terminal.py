@@ -59,7 +59,8 @@ def show(
             name = " ".join(map(str, group.group)) or "all"
             console.print(
                 f"{name}: Friedman {group.friedman.statistic:.3f}, "
-                f"corrected p {verdict.p_value(p[g, -1, 'friedman'])}"
+                f"corrected p {verdict.p_value(p[g, -1, 'friedman'])}",
+                markup=False,
             )
     console.print(
         "n: configurations with all values; wins: share in which the value is best; to the "

@@ -33,14 +33,14 @@ def result(rule: Rule, state: State) -> dict[str, Any]:
     """The outcome of a selection; docs/select.md describes it."""
     answer = rule.answer(state)
     assert answer is not None
-    spent = state.evaluations
+    spent, both = state.evaluations, (state.models, state.scores)
     return {
         "best": answer.best,
         "probability": answer.probability,
         "reason": answer.reason,
         "evaluations": spent,
         "probability_of_best": probabilities(rule, state),
-        "proportions": {m: len(state.scores[state.place(m)]) / spent for m in state.models},
+        "proportions": {m: len(told) / max(1, spent) for m, told in zip(*both, strict=True)},
         "scores": {m: state.scores_of(m) for m in state.models},
         "excluded": dict(state.excluded),
         "rule": _rule(rule),
@@ -80,9 +80,9 @@ def print_result(tree: Mapping[str, Any]) -> None:
     terminal.print_table(console, ("model", "evaluations", "mean", "sd", "P(best)"), rows)
     for model, reason in tree["excluded"].items():
         console.print(f"{model} was given up: {reason}", markup=False)
-    sure = (
-        "" if tree["probability"] is None else f", best with probability {tree['probability']:.3f}"
-    )
+    epsilon, p = tree["rule"].get("epsilon"), tree["probability"]
+    what = f"within {epsilon:g} of the best" if epsilon else "best"
+    sure = "" if p is None else f", {what} with probability {p:.3f}"
     console.print(
         f"\n{tree['best']}{sure} ({tree['reason']}, {tree['evaluations']} evaluations)",
         markup=False,
@@ -98,12 +98,12 @@ def simulation(rule: Rule, found: Simulation, scores: Mapping[str, Any]) -> dict
     return {
         "repetitions": len(evaluations),
         "evaluations": {
-            **found.mean_evaluations._asdict(),
+            **plain(found.mean_evaluations),
             "min": low,
             "median": median,
             "max": high,
         },
-        "correct": found.share_correct._asdict(),
+        "correct": plain(found.share_correct),
         "best": {model: found.best.count(model) for model in scores},
         "reasons": {reason: found.reasons.count(reason) for reason in sorted(set(found.reasons))},
         "rule": _rule(rule),
@@ -114,14 +114,17 @@ def simulation(rule: Rule, found: Simulation, scores: Mapping[str, Any]) -> dict
 def print_simulation(tree: Mapping[str, Any]) -> None:
     """Evaluations and correctness, with their standard errors."""
     spent, right = tree["evaluations"], tree["correct"]
+    higher = tree["rule"]["higher_is_better"]
+    spread = "-" if spent["standard_error"] is None else f"{spent['standard_error']:.1f}"
+    error = "-" if right["standard_error"] is None else f"{right['standard_error']:.1%}"
     print(f"\n{tree['repetitions']} selections by {tree['rule']['name']}")
     print(
-        f"evaluations: mean {spent['value']:.1f} (s.e. {spent['standard_error']:.1f}), "
+        f"evaluations: mean {spent['value']:.1f} (s.e. {spread}), "
         f"median {spent['median']:g}, {spent['min']:g} to {spent['max']:g}"
     )
     print(
-        f"found the model of the highest mean: {right['value']:.1%} "
-        f"(s.e. {right['standard_error']:.1%})"
+        f"found the model of the {'highest' if higher else 'lowest'} mean: {right['value']:.1%} "
+        f"(s.e. {error})"
     )
     print("ended:", ", ".join(f"{n} {reason}" for reason, n in tree["reasons"].items()))
     print("chosen:", ", ".join(f"{model} {n}" for model, n in tree["best"].items() if n))

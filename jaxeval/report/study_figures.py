@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.report import verdict
-from jaxeval.report.figures import Figure, canvas, violin
+from jaxeval.report.figures import Figure, canvas, literal, violin
 from jaxeval.stats import datasets
 from jaxeval.stats.study import Study
 
@@ -35,7 +35,7 @@ def style(place: int) -> dict[str, Any]:
 
 
 def _label(study: Study, scale: verdict.Scale) -> str:
-    metric = study.table.metric or "score"
+    metric = literal(study.table.metric or "score")
     return f"{metric} (%)" if scale.percent else metric
 
 
@@ -60,7 +60,7 @@ def _grid(names: Sequence[str], width: float, height: float) -> tuple[Any, list[
         one.axis("off")
     for one, name in zip(axes, names, strict=False):
         one.spines[["top", "right"]].set_visible(False)
-        one.set_title(name, fontsize=10)
+        one.set_title(literal(name), fontsize=10)
     return drawing, axes[: len(names)]
 
 
@@ -73,7 +73,7 @@ def _violins(study: Study, scale: verdict.Scale) -> Figure:
         for place, (_, model, scores) in enumerate(c for c in cells if c[0] == dataset):
             k = order.index(model)
             violin(axes, place, _thinned(scores), COLOURS[k % 8], _MARKERS[k % 8])
-            ticks.append(f"{model}\n(n = {len(scores)})")
+            ticks.append(f"{literal(model)}\n(n = {len(scores)})")
         axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
         axes.set_xlim(-0.6, len(ticks) - 0.4)
         axes.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -109,7 +109,7 @@ def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
             line = style(order.index(model))
             axes.step([values[0], *values], share, where="post", **line)
         axes.set(xlabel=_label(study, scale), ylabel="share at or below")
-    handles = [Line2D([], [], label=model, **style(k)) for k, model in enumerate(order)]
+    handles = [Line2D([], [], label=literal(model), **style(k)) for k, model in enumerate(order)]
     all_axes[0].legend(handles=handles, frameon=False, fontsize=8)
     return Figure(
         "ecdf",
@@ -136,7 +136,7 @@ def _profiles(study: Study, scale: verdict.Scale) -> Figure:
         share, below, above = datasets.performance_profile(
             runs, taus, confidence=rules.confidence, seed=rules.seed
         )
-        axes.plot(taus * factor, share, label=model, **style(place))
+        axes.plot(taus * factor, share, label=literal(model), **style(place))
         axes.fill_between(
             taus * factor, below, above, color=COLOURS[place % 8], alpha=0.15, linewidth=0
         )
@@ -182,7 +182,7 @@ def _critical_difference(study: Study) -> Figure:
         edge = first - 0.15 if left else last + 0.15
         axes.plot([rank, rank, edge], [0, level, level], color="#555555", linewidth=0.9)
         axes.text(
-            edge + (-0.05 if left else 0.05), level, f"{name} ({rank:.2f})",
+            edge + (-0.05 if left else 0.05), level, f"{literal(name)} ({rank:.2f})",
             ha="right" if left else "left", va="center", fontsize=9,
         )  # fmt: skip
     place = dict(zip(names, ranks, strict=True))

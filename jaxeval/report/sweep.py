@@ -52,13 +52,17 @@ def print_sweeps(
     rows = [["runs", *(str(one.n) for one in analyses), *([""] if gaps else [])]]
     rows += [_row(_SAID[name], name, analyses, gaps) for name in _SCORES]
     for name, said in (("rel_at_k", "k-th best, k ="), ("mean_at_k", "mean of the k best, k =")):
-        for k in getattr(analyses[0], name):
+        for k in dict.fromkeys(k for one in analyses for k in getattr(one, name)):
             rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
     terminal.print_table(console, head, rows)
     profiles = _profile_rows(analyses, gaps)
     if profiles:
         console.print()
         terminal.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+    for name, found in zip(names, analyses, strict=True):
+        if found.skipped:
+            ks = ", ".join(map(str, found.skipped))
+            console.print(f"{name}: has too few runs for k = {ks}", markup=False)
     one = analyses[0]
     console.print(
         f"\nROPE {100 * one.rope:g} points | convention {one.convention} | intervals 95 %, for "

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.report.figures import Figure, canvas
+from jaxeval.report.figures import Figure, canvas, literal
 from jaxeval.report.study_figures import style
 from jaxeval.sensitivity import conventions, metrics
 from jaxeval.sensitivity.hyperparameters import Axis
@@ -35,7 +35,7 @@ def _ranks(sweeps: Sequence[Sweep]) -> Figure:
     rows = []
     for k, sweep in enumerate(sweeps):
         falling = 100 * -np.sort(-sweep.scores)
-        axes.plot(np.arange(1, len(falling) + 1), falling, label=sweep.name, **style(k))
+        axes.plot(np.arange(1, len(falling) + 1), falling, label=literal(sweep.name), **style(k))
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(falling, 1)]
     axes.set(xlabel="rank of the run", ylabel="score (%)")
     axes.legend(frameon=False)
@@ -56,7 +56,9 @@ def _profile(sweeps: Sequence[Sweep], how: conventions.Convention) -> Figure:
         place = metrics.places(sweep.scores, sweep.axes, how)
         order = np.lexsort((-sweep.scores, place))
         x, y = place[order], 100 * sweep.scores[order]
-        axes.plot(x, y, linewidth=0.8, marker=".", markersize=4, label=sweep.name, **style(k))
+        axes.plot(
+            x, y, linewidth=0.8, marker=".", markersize=4, label=literal(sweep.name), **style(k)
+        )
         rows += [(sweep.name, f"{a:.4f}", f"{b:.2f}") for a, b in zip(x, y, strict=True)]
     named = "distance from the best run" if how.path == "distance" else "average rank"
     axes.set(xlabel=f"{named}, all hyperparameters", ylabel="score (%)")
@@ -86,7 +88,7 @@ def _marginals(sweeps: Sequence[Sweep]) -> Figure:
             axis = next((one for one in sweep.axes if one.name == name), None)
             if axis is not None:
                 _panel(panel, axis, sweep, k)
-        panel.set_xlabel(name, fontsize=8)
+        panel.set_xlabel(literal(name), fontsize=8)
         panel.tick_params(labelsize=7)
         panel.spines[["top", "right"]].set_visible(False)
         if place % columns == 0:
@@ -105,7 +107,7 @@ def _marginals(sweeps: Sequence[Sweep]) -> Figure:
 def _panel(panel: Any, axis: Axis, sweep: Sweep, k: int) -> None:
     y = 100 * sweep.scores[axis.active]
     used = [value for value, on in zip(axis.values, axis.active, strict=True) if on]
-    colour = {"color": style(k)["color"], "label": sweep.name}
+    colour = {"color": style(k)["color"], "label": literal(sweep.name)}
     try:
         x = np.array(used, np.float64)
     except (TypeError, ValueError):
@@ -113,7 +115,7 @@ def _panel(panel: Any, axis: Axis, sweep: Sweep, k: int) -> None:
         shift = 0.15 * ((np.arange(len(y)) * 0.618) % 1 - 0.5) + 0.2 * k
         at = np.array([names.index(str(value)) for value in used]) + shift
         panel.scatter(at, y, s=6, marker="o^sDvP*X"[k % 8], **colour)
-        panel.set_xticks(range(len(names)), names, fontsize=6)
+        panel.set_xticks(range(len(names)), [literal(one) for one in names], fontsize=6)
         return
     panel.scatter(x, y, s=6, marker="o^sDvP*X"[k % 8], **colour)
     if len(x) and x.min() > 0 and x.max() / x.min() > _LOG_RATIO:

@@ -2,13 +2,15 @@
 
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 
 import numpy as np
 
 from jaxeval import __version__
 from jaxeval.report import summary
+from jaxeval.runs.checks import Unusable
+from jaxeval.runs.layout import Missing
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
@@ -160,13 +162,18 @@ def counted(study: Study) -> list[str]:
         listed = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
         lines.append(f"{model}: {listed}")
     if study.table.unusable:
-        done = {"drop": "left out", "zero": "counted as 0"}.get(study.table.missing, "left out")
-        first = study.table.unusable[0]
-        lines.append(
-            f"{len(study.table.unusable)} unusable scores {done}, the first in row {first.row}, "
-            f"column {first.column} ({first.what})"
-        )
+        lines.append(unusable(study.table.unusable, study.table.missing))
     return lines
+
+
+def unusable(found: Sequence[Unusable], missing: Missing) -> str:
+    """How many scores were unusable, and what became of them."""
+    done = "counted as 0" if missing == "zero" else "left out"
+    first = found[0]
+    return (
+        f"{len(found)} unusable scores {done}, the first in row {first.row}, column "
+        f"{first.column} ({first.what})"
+    )
 
 
 def unit(study: Study) -> str:

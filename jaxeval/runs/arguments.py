@@ -1,6 +1,7 @@
 """The arguments of every verb that reads a score table, and the table they name."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,16 @@ def _one_source(given: argparse.Namespace) -> None:
         raise ConfigError("expected --table FILE or --runs DIR, one of them")
 
 
+def parse(parser: argparse.ArgumentParser, words: Sequence[str] | None) -> argparse.Namespace:
+    """Arguments in any order; after "--" come models whose names look like flags."""
+    given = list(sys.argv[1:] if words is None else words)
+    cut = given.index("--") if "--" in given else len(given)
+    parsed = parser.parse_intermixed_args(given[:cut])
+    if cut < len(given):
+        parsed.models = [*parsed.models, *given[cut + 1 :]]
+    return parsed
+
+
 def roles(pairs: Sequence[str]) -> dict[str, str]:
     """`ROLE=NAME` arguments as role -> name."""
     found = {}
@@ -96,6 +107,13 @@ def whole(text: str) -> int:
     """A whole number from 1."""
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
     return int(text)
 
 

@@ -11,6 +11,7 @@ from jaxeval.errors import DataError
 from jaxeval.runs.foreign import Columns
 from jaxeval.runs.layout import Missing
 
+_LARGEST = 1e100
 _MISSING = {"", "nan", "na", "n/a", "null", "-"}
 
 
@@ -55,23 +56,56 @@ def usable(
     return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
 
 
+def refuse_nameless(models: Sequence[Any], rows: Sequence[int], source: str) -> None:
+    """A row must say whose score it is, in text that can be written."""
+    for place, name in enumerate(models):
+        if name is None or name == "":
+            raise DataError(f"row {rows[place]}: the model has no name", source)
+    for name in {str(name) for name in models}:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"model {name!a}: not valid Unicode", source) from None
+
+
+def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
+    """Sizes whose squares floating point cannot hold."""
+    size = np.abs(score)
+    wrong = np.flatnonzero((size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST)))
+    if len(wrong):
+        place = int(wrong[0])
+        raise DataError(
+            f"row {rows[place]}: {score[place]:g}; expected scores between {1 / _LARGEST:g} and "
+            f"{_LARGEST:g} in size",
+            source,
+        )
+
+
 def floats(values: Sequence[Any]) -> np.ndarray:
-    """Values as float64, NaN for what is no number."""
+    """Values as float64, NaN for what is no number (yes and no are none, and 1_0 is text)."""
     try:
-        return np.array(values, np.float64)
-    except (TypeError, ValueError):
-        return np.array([_number(value) for value in values])
+        found = np.array(values, np.float64)
+        plain = found.ndim == 1 and not any(isinstance(value, bool) for value in values)
+        if plain and not any("_" in value for value in values if isinstance(value, str)):
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return np.array([_number(value) for value in values])
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError):
         return math.nan
+    except OverflowError:
+        return math.inf
 
 
 def _what(value: Any) -> str:
-    if value is None or str(value).strip().lower() in _MISSING or value != value:
+    if value is None or str(value).strip().lower() in _MISSING:
         return "missing"
     if not math.isnan(_number(value)):
         return "infinite"

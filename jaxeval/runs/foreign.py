@@ -14,7 +14,6 @@ from typing import Any
 from jaxeval.data import text
 from jaxeval.errors import DataError
 
-_DELIMITERS = "\t,;"
 _FIRST_ROW = 2  # the header is row 1
 
 
@@ -75,7 +74,7 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
     """
     if rows is not None and rows < 1:
         raise DataError(f"rows: expected at least 1, found {rows}")
-    suffix = Path(path).suffix.lower()
+    suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
     if suffix == ".json":
         found = _read_json(path, rows)
     elif suffix == ".parquet":
@@ -102,8 +101,12 @@ def pick(table: Columns, places: Sequence[int]) -> Columns:
 def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     lines = text.iterate_lines(path)
     header_line = next(lines, "")
-    delimiter = max(_DELIMITERS, key=header_line.count)
-    reader = csv.reader(itertools.chain([header_line], lines), delimiter=delimiter)
+    delimiter = "\t" if "\t" in header_line else max(",;", key=header_line.count)
+    reader = csv.reader(
+        (line + "\n" for line in itertools.chain([header_line], lines)),
+        delimiter=delimiter,
+        strict=True,  # an open quote would swallow the rest
+    )
     try:
         header = next(reader)
         _check_header(header, path)
@@ -116,7 +119,8 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
             body.append(row)
             numbers.append(reader.line_num)
     except csv.Error as error:
-        raise DataError(f"not a table of delimited text ({error})", path) from None
+        message = f"not a table of delimited text ({error})"
+        raise DataError(message, path, reader.line_num) from None
     columns = zip(*body, strict=True) if body else ([] for _ in header)
     return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
 
@@ -133,7 +137,10 @@ def _check_header(header: Sequence[str], path: str | Path) -> None:
 
 def _read_json(path: str | Path, rows: int | None) -> Columns:
     try:
-        tree = json.loads("\n".join(text.iterate_lines(path)))
+        lines = "\n".join(text.iterate_lines(path))
+        tree = json.loads(lines, object_pairs_hook=_object)
+    except _TwiceError as error:
+        raise DataError(f"the key {error.args[0]!r} is there twice", path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"not valid JSON ({error})", path) from None
     if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
@@ -144,6 +151,18 @@ def _read_json(path: str | Path, rows: int | None) -> Columns:
         'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]',
         path,
     )
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice."""
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return made
 
 
 def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> Columns:

@@ -54,8 +54,10 @@ def tidied(table: Columns, layout: Layout) -> Tidy:
     if layout.columns.get("model", "model") in table.values:
         named, read = table, _tidy
     else:
-        counted = {"number": range(1, len(table) + 1), **table.values}
-        named, read = dataclasses.replace(table, values=counted), _melted
+        named, read = table, _melted
+        if "number" in layout.columns.values() and "number" not in table.values:
+            counted = {"number": range(1, len(table) + 1), **table.values}
+            named = dataclasses.replace(table, values=counted)
     for column in layout.columns.values():
         named[column]  # one that was named must exist
     return read(named, layout)
@@ -66,11 +68,13 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
     scores = table[score]
     found = {role: table.values[c] for role, c in _present(table, layout).items()}
     keep: Sequence[int] = range(len(scores))
-    if "metric" in found:
-        keep = _of_metric(found["metric"], table.source, layout.metric)
     if layout.models:
         wanted = set(layout.models)
         keep = [k for k in keep if str(found["model"][k]) in wanted]
+    if "metric" in found:
+        keep = _of_metric(found["metric"], keep, table.source, layout.metric)
+    elif layout.metric is not None:
+        raise DataError("--metric: the table has no column metric", table.source)
     if len(keep) < len(scores):
         found = {role: [values[k] for k in keep] for role, values in found.items()}
     rows = table.rows if len(keep) == len(scores) else [table.rows[k] for k in keep]
@@ -83,13 +87,15 @@ def _present(table: Columns, layout: Layout) -> dict[str, str]:
     return {role: column for role, column in named.items() if column in table.values}
 
 
-def _of_metric(metrics: Sequence[Any], source: str, wanted: str | None) -> Sequence[int]:
-    names = list(dict.fromkeys(map(str, metrics)))
+def _of_metric(
+    metrics: Sequence[Any], keep: Sequence[int], source: str, wanted: str | None
+) -> Sequence[int]:
+    names = list(dict.fromkeys(str(metrics[k]) for k in keep))
     if wanted is None and len(names) > 1:
         raise DataError(f"several metrics ({listed(names)}); choose one with --metric", source)
-    if wanted is not None and wanted not in names:
+    if wanted is not None and names and wanted not in names:
         raise DataError(f"no metric {wanted!r}; it has {listed(names)}", source)
-    return [k for k, name in enumerate(metrics) if wanted in (None, str(name))]
+    return [k for k in keep if wanted in (None, str(metrics[k]))]
 
 
 def _melted(table: Columns, layout: Layout) -> Tidy:
@@ -99,7 +105,7 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
         raise DataError(
             "a column of scores but none of models; name it with --column model=NAME", table.source
         )
-    taken = {"number", *present.values()}
+    taken = set(present.values())
     names = layout.models or [c for c in table.values if c and c not in taken]
     if not names:
         raise DataError("expected columns model and score, or a column a model", table.source)

@@ -52,4 +52,4 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
     named = dataclasses.replace(layout, columns={"score": "test", **layout.columns})
     table = tables.of_columns(found, named)
     higher = dict(zip(found["metric"], found["higher_is_better"], strict=True))
-    return dataclasses.replace(table, higher_is_better=higher[table.metric])
+    return tables.directed(table, higher[table.metric])

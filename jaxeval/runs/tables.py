@@ -68,6 +68,7 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
 
 
 def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
+    checks.refuse_nameless(found.columns["model"], found.rows, table.source)
     models, model = _coded(found.columns["model"], layout.models)
     absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
     if absent:
@@ -100,10 +101,25 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         statuses=_counted(models, model, statuses),
         dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
         metric=layout.metric or _first(found.columns.get("metric")),
-        higher_is_better=layout.higher_is_better,
     )
+    checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
     _refuse_duplicates(made)
-    return dataclasses.replace(made, warnings=tuple(_unit_warnings(made)))
+    return directed(made, layout.higher_is_better)
+
+
+def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
+    """The table with its direction, and what to know of its scores.
+
+    Raises:
+      DataError: failed runs count as 0, the best of losses.
+    """
+    if table.unusable and table.missing == "zero" and not higher_is_better:
+        raise DataError(
+            f"{len(table.unusable)} missing scores: 0 would be the best of losses; --missing drop",
+            table.source,
+        )
+    warnings = tuple(_unit_warnings(table))
+    return dataclasses.replace(table, higher_is_better=higher_is_better, warnings=warnings)
 
 
 def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.ndarray]:

@@ -106,7 +106,10 @@ def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:
         raise DataError(
             f"several data sets ({', '.join(found.datasets)}); a selection is on one", table.source
         )
-    cell = found.by_dataset[found.datasets[0]]
+    cell = found.by_dataset[found.datasets[0]] if found.datasets else {}
+    absent = [model for model in table.models if model not in cell]
+    if absent:
+        raise DataError(f"{', '.join(absent)}: no usable score", table.source)
     if not together:
         return {model: one.scores for model, one in cell.items()}
     common = set.intersection(*(set(one.labels) for one in cell.values()))

@@ -12,6 +12,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.report.sweep_figures import Sweep
+    from jaxeval.runs.checks import Unusable
     from jaxeval.sensitivity.hyperparameters import Declared
 
 _DESCRIPTION = """\
@@ -69,8 +70,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
     made.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
     made.add_argument("--convention", choices=("default", "published", "text"), default="default")
-    made.add_argument("--resamples", type=int, default=1000, help="of the intervals (1000)")
-    made.add_argument("--seed", type=int, default=0, help="of the resamples (0)")
+    made.add_argument(
+        "--resamples", type=arguments.count, default=1000, help="of the intervals (1000)"
+    )
+    made.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
     made.add_argument("--json", metavar="PATH", help="the metrics as JSON, - for stdout")
     made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals")
     return made
@@ -108,6 +111,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for place, one in enumerate(sweeps)
     ]
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
+    if given.figures:
+        figures.folder(Path(given.figures))  # before anything is written
     if given.json:
         cli.write_json(given.json, _tree(sweeps, analyses, gaps))
     paths: list[Path] = []
@@ -152,12 +157,12 @@ def _read(path: str, given: argparse.Namespace, declared: "Declared") -> tuple["
     return Sweep(name, scores[keep], axes), _notes(name, unusable, given.missing)
 
 
-def _notes(name: str, unusable: Sequence[Any], missing: str) -> list[str]:
+def _notes(name: str, unusable: Sequence["Unusable"], missing: Any) -> list[str]:
+    from jaxeval.report import verdict
+
     if not unusable:
         return []
-    done = "counted as 0" if missing == "zero" else "left out"
-    first = unusable[0]
-    return [f"{name}: {len(unusable)} runs without a score {done}, the first in row {first.row}"]
+    return [f"{name}: {verdict.unusable(unusable, missing)}"]
 
 
 def _declared(given: argparse.Namespace) -> "Declared":
@@ -183,11 +188,14 @@ def _file(path: str) -> tuple[dict[str, Sequence[str]], dict[str, dict[str, Sequ
     orders: dict[str, Sequence[str]] = {}
     conditions: dict[str, dict[str, Sequence[str]]] = {}
     for name, said in tree.items():
-        if not isinstance(said, dict) or not set(said) <= {"order", "when"}:
-            raise ConfigError(f"{path}: {name}: expected a table with order, when or both")
+        known = isinstance(said, dict) and set(said) <= {"order", "when"}
+        if not known or not isinstance(said.get("when", {}), dict):
+            raise ConfigError(
+                f"{path}: {name}: expected a table with order = [..], when = {{ .. }} or both"
+            )
         if "order" in said:
             orders[name] = _texts(path, f"{name}.order", said["order"])
-        for other, values in dict(said.get("when", {})).items():
+        for other, values in said.get("when", {}).items():
             wanted = _texts(path, f"{name}.when.{other}", values)
             conditions.setdefault(name, {})[other] = wanted
     return orders, conditions

@@ -101,12 +101,20 @@ def _active(name: str, values: Values, declared: Declared, runs: int) -> np.ndar
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
 def _is_text(value: Any) -> bool:
-    return value not in (None, "") and bool(np.isnan(_number(value)))
+    if isinstance(value, bool):
+        return True
+    try:
+        float(value or "nan")
+    except (TypeError, ValueError):
+        return True
+    except OverflowError:
+        return False
+    return False
 
 
 def _codes(column: Sequence[Any]) -> np.ndarray:

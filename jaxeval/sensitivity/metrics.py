@@ -44,7 +44,8 @@ def largest_k(n: int, how: Convention) -> int:
 
 
 def _percent(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return 100 * np.divide(part, whole, out=np.zeros_like(np.asarray(part)), where=whole > 0)
+    safe = np.where(whole > 0, whole, 1.0)
+    return np.where(whole > 0, 100 * part / safe, 0.0)
 
 
 def best_equivalent(scores: np.ndarray, rope: float, how: Convention) -> np.ndarray:
