@@ -193,6 +193,36 @@ def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: 
         compare.main([path if word == "T" else word for word in words])
 
 
+def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a name is read as a flag, a formula or markup."""
+    path = tmp_path / "t.csv"
+    scores = "".join(f"0.{k},0.{k + 1}\n" for k in range(1, 7))
+    path.write_text("--json,a$x_{$[/b]\n" + scores)
+    out = str(tmp_path / "f")
+    words = ["--table", str(path), "--figures", out, "--", "--json", "a$x_{$[/b]"]
+    assert compare.main(words) == 0
+    assert "--json against a$x_{$[/b]" in capsys.readouterr().out
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "x.json"
+    with pytest.raises(JaxevalError, match="no folder for figures"):
+        compare.main([*words[:2], "--figures", str(tmp_path / "file"), "--json", str(target)])
+    assert not target.exists()
+
+
+def test_pairs_are_used_where_most_units_are_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if one unmatched split throws the pairing away, or goes unsaid."""
+    rows = [f"A,{k},{0.1 * k}\nB,{k},{0.1 * k + 0.001 + 0.0001 * k}" for k in range(10)]
+    path = tmp_path / "p.csv"
+    path.write_text("model,split,score\n" + "\n".join([*rows, "B,99,0.5"]))
+    tree = _json(capsys, "--table", path)
+    (pair,) = tree["pairs"]
+    assert pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
+    assert pair["verdict"]["higher"] == "b" and pair["pairs"] == 10
+    assert any("the 10 units that both have, of 10 and 11" in line for line in tree["warnings"])
+
+
 def test_the_process_ends_with_two_and_a_line(tmp_path: Path) -> None:
     """Dies if a user's error is a traceback or another exit code."""
     code = [sys.executable, "-m", "jaxeval.compare", "A", "B", "--table", str(tmp_path / "x.csv")]
@@ -236,6 +266,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     assert one["paired_options"][0]["n"] == 1
     for change, message in (
         (["--where", "layers=9"], "no row has layers=9"),
+        (["--fold-case", "nope"], "no column 'nope'"),
         (["--ignore", "IDD"], "no column 'IDD'; did you mean ID"),
         (["--ignore", "backend"], "leave columns that depend on the option out"),
     ):

@@ -131,6 +131,12 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
         (["a", "--command", "true {model}"], "two or more different names"),
         (["a", "b", "--command", "true {model}", "--state", "S"], "not the state of a selection"),
         (["--table", "T", "--min-evaluations", "2"], "needs at least 3"),
+        (
+            ["--table", "T", "--rule", "sequential-halving", "--budget", "9", "--delta", ".1"],
+            "no --delta",
+        ),
+        (["a", "b", "--command", "true {model}", "--state", ""], "--state"),
+        (["a", "b", "--command", "no-such-program {model}"], "no such program"),
     ],
 )
 def test_bad_arguments_are_explained(
@@ -154,3 +160,32 @@ def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:
         [*first, "--delta", "0.2"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert other.returncode == 2 and "delta 0.05, not 0.2" in other.stderr
+    field = subprocess.run(
+        [*first, "--json-field", "f1"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert field.returncode == 2 and "json_field None, not f1" in field.stderr
+
+
+def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
+    """Dies if giving up the first model divides by the evaluations so far."""
+    words = _command(tmp_path, 0, "broken", "good", "--retries", "0", "--json", "-")
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    tree = json.loads(ended.stdout)
+    assert (tree["best"], tree["evaluations"]) == ("good", 0)
+    assert tree["reason"] == "all other models were given up"
+
+
+def test_unusable_and_unshared_scores_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if scores are left out of a replay in silence."""
+    path = tmp_path / "s.csv"
+    rows = [f"{m},{k},{0.5 + 0.1 * (m == 'b') + 0.01 * (k % 3)}" for m in "ab" for k in range(9)]
+    path.write_text("model,split,score\n" + "\n".join([*rows, "a,50,0.5", "b,60,"]))
+    words = ["--table", str(path), "--missing", "drop", "--pairing", "kept"]
+    assert select.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "1 unusable scores left out, the first in row 21" in shown
+    assert "18 of 19 scores belong to units that all models have" in shown
+    tree = _json(capsys, *words, "--simulate", "1")
+    assert tree["evaluations"]["standard_error"] is None

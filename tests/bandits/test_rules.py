@@ -240,6 +240,7 @@ def test_logit_is_guarded_and_refuses_what_is_no_fraction() -> None:
         ({"min_evaluations": 2}, "needs at least 3"),
         ({"batch_size": 0}, "batch_size"),
         ({"logit_guard": 0.7}, "logit_guard"),
+        ({"alpha": float("nan")}, "alpha: expected a number from -5 to 1"),
     ],
 )
 def test_impossible_rules_are_refused(change: dict, message: str) -> None:
@@ -263,6 +264,31 @@ def test_models_given_up_cannot_win_and_the_rest_goes_on() -> None:
     alone = rule.begin(["a", "b"])
     answer = rule.answer(states.exclude(alone, "a", "x"))
     assert answer is not None and (answer.best, answer.probability) == ("b", None)
+
+
+def test_halving_revives_nobody() -> None:
+    """Dies if a model given up in a late round brings back one that left, or overspends."""
+    rule = SequentialHalving(budget=16)
+    state = rule.begin(["a", "b", "c", "d"])
+    for model in rule.ask(state):
+        state = rule.tell(state, model, {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}[model])
+    assert set(rule.ask(state)) == {"a", "b"}
+    state = states.exclude(rule.tell(state, "a", 0.9), "a", "broken")
+    while models := rule.ask(state):
+        assert set(models) == {"b"}
+        for model in models:
+            state = rule.tell(state, model, 0.8)
+    answer = rule.answer(state)
+    assert answer is not None and answer.best == "b" and state.evaluations <= 16
+
+
+def test_equal_records_end_by_a_bound() -> None:
+    """Dies if constant, equal scores are replayed for ever."""
+    found = bandits.simulate(
+        bandits.TopTwoThompson(), {"a": [0.5] * 3, "b": [0.5] * 3}, repetitions=2
+    )
+    assert found.evaluations.tolist() == [1000, 1000]
+    assert set(found.reasons) == {"the budget is spent"}
 
 
 def test_state_survives_json() -> None:

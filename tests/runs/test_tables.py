@@ -148,6 +148,16 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.csv", "seed\n1\n", "a column a model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
+        ("a.csv", 'model,score,note\nA,1,"oops\nA,2,x\nB,3,y\n', "not a table of delimited text"),
+        ("a.json", '{"A": [1], "B": [2], "A": [3]}', "the key 'A' is there twice"),
+        ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
+        ("a.json", '[{"model": "A", "score": 1}, {"score": 2}]', "row 2: the model has no name"),
+        ("a.json", '{"\\ud800": [1]}', "not valid Unicode"),
+        ("a.json", '{"A": [true], "B": [1]}', "not a number: 'True'"),
+        ("a.json", '{"A": [[1, 2]], "B": [1]}', "not a number"),
+        ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
+        ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
+        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected scores between"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(
@@ -165,6 +175,35 @@ def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
         tables.read(_write(tmp_path, "a.csv", TIDY), Layout(models=["a", "B"]))
     with pytest.raises(DataError, match="no column 'C'"):
         tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout(models=["A", "C"]))
+
+
+def test_json_may_be_compressed_and_quotes_hold_lines(tmp_path: Path) -> None:
+    """Dies if gzip hides the form, or a line break in a quoted name is lost."""
+    path = _write(tmp_path, "a.json.gz", gzip.compress(b'{"A": [1, 2]}'))
+    assert _scores(tables.read(path, Layout())) == {"A": [1, 2]}
+    quoted = _write(tmp_path, "b.csv", 'model,score\n"a\nb",1\nc,2\n')
+    assert tables.read(quoted, Layout()).models == ("a\nb", "c")
+
+
+def test_a_metric_needs_its_column_and_failed_losses_are_not_zero(tmp_path: Path) -> None:
+    """Dies if a metric that is nowhere is believed, or a failed run has the best loss."""
+    with pytest.raises(DataError, match="no column metric"):
+        tables.read(_write(tmp_path, "a.csv", TIDY), Layout(metric="f1"))
+    path = _write(tmp_path, "b.csv", "A,B\n1,2\n,3\n")
+    with pytest.raises(DataError, match="0 would be the best of losses"):
+        tables.read(path, Layout(missing="zero", higher_is_better=False))
+    with pytest.raises(DataError, match="A: no usable score"):
+        empty = _write(tmp_path, "c.csv", "A,B\n,2\n,3\n")
+        units.pools(tables.read(empty, Layout(missing="drop")), together=False)
+
+
+def test_the_mean_of_a_unit_does_not_depend_on_order(tmp_path: Path) -> None:
+    """Dies if .1 + .2 + .3 and .3 + .2 + .1 make two means."""
+    rows = [f"A,1,{k},{s}" for k, s in enumerate((0.1, 0.2, 0.3))]
+    rows += [f"B,1,{k},{s}" for k, s in enumerate((0.3, 0.2, 0.1))]
+    path = _write(tmp_path, "a.csv", "model,split,seed,score\n" + "\n".join(rows))
+    cell = units.samples(tables.read(path, Layout()), "split").by_dataset[""]
+    assert cell["A"].scores == cell["B"].scores
 
 
 def test_percent_and_fractions_in_one_table_are_noticed(tmp_path: Path) -> None:

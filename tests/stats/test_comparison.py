@@ -6,7 +6,7 @@ from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.stats import comparison, multiple, pairwise
+from jaxeval.stats import comparison, multiple, pairwise, planning
 from jaxeval.stats.pairwise import Rules, Scores
 
 QUICK = Rules(resamples=199)
@@ -151,3 +151,60 @@ def test_order_of_models_mirrors_everything() -> None:
         assert one.effects[name].estimate == pytest.approx(-other.effects[name].estimate)
     ratio = "almost_stochastic_order"
     assert one.effects[ratio].estimate == pytest.approx(1 - other.effects[ratio].estimate)
+
+
+def test_rounding_makes_no_differences() -> None:
+    """Dies if deviations or gaps that differ in the sixteenth digit count as different."""
+    a, b = np.array([0.1, 0.3] * 4), np.array([0.5, 0.7] * 4)
+    assert stats.brown_forsythe(a, b).p_value == 1.0
+    x = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    y = x + 0.1  # 0.1 + 0.2 is not 0.3
+    found = stats.wilcoxon_signed_rank(x, y)
+    exact = scipy_stats.wilcoxon([-1.0] * 6, zero_method="pratt", method="asymptotic")
+    assert found.p_value == pytest.approx(exact.pvalue)
+    noise = np.full(8, 0.6) + np.array([0, 1, -1, 1, 0, 1, 1, 1]) * 1e-16
+    assert stats.sign_test(noise, np.full(8, 0.6)).p_value == 1.0
+    assert stats.wilcoxon_signed_rank(noise, np.full(8, 0.6)).p_value == 1.0
+
+
+def test_the_plan_knows_what_the_test_cannot_show() -> None:
+    """Dies if five against five after thirty tests is promised power."""
+    draw = np.random.default_rng(8)
+    given = [
+        Scores("A", "B", str(k), draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)) for k in range(15)
+    ]
+    pair = comparison.compare(given, QUICK).pairs[0]
+    assert pair.plan.least_p == pytest.approx(2 / 252 * 30)
+    assert pair.adjusted["mann_whitney_u"] == pytest.approx(pair.plan.least_p)
+    assert (pair.plan.power, pair.plan.detectable_difference) == (0.0, None)
+    needed = pair.plan.required_seeds
+    assert (
+        needed is not None
+        and scipy_stats.mannwhitneyu(
+            np.arange(needed), np.arange(needed) + needed, method="exact"
+        ).pvalue
+        <= 0.05 / 30
+    )
+    one = scipy_stats.wilcoxon(np.arange(1, 8), method="exact").pvalue
+    assert planning.least_p(True, 7, 7) == pytest.approx(one)
+
+
+def test_equivalence_is_judged_on_the_pairs() -> None:
+    """Dies if TOST and ROPE forget that splits move both models."""
+    split = np.arange(10) / 10
+    a, b = split, split + 0.001 + 0.0001 * np.arange(10)
+    given = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
+    (pair,) = comparison.compare([given], Rules(resamples=99, margin=0.01)).pairs
+    low = scipy_stats.ttest_rel(a, b - 0.01, alternative="greater").pvalue
+    high = scipy_stats.ttest_rel(a, b + 0.01, alternative="less").pvalue
+    assert pair.tests["tost"].p_value == pytest.approx(max(low, high), rel=1e-6)
+    assert pair.rope is not None and pair.rope.equivalent > 0.99
+
+
+def test_power_far_out_is_that_of_sampling() -> None:
+    """Dies if two pairs after many tests are promised certainty."""
+    gap = stats.detectable_difference(sd=1.0, n=2, paired=True, comparisons=28)
+    drawn = np.random.default_rng(9).normal(gap, 1, (200_000, 2))
+    t = drawn.mean(1) / (drawn.std(1, ddof=1) / np.sqrt(2))
+    seen = np.mean(np.abs(t) > scipy_stats.t.isf(0.05 / 28 / 2, 1))
+    assert seen == pytest.approx(0.8, abs=0.005)
