@@ -10,8 +10,8 @@ what a run measures, its id, the label column and the option with the columns ti
 repeat stands for a configuration (the mean for optimisers); sds have ddof 0. With the verb:
 
     python -m jaxeval.compare options --table hyperparameter_results.csv.gz \\
-        --option miniBatchSize --score Test_F1 --group Dataset --where Setting=SingleTask --fold-case Backend --ddof 0 \\
-        --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey
+        --option miniBatchSize --score Test_F1 --group Dataset --where Setting=SingleTask \\
+        --fold-case Backend --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --ddof 0
 
 The classifier table is not met exactly by any filter we know of; it is near (within 2 points).
 """
