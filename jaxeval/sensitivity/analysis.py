@@ -83,16 +83,7 @@ def analyze(
       DataError: fewer than 3 runs, scores outside [0, 1], columns of another length.
       ConfigError: an unknown convention, or a declaration that does not fit.
     """
-    if convention not in conventions.BY_NAME:
-        known = ", ".join(conventions.BY_NAME)
-        raise ConfigError(f"convention: expected one of {known}, got {convention!r}")
-    if not rope >= 0 or any(k < 1 for k in ks):
-        raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
-    fraction(confidence, "confidence")
-    how, values = conventions.BY_NAME[convention], sample(scores, at_least=3)
-    if values.min() < 0 or values.max() > 1:
-        wrong = values[(values < 0) | (values > 1)][0]
-        raise DataError(f"scores: expected fractions from 0 to 1, found {wrong:g}")
+    how, values = _checked(scores, rope, ks, convention, confidence)
     all_axes = axes(hyperparameters, declared or Declared(), len(values))
     most = metrics.largest_k(len(values), how)
     used = [k for k in dict.fromkeys(ks) if k <= most]
@@ -100,12 +91,7 @@ def analyze(
     found = intervals.profiles(values, all_axes, how)
     draws: dict[str, np.ndarray] = {}
     if resamples and len(values) <= _MOST_RESAMPLED:
-        generator = np.random.default_rng(seed)
-        chosen = generator.integers(len(values), size=(resamples, len(values)))
-        draws = intervals.of_scores(values, rope, used, how, chosen)
-        halves = np.stack([generator.permutation(len(values)) for _ in range(resamples)])
-        kept = halves[:, : len(values) // 2]
-        draws |= intervals.of_profiles(values, all_axes, how, chosen, kept)
+        draws = intervals.draws(values, all_axes, rope, used, how, resamples, seed)
     made = {path: _interval(path, v, confidence, resamples, seed) for path, v in draws.items()}
     return Analysis(
         n=len(values),
@@ -124,6 +110,22 @@ def analyze(
         convention=convention,
         draws=draws,
     )
+
+
+def _checked(
+    scores: Sample, rope: float, ks: Sequence[int], convention: str, confidence: float
+) -> tuple[conventions.Convention, np.ndarray]:
+    if convention not in conventions.BY_NAME:
+        known = ", ".join(conventions.BY_NAME)
+        raise ConfigError(f"convention: expected one of {known}, got {convention!r}")
+    if not rope >= 0 or any(k < 1 for k in ks):
+        raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
+    fraction(confidence, "confidence")
+    values = sample(scores, at_least=3)
+    if values.min() < 0 or values.max() > 1:
+        wrong = values[(values < 0) | (values > 1)][0]
+        raise DataError(f"scores: expected fractions from 0 to 1, found {wrong:g}")
+    return conventions.BY_NAME[convention], values
 
 
 def _interval(

@@ -21,6 +21,25 @@ ALL = "all_hyperparameters"
 Draws = dict[str, np.ndarray]  # metric -> [R] values that other runs could have given
 
 
+def draws(
+    scores: np.ndarray,
+    all_axes: Sequence[Axis],
+    rope: float,
+    ks: Sequence[int],
+    how: Convention,
+    resamples: int,
+    seed: int,
+) -> Draws:
+    """What other runs could have given, for all metrics."""
+    generator, n = np.random.default_rng(seed), len(scores)
+    chosen = generator.integers(n, size=(resamples, n))
+    halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
+    return {
+        **of_scores(scores, rope, ks, how, chosen),
+        **of_profiles(scores, all_axes, how, chosen, halves),
+    }
+
+
 def of_scores(
     scores: np.ndarray, rope: float, ks: Sequence[int], how: Convention, chosen: np.ndarray
 ) -> Draws:
@@ -108,10 +127,10 @@ def profiles(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> d
     }
 
 
-def interval(draws: np.ndarray, confidence: float, method: str) -> Interval | None:
+def interval(drawn: np.ndarray, confidence: float, method: str) -> Interval | None:
     """Percentiles of what other runs could have given; None where too few of them have a value."""
-    known = draws[np.isfinite(draws)]
-    if len(known) < 0.9 * len(draws):
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < 0.9 * len(drawn):
         return None
     tail = (1 - confidence) / 2
     low, high = (float(v) for v in np.quantile(known, [tail, 1 - tail]))

@@ -125,6 +125,7 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
         ("import sys; sys.exit(4)", None, "exit code 4"),
         ('import sys; sys.exit("out of memory")', None, "exit code 1 (out of memory)"),
         ("pass", None, "no output"),
+        ("import os; os.kill(os.getpid(), 9)", None, "exit code -9"),
         ('print("done")', None, "the last line is 'done'; expected a number"),
         ("print(1)", "f1", "no field f1"),
         ('print("x")', "f1", "not JSON"),
