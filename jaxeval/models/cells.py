@@ -1,0 +1,216 @@
+"""Recurrent cells of language models after Melis et al. (2018): LSTM, recurrent highway, NAS.
+
+Notation: T time steps, B rows, D inputs, H hidden units, L levels of a highway.
+
+Each cell is a Flax module for one layer: `__call__(inputs [T, B, D], state, masks) -> (state,
+outputs [T, B, H])`. The input's share of all time steps is one product outside the loop. Initial
+values are those of the authors' code: every tile of a kernel truncated normal with standard
+deviation sqrt(1 / fan-in) of that tile, biases random (their text says nothing of it).
+"""
+
+import functools
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+from jaxeval.models import unroll
+
+Array = jax.Array
+Kind = Literal["lstm", "rhn", "nas"]
+Gates = Literal["untied", "tied", "capped"]
+_TRUNCATED = 0.87962566103423978  # standard deviation of a normal cut at two of its own
+
+
+class Masks(NamedTuple):
+    """Dropout masks of a layer, the same at all time steps of a window; None: nothing dropped.
+
+    Attributes:
+      state: [B, H] on h(t-1) before all gates (Gal & Ghahramani 2016; variational).
+      update: [B, H] on the candidate (Semeniuta et al. 2016; "recurrent dropout"); the NAS cell
+        has no such place.
+    """
+
+    state: Array | None = None
+    update: Array | None = None
+
+
+class Cell(NamedTuple):
+    """What a layer is made of; static.
+
+    Attributes:
+      gates: of the LSTM: equations 1 (untied), 2 (tied) and 3 (capped) of the paper; of the
+        highway: untied or tied (coupled).
+      clip: the stored memory is held in [-clip, clip] (LSTM); None: free.
+      layer_norm: of the LSTM's gate inputs and memory (Ba et al. 2016).
+      forget_bias: mean of the forget gate's bias (LSTM).
+      carry_bias: of the carry gate (highway).
+      depth: levels of the highway.
+    """
+
+    kind: Kind = "lstm"
+    gates: Gates = "capped"
+    clip: float | None = None
+    layer_norm: bool = False
+    forget_bias: float = 1.0
+    carry_bias: float = 1.0
+    depth: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """Gate blocks of H units each."""
+        if self.kind == "nas":
+            return 8
+        whole = 4 if self.kind == "lstm" else 3
+        return whole - (self.gates == "tied")
+
+
+def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
+    """Trained numbers of one layer of the cell."""
+    if cell.kind == "nas":
+        return 8 * hidden * (inputs + hidden)
+    own = cell.blocks * hidden * (inputs + hidden + 1)
+    if cell.kind == "rhn":
+        return own + (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
+    return own + (2 * (cell.blocks + 1) * hidden if cell.layer_norm else 0)
+
+
+def start(cell: Cell, rows: int, hidden: int) -> Any:
+    """The zero state of a layer: (h, c), or s of a highway."""
+    zero = jnp.zeros((rows, hidden))
+    return zero if cell.kind == "rhn" else (zero, zero)
+
+
+def lstm_step(
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: Array
+) -> tuple[Any, Array]:
+    """One step of the LSTM: state (h, c), given [B, G H] the input's share."""
+    hidden, memory = state
+    gates = given + tap("recurrent", _dropped(hidden, masks.state)) + small["bias"][None]
+    if cell.layer_norm:
+        gates = _normalised(gates, cell.blocks, small["gate_scale"], small["gate_shift"])
+    candidate, leave, forget, *enter = jnp.split(gates, cell.blocks, axis=-1)
+    update = _dropped(jnp.tanh(candidate), masks.update)
+    kept = jax.nn.sigmoid(forget)
+    if cell.gates == "tied":
+        entered = 1.0 - kept
+    else:
+        entered = jax.nn.sigmoid(enter[0])
+        if cell.gates == "capped":
+            entered = jnp.minimum(1.0 - kept, entered)
+    memory = kept * memory + entered * update
+    seen = memory
+    if cell.layer_norm:
+        seen = _normalised(memory, 1, small["memory_scale"], small["memory_shift"])
+    hidden = jax.nn.sigmoid(leave) * jnp.tanh(seen)  # of the memory before it is clipped
+    if cell.clip is not None:
+        memory = jnp.clip(memory, -cell.clip, cell.clip)
+    return (hidden, memory), hidden
+
+
+def rhn_step(
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Array, given: Array
+) -> tuple[Array, Array]:
+    """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
+    for level in range(cell.depth):
+        gates = tap(f"recurrent_{level}", _dropped(state, masks.state))
+        gates = gates + small[f"bias_{level}"][None] + (given if level == 0 else 0.0)
+        candidate, carry, *transform = jnp.split(gates, cell.blocks, axis=-1)
+        kept = jax.nn.sigmoid(carry)
+        entered = 1.0 - kept if cell.gates == "tied" else jax.nn.sigmoid(transform[0])
+        update = _dropped(jnp.tanh(candidate), masks.update)
+        state = kept * state + entered * update
+    return state, state
+
+
+def nas_step(
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: Array
+) -> tuple[Any, Array]:
+    """One step of the NAS cell (Zoph & Le 2017): state (m, c), given [B, 8 H]; no biases."""
+    del small, cell
+    hidden, memory = state
+    a = jnp.split(given, 8, axis=-1)
+    b = jnp.split(tap("recurrent", _dropped(hidden, masks.state)), 8, axis=-1)
+    sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
+    first = tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
+    second = tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
+    third = tanh(tanh(a[4] + b[4]) * sigmoid(a[5] + b[5]))
+    fourth = sigmoid(tanh(a[6] + b[6]) + sigmoid(a[7] + b[7]))
+    memory = tanh(first + memory) * second
+    hidden = tanh(memory * tanh(third + fourth))
+    return (hidden, memory), hidden
+
+
+STEPS = {"lstm": lstm_step, "rhn": rhn_step, "nas": nas_step}
+
+
+def _dropped(x: Array, mask: Array | None) -> Array:
+    return x if mask is None else x * mask
+
+
+def _normalised(x: Array, groups: int, scale: Array, shift: Array) -> Array:
+    """Layer normalisation of each of the groups of units of x [B, groups H]."""
+    parts = x.reshape(*x.shape[:-1], groups, -1)
+    centred = parts - parts.mean(axis=-1, keepdims=True)
+    spread = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
+    return (centred / spread).reshape(x.shape) * scale[None] + shift[None]
+
+
+class Layer(nn.Module):
+    """One layer of a cell over a window of time."""
+
+    cell: Cell
+    width: int
+
+    @nn.compact
+    def __call__(self, inputs: Array, state: Any, masks: Masks) -> tuple[Any, Array]:
+        """Runs the layer.
+
+        Args:
+          inputs: [T, B, D].
+          state: before the first step, as `start` gives it.
+          masks: of this window.
+
+        Returns:
+          (state after the last step, outputs [T, B, H]).
+        """
+        cell, units = self.cell, self.cell.blocks * self.width
+        kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
+        given = jnp.einsum("tbd,dk->tbk", inputs, kernel)
+        levels = cell.depth if cell.kind == "rhn" else 1
+        names = [f"recurrent_{k}" for k in range(levels)] if cell.kind == "rhn" else ["recurrent"]
+        square = (self.width, units)
+        kernels = {name: self.param(name, _tiles, square) for name in names}
+        small = self._small(levels)
+        step = functools.partial(STEPS[cell.kind], cell)
+        found: tuple[Any, Array] = unroll.unroll(step, kernels, small, masks, given, state)
+        return found
+
+    def _small(self, levels: int) -> dict[str, Array]:
+        cell, width = self.cell, self.width
+        if cell.kind == "rhn":
+            names = [f"bias_{level}" for level in range(levels)]
+            return {name: self.param(name, _biases, cell, width) for name in names}
+        if cell.kind == "nas":
+            return {}
+        made = {"bias": self.param("bias", _biases, cell, width)}
+        sizes = {"gate": cell.blocks * width, "memory": width} if cell.layer_norm else {}
+        for name, size in sizes.items():
+            made[f"{name}_scale"] = self.param(f"{name}_scale", nn.initializers.ones, (size,))
+            made[f"{name}_shift"] = self.param(f"{name}_shift", nn.initializers.zeros, (size,))
+        return made
+
+
+def _tiles(key: Array, shape: tuple[int, int]) -> Array:
+    """[D, G H] kernel: each [D, H] tile truncated normal, standard deviation sqrt(1 / D)."""
+    return nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")(key, shape)
+
+
+def _biases(key: Array, cell: Cell, width: int) -> Array:
+    """[G H]: the LSTM's random around its forget bias, the highway's constant."""
+    if cell.kind == "rhn":
+        return jnp.zeros(cell.blocks * width).at[width : 2 * width].set(cell.carry_bias)
+    spread = width**-0.5
+    drawn = spread * jax.random.truncated_normal(key, -2, 2, (cell.blocks * width,)) / _TRUNCATED
+    return drawn.at[2 * width : 3 * width].add(cell.forget_bias)

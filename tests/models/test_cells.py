@@ -1,0 +1,202 @@
+"""The cells against plain numpy loops, golden numbers, finite differences and carried state."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.models import cells
+from jaxeval.models.cells import Cell, Masks
+
+T, B, D, H = 5, 3, 4, 6
+KINDS = [
+    Cell("lstm", "untied"),
+    Cell("lstm", "tied"),
+    Cell("lstm", "capped"),
+    Cell("lstm", "capped", clip=0.2),
+    Cell("lstm", "capped", layer_norm=True),
+    Cell("rhn", "untied"),
+    Cell("rhn", "tied", depth=3),
+    Cell("nas", "untied"),
+]
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def _norm(x: np.ndarray, groups: int, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    parts = x.reshape(len(x), groups, -1)
+    found = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
+    return found.reshape(x.shape) * scale + shift
+
+
+def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple[Any, np.ndarray]:
+    """The cell written again, step by step, from the paper's equations."""
+    outputs = []
+    drop = 1.0 if masks.state is None else np.asarray(masks.state)
+    new = 1.0 if masks.update is None else np.asarray(masks.update)
+    for row in x:
+        if cell.kind == "rhn":
+            s = state
+            for level in range(cell.depth):
+                z = (s * drop) @ p[f"recurrent_{level}"]
+                z = z + p[f"bias_{level}"] + (row @ p["kernel"] if level == 0 else 0)
+                parts = np.split(z, cell.blocks, axis=1)
+                c = _sigmoid(parts[1])
+                t = 1 - c if cell.gates == "tied" else _sigmoid(parts[2])
+                s = c * s + t * (np.tanh(parts[0]) * new)
+            state = s
+            outputs.append(s)
+            continue
+        h, c = state
+        if cell.kind == "nas":
+            a, b = np.split(row @ p["kernel"], 8, axis=1), np.split((h * drop) @ p["recurrent"], 8, axis=1)
+            act = [_sigmoid, lambda v: np.maximum(v, 0), _sigmoid, None, np.tanh, _sigmoid, np.tanh, _sigmoid]
+            q = [
+                np.maximum(a[k] * b[k], 0) if f is None else f(a[k] + b[k])
+                for k, f in enumerate(act)
+            ]
+            c = np.tanh(np.tanh(q[0] * q[1]) + c) * np.tanh(q[2] + q[3])
+            h = np.tanh(c * np.tanh(np.tanh(q[4] * q[5]) + _sigmoid(q[6] + q[7])))
+        else:
+            z = row @ p["kernel"] + p["bias"] + (h * drop) @ p["recurrent"]
+            if cell.layer_norm:
+                z = _norm(z, cell.blocks, p["gate_scale"], p["gate_shift"])
+            j, o, f, *i = np.split(z, cell.blocks, axis=1)
+            f = _sigmoid(f)
+            enter = {
+                "tied": lambda: 1 - f,
+                "untied": lambda: _sigmoid(i[0]),
+                "capped": lambda: np.minimum(1 - f, _sigmoid(i[0])),
+            }[cell.gates]()
+            c = f * c + enter * np.tanh(j) * new
+            seen = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
+            h = _sigmoid(o) * np.tanh(seen)
+            if cell.clip is not None:
+                c = np.clip(c, -cell.clip, cell.clip)
+        state = (h, c)
+        outputs.append(h)
+    return state, np.stack(outputs)
+
+
+def _case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, Masks]:
+    layer = cells.Layer(cell, H)
+    draw = np.random.default_rng(seed)
+    x = draw.normal(size=(T, B, D))
+    state = jax.tree.map(lambda z: jnp.asarray(draw.normal(size=z.shape)), cells.start(cell, B, H))
+    update = None if cell.kind == "nas" else draw.integers(0, 2, (B, H)) * 1.5
+    masks = Masks(draw.integers(0, 2, (B, H)) * 2.0, update)
+    params = layer.init(jax.random.key(seed), jnp.asarray(x), state, Masks())["params"]
+    params = jax.tree.map(lambda v: jnp.asarray(draw.normal(size=v.shape) * 0.5), params)
+    return layer, params, x, state, masks
+
+
+@pytest.mark.parametrize("cell", KINDS, ids=str)
+def test_equals_a_numpy_loop(cell: Cell) -> None:
+    """Dies if a gate, the order of blocks, a mask or the place of the clip is wrong."""
+    with jax.enable_x64(True):
+        layer, params, x, state, masks = _case(cell)
+        for used in (Masks(), masks):
+            end, outputs = layer.apply({"params": params}, jnp.asarray(x), state, used)
+            host = jax.tree.map(np.asarray, (params, state))
+            expected = _loop(cell, host[0], x, host[1], used)
+            np.testing.assert_allclose(outputs, expected[1], rtol=1e-10, atol=1e-12)
+            for mine, other in zip(jax.tree.leaves(end), jax.tree.leaves(expected[0]), strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", KINDS, ids=str)
+def test_gradients_equal_finite_differences(cell: Cell) -> None:
+    """Dies if the kernels' gradients, taken out of the loop, miss a level, a step or a mask."""
+    with jax.enable_x64(True):
+        layer, params, x, state, masks = _case(cell, 1)
+        draw = np.random.default_rng(2)
+        weight = jnp.asarray(draw.normal(size=(T, B, H)))
+        ends = jax.tree.map(lambda s: jnp.asarray(draw.normal(size=s.shape)), state)
+
+        def loss(tree: tuple) -> jax.Array:
+            p, given, begin = tree
+            end, outputs = layer.apply({"params": p}, given, begin, masks)
+            last = sum(jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True))
+            return jnp.sum(outputs * weight) + last
+
+        at = (params, jnp.asarray(x), state)
+        gradient = jax.grad(loss)(at)
+        along = jax.tree.map(lambda v: jnp.asarray(draw.normal(size=v.shape)), at)
+        move = lambda e: loss(jax.tree.map(lambda v, d: v + e * d, at, along))  # noqa: E731
+        slope = (move(1e-6) - move(-1e-6)) / 2e-6
+        dots = jax.tree.map(lambda g, d: jnp.sum(g * d), gradient, along)
+        assert sum(jax.tree.leaves(dots)) == pytest.approx(float(slope), rel=1e-6)
+
+
+@pytest.mark.parametrize("cell", KINDS, ids=str)
+def test_carried_state_joins_windows(cell: Cell) -> None:
+    """Dies if one long window is not two halves with the state carried over."""
+    layer, params, x, state, masks = _case(cell, 3)
+    x32 = jnp.asarray(x, jnp.float32)
+    end, outputs = layer.apply({"params": params}, x32, state, masks)
+    middle, first = layer.apply({"params": params}, x32[:2], state, masks)
+    last, second = layer.apply({"params": params}, x32[2:], middle, masks)
+    np.testing.assert_allclose(jnp.concatenate([first, second]), outputs, atol=1e-6)
+    for mine, other in zip(jax.tree.leaves(end), jax.tree.leaves(last), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-6)
+
+
+def _single(cell: Cell, given: tuple[float, float, float], **bias: float) -> Any:
+    """One unit, x, h and c given, all weights .5."""
+    layer = cells.Layer(cell, 1)
+    x, h, c = (jnp.full((1, 1), v) for v in given)
+    state = h if cell.kind == "rhn" else (h, c)
+    shapes = layer.init(jax.random.key(0), x[None], state, Masks())["params"]
+    params = jax.tree.map(lambda v: jnp.full(v.shape, 0.5), dict(shapes))
+    for name in params:
+        if name.startswith("bias"):
+            params[name] = jnp.zeros_like(params[name])
+            block = {"lstm": 2, "rhn": 1}[cell.kind]
+            params[name] = params[name].at[block].set(1.0)
+    end, _ = layer.apply({"params": params}, x[None], state, Masks())
+    return [float(leaf[0, 0]) for leaf in jax.tree.leaves(end)]
+
+
+def test_golden_numbers() -> None:
+    """Dies if a cell departs from the public code (independent float64 computation)."""
+    with jax.enable_x64(True):
+        given = (1.0, 0.5, 0.2)
+        assert _single(Cell("lstm", "untied"), given) == pytest.approx([0.365607330, 0.601770200])
+        assert _single(Cell("nas", "untied"), given) == pytest.approx([0.313246245, 0.389576419])
+        depth = Cell("rhn", "untied", depth=2)
+        assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])
+
+
+@pytest.mark.parametrize("cell", KINDS, ids=str)
+@pytest.mark.parametrize("inputs", [3, 8])
+def test_the_count_is_that_of_the_parameters(cell: Cell, inputs: int) -> None:
+    """Dies if the budget solver counts other parameters than the layer has."""
+    layer = cells.Layer(cell, H)
+    shapes = jax.eval_shape(
+        layer.init,
+        jax.random.key(0),
+        jnp.zeros((T, B, inputs)),
+        cells.start(cell, B, H),
+        Masks(),
+    )
+    count = sum(leaf.size for leaf in jax.tree.leaves(shapes))
+    assert count == cells.parameter_count(cell, inputs, H)
+
+
+def test_initial_values_follow_the_public_code() -> None:
+    """Dies if tiles or biases start with another spread."""
+    layer = cells.Layer(Cell("lstm", "capped"), 64)
+    start = cells.start(Cell(), 2, 64)
+    params = layer.init(jax.random.key(1), jnp.zeros((2, 2, 400)), start, Masks())["params"]
+    assert float(params["kernel"].std()) == pytest.approx(400**-0.5, rel=0.02)
+    assert float(params["recurrent"].std()) == pytest.approx(64**-0.5, rel=0.02)
+    _, leave, forget, _ = jnp.split(params["bias"], 4)
+    assert float(forget.mean()) == pytest.approx(1.0, abs=0.06)
+    assert float(leave.std()) == pytest.approx(64**-0.5, rel=0.3)
+    rhn = cells.Layer(Cell("rhn", "tied", depth=2), 8)
+    made = rhn.init(jax.random.key(1), jnp.zeros((2, 2, 4)), jnp.zeros((2, 8)), Masks())["params"]
+    np.testing.assert_array_equal(made["bias_1"], [0] * 8 + [1] * 8)
