@@ -87,9 +87,7 @@ def _forward(
     def run(small: Tree, inputs: Array, start: Tree, offsets: Mapping[str, Array]) -> tuple:
         return _scan(step, kernels, small, masks, inputs, start, offsets)
 
-    found, back, seen = jax.vjp(
-        run, small, inputs, start, _offsets(kernels, inputs), has_aux=True
-    )
+    found, back, seen = jax.vjp(run, small, inputs, start, _offsets(kernels, inputs), has_aux=True)
     return found, (back, seen, masks)
 
 

@@ -25,6 +25,7 @@ class State(NamedTuple):
     params: Tree
     optimiser: Tree
     best: Tree  # params of the best dev score
+    carry: Tree  # of the task, from step to step and epoch to epoch
     epoch: Array  # [] int32, epochs done
 
 
@@ -70,7 +71,7 @@ def init(program: Program, shared: Shared, load: Load) -> State:
     params = program.task.init(_key(load.seed, INIT, 0), batch)
     epoch = jnp.int32(0)
     state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
-    return State(params, state, params, epoch)
+    return State(params, state, params, program.task.start(program.batch_size), epoch)
 
 
 def parameter_count(program: Program, corpus: Corpus, split: Split, who: Member) -> int:
@@ -109,39 +110,42 @@ def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> t
         return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
 
     numbers = jnp.arange(len(shared.steps.bucket))
-    start = (state.params, state.optimiser, task.start(size), jnp.float32(0), jnp.float32(0))
+    start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
     last, _ = lax.scan(step, start, (numbers, tuple(shared.steps)))
-    params, optimiser_state, _, total, weight = last
-    return State(params, optimiser_state, state.best, state.epoch + 1), total / weight
+    params, optimiser_state, carry, total, weight = last
+    return State(params, optimiser_state, state.best, carry, state.epoch + 1), total / weight
 
 
 def evaluate(
     program: Program, shared: Shared, params: Tree, load: Load, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
-    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
+    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding).
+
+    Batches of a bucket are taken in order, and the task's carry goes from each to the next.
+    """
     task, size = program.task, program.evaluation_batch_size
     key = _key(load.seed, EVALUATE, 0)
 
-    def batch_counts(bucket: int, slot: Array) -> Mapping[str, Array]:
+    def batch_counts(bucket: int, slot: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         chosen = lax.dynamic_slice(rows[bucket], (slot * size,), (size,))
         batch = _gather(shared, load.tables, bucket, chosen)
-        carry = task.start(size)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), slot)
-        outputs, _ = task.predict(params, carry, batch, step_key, load.hparams)
-        return task.count(outputs, batch)
+        outputs, carry = task.predict(params, carry, batch, step_key, load.hparams)
+        return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
         filled = jnp.sum(rows[bucket] >= 0)
-        zero = jax.tree.map(
-            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype),
-            jax.eval_shape(lambda: batch_counts(bucket, jnp.int32(0))),
-        )
-        return lax.fori_loop(
-            0,
-            (filled + size - 1) // size,
-            lambda slot, sums: jax.tree.map(jnp.add, sums, batch_counts(bucket, slot)),
-            zero,
-        )
+        begin = task.start(size)
+        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), begin)
+        zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+        def step(slot: Array, running: tuple) -> tuple:
+            sums, carry = running
+            counts, carry = batch_counts(bucket, slot, carry)
+            return jax.tree.map(jnp.add, sums, counts), carry
+
+        sums, _ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, begin))
+        return sums
 
     every: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
     return jax.tree.map(lambda *sums: sum(sums), *every)

@@ -28,7 +28,9 @@ def test_published_sizes(
 
 
 @pytest.mark.parametrize(
-    "cell", [Cell(), Cell(gates="tied"), Cell("rhn", "tied", depth=5), Cell("nas", "untied")], ids=str
+    "cell",
+    [Cell(), Cell(gates="tied"), Cell("rhn", "tied", depth=5), Cell("nas", "untied")],
+    ids=str,
 )
 def test_the_largest_that_fits(cell: Cell) -> None:
     """Dies if one more unit would fit, or one fewer was needed."""

@@ -53,8 +53,20 @@ def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple
             continue
         h, c = state
         if cell.kind == "nas":
-            a, b = np.split(row @ p["kernel"], 8, axis=1), np.split((h * drop) @ p["recurrent"], 8, axis=1)
-            act = [_sigmoid, lambda v: np.maximum(v, 0), _sigmoid, None, np.tanh, _sigmoid, np.tanh, _sigmoid]
+            a, b = (
+                np.split(row @ p["kernel"], 8, axis=1),
+                np.split((h * drop) @ p["recurrent"], 8, axis=1),
+            )
+            act = [
+                _sigmoid,
+                lambda v: np.maximum(v, 0),
+                _sigmoid,
+                None,
+                np.tanh,
+                _sigmoid,
+                np.tanh,
+                _sigmoid,
+            ]
             q = [
                 np.maximum(a[k] * b[k], 0) if f is None else f(a[k] + b[k])
                 for k, f in enumerate(act)
@@ -104,7 +116,9 @@ def test_equals_a_numpy_loop(cell: Cell) -> None:
             host = jax.tree.map(np.asarray, (params, state))
             expected = _loop(cell, host[0], x, host[1], used)
             np.testing.assert_allclose(outputs, expected[1], rtol=1e-10, atol=1e-12)
-            for mine, other in zip(jax.tree.leaves(end), jax.tree.leaves(expected[0]), strict=True):
+            for mine, other in zip(
+                jax.tree.leaves(end), jax.tree.leaves(expected[0]), strict=True
+            ):
                 np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
 
 
@@ -120,7 +134,9 @@ def test_gradients_equal_finite_differences(cell: Cell) -> None:
         def loss(tree: tuple) -> jax.Array:
             p, given, begin = tree
             end, outputs = layer.apply({"params": p}, given, begin, masks)
-            last = sum(jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True))
+            last = sum(
+                jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True)
+            )
             return jnp.sum(outputs * weight) + last
 
         at = (params, jnp.asarray(x), state)

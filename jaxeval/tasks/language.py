@@ -1,0 +1,122 @@
+"""Language modelling as a Task: where text, model, loss and perplexity meet.
+
+Notation: T tokens a window, B rows (read heads). The recurrent state and every head's place in the
+text are carried from step to step, and with the population's state into checkpoints.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.models import language as models
+from jaxeval.models.budget import Shape
+from jaxeval.models.cells import Cell
+
+_FRESH = -1  # a head that has not begun
+
+
+class Reading(NamedTuple):
+    """What is carried from window to window.
+
+    Attributes:
+      state: of all layers.
+      place: [B] int32 place of each head's next input; -1 before its first window.
+    """
+
+    state: Tree
+    place: Array
+
+
+class Outputs(NamedTuple):
+    """What predictions are made of; the scores of all words are never whole."""
+
+    hidden: Array  # [T, B, E]
+    table: Array  # [V, E]
+    bias: Array  # [V]
+
+
+class Language(NamedTuple):
+    """What a language model is trained on and how; static."""
+
+    shape: Shape
+    cell: Cell
+    window: int
+    train_tokens: int
+    metric: str = "perplexity"
+    forget: float = 0.01  # chance that an example's state is zeroed before a window
+
+
+def build(language: Language) -> Task:
+    """The task of a text.
+
+    The loss is the mean over heads of the sum over time of -log p, as in the authors' code: clipping
+    and weight decay act on that scale.
+    """
+    model = models.LanguageModel(language.shape, language.cell)
+
+    def start(rows: int) -> Reading:
+        state = models.start(language.shape, language.cell, rows)
+        return Reading(state, jnp.full(rows, _FRESH, jnp.int32))
+
+    def run(
+        params: Tree, state: Tree, tokens: Array, rates: Hparams, key: Array | None
+    ) -> tuple[Tree, Array]:
+        found: Any = model.apply({"params": params}, tokens, state, models.Drawn(rates, key))
+        return found
+
+    def init(key: Array, batch: Batch) -> Tree:
+        rows = len(batch.weight)
+        tokens = jnp.zeros((1, rows), jnp.int32)
+        return model.init(key, tokens, start(rows).state, models.Drawn({}, None))["params"]
+
+    def loss(params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams) -> tuple:
+        place_key, forget_key, drop_key = jax.random.split(key, 3)
+        place = _begun(carry.place, place_key, language.train_tokens)
+        steps = place[None] + jnp.arange(language.window + 1)[:, None]
+        tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
+        state = _forgetful(carry.state, forget_key, language.forget)
+        state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
+        losses = models.token_losses(*models.softmax_table(params), hidden, tokens[1:])
+        total = jnp.sum(losses * batch.weight[None]) / jnp.maximum(jnp.sum(batch.weight), 1.0)
+        return total, Reading(state, (place + language.window) % language.train_tokens)
+
+    def predict(
+        params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Outputs, Reading]:
+        del key, hparams  # nothing is dropped
+        places = batch.rows["start"][None] + jnp.arange(language.window)[:, None]
+        state, hidden = run(params, carry.state, batch.shared["tokens"][places], {}, None)
+        return Outputs(hidden, *models.softmax_table(params)), Reading(state, carry.place)
+
+    def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
+        steps = jnp.arange(language.window)[:, None]
+        targets = batch.shared["tokens"][batch.rows["start"][None] + 1 + steps]
+        read = (steps < batch.rows["length"][None]) * batch.weight[None]
+        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
+
+    def score(counts: Mapping[str, float]) -> dict[str, float]:
+        nats = counts["nats"] / max(counts["tokens"], 1.0)
+        bits = nats / math.log(2)
+        return {"perplexity": math.exp(min(nats, 700.0)), "bits": bits}
+
+    metric = Metric(language.metric, higher_is_better=False)
+    return Task(init, start, loss, predict, count, score, metric)
+
+
+def _begun(place: Array, key: Array, tokens: int) -> Array:
+    """Places of the heads; those that have not begun stand equally far apart from a random one."""
+    first = jax.random.randint(key, (), 0, tokens)
+    apart = (first + jnp.arange(len(place)) * (tokens // len(place))) % tokens
+    return jnp.where(place == _FRESH, apart, place)
+
+
+def _forgetful(state: Tree, key: Array, chance: float) -> Tree:
+    """The states with whole examples zeroed at random, in all layers at once."""
+    rows = len(jax.tree.leaves(state)[0])
+    kept = jax.random.bernoulli(key, 1.0 - chance, (rows,))
+    return jax.tree.map(lambda leaf: jnp.where(kept[:, None], leaf, 0.0), state)

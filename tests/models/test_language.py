@@ -1,0 +1,94 @@
+"""The language model against plain numpy: losses in slices, sums of layers, counts, dropout."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.models import budget, cells, language
+from jaxeval.models.budget import Shape
+from jaxeval.models.cells import Cell, Masks
+
+T, B = 6, 4
+
+
+def _made(shape: Shape, cell: Cell) -> tuple[language.LanguageModel, dict]:
+    model = language.LanguageModel(shape, cell)
+    tokens = jnp.zeros((1, B), jnp.int32)
+    start = language.start(shape, cell, B)
+    params = model.init(jax.random.key(0), tokens, start, language.Drawn({}, None))["params"]
+    return model, params
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("embedding", [5, 9])
+@pytest.mark.parametrize(
+    "cell", [Cell(), Cell("rhn", "tied", depth=2), Cell("nas", "untied")], ids=str
+)
+def test_the_model_has_the_parameters_of_its_budget(
+    cell: Cell, embedding: int, tied: bool
+) -> None:
+    """Dies if the solver counts another model than the one that is trained."""
+    shape = Shape(30, 9, embedding, layers=1 if cell.kind == "rhn" else 2, tied=tied)
+    _, params = _made(shape, cell)
+    count = sum(leaf.size for leaf in jax.tree.leaves(params))
+    assert count == budget.parameter_count(shape, cell)
+
+
+def test_outputs_are_the_projected_sum_of_all_layers() -> None:
+    """Dies if a layer reads the sum, or only the last layer is put out."""
+    shape = Shape(20, 8, 5, layers=3)
+    model, params = _made(shape, Cell())
+    tokens = jnp.asarray(np.random.default_rng(0).integers(0, 20, (T, B)))
+    start = language.start(shape, Cell(), B)
+    _, found = model.apply({"params": params}, tokens, start, language.Drawn({}, None))
+    x = params["embedding"][tokens]
+    total = jnp.zeros((T, B, 8))
+    for number in range(3):
+        layer = cells.Layer(Cell(), 8)
+        _, x = layer.apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
+        total = total + x
+    np.testing.assert_allclose(found, total @ params["projection"], atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [1 << 23, 50, 7])
+def test_losses_in_slices_equal_a_plain_softmax(
+    monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    """Dies if slicing changes a loss or a gradient, or loses the last positions."""
+    monkeypatch.setattr(language, "SLICE", words)
+    draw = np.random.default_rng(1)
+    table, bias = draw.normal(size=(12, 5)), draw.normal(size=12)
+    outputs, targets = draw.normal(size=(T, B, 5)), draw.integers(0, 12, (T, B))
+    weight = draw.normal(size=(T, B))
+    scores = outputs @ table.T + bias
+    p = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    gold = np.eye(12)[targets]
+    given = tuple(jnp.asarray(a, jnp.float32) for a in (table, bias, outputs))
+
+    def total(table: jax.Array, bias: jax.Array, outputs: jax.Array) -> jax.Array:
+        losses = language.token_losses(table, bias, outputs, jnp.asarray(targets))
+        return jnp.sum(losses * jnp.asarray(weight, jnp.float32))
+
+    losses = language.token_losses(*given, jnp.asarray(targets))
+    np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
+    gradients = jax.grad(total, argnums=(0, 1, 2))(*given)
+    back = (p - gold) * weight[..., None]
+    expected = (np.einsum("tbv,tbe->ve", back, outputs), back.sum((0, 1)), back @ table)
+    for mine, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
+
+
+def test_masks_are_shared_over_time_where_they_must_be() -> None:
+    """Dies if state dropout changes within a window, or input dropout does not."""
+    drawn = language.Drawn(
+        {"state": jnp.float32(0.5), "input": jnp.float32(0.5)}, jax.random.key(0)
+    )
+    state = drawn.mask("state", 0, (B, 64))
+    assert state is not None and state.shape == (B, 64)
+    other = drawn.mask("state", 1, (B, 64))
+    assert other is not None and not np.array_equal(state, other)
+    fresh = np.asarray(drawn.apply("input", 0, jnp.ones((T, B, 64))))
+    assert not np.array_equal(fresh[0], fresh[1])
+    assert drawn.mask("update", 0, (B, 8)) is None
+    assert language.Drawn({"state": jnp.float32(0.5)}, None).mask("state", 0, (B, 8)) is None

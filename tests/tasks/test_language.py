@@ -1,0 +1,146 @@
+"""The language task: exact token accounting, carried state, heads, forgetting; the laws."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Batch, Member
+from jaxeval.data import language as data
+from jaxeval.models import budget
+from jaxeval.models.cells import Cell
+from jaxeval.population import engine, loop, member, optimisers
+from jaxeval.population.settings import Training
+from jaxeval.tasks import language as tasks
+
+SHAPE = budget.Shape(12, 8, 8)
+
+
+def _corpus(folder: Path, heads: int = 3, window: int = 4) -> data.Text:
+    draw = np.random.default_rng(0)
+    for part, lines in (("train", 60), ("valid", 9), ("test", 5)):
+        text = "\n".join(
+            " ".join("abcdefghij"[k] for k in draw.integers(0, 10, 7)) for _ in range(lines)
+        )
+        (folder / f"x.{part}.txt").write_text(text + "\n")
+    settings = data.Data(path=str(folder), window=window, turn=5)
+    return data.build(settings, 4, heads)
+
+
+def _language(text: data.Text, **change: Any) -> tasks.Language:
+    shape = SHAPE._replace(vocabulary=text.vocabulary)
+    return tasks.Language(shape, Cell(), 4, text.tokens["train"])._replace(**change)
+
+
+def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, float]:
+    program = member.Program(task, optimisers.Optimiser(name="adam"), 4, heads)
+    split = text.split(0)
+    who = Member(1)
+    lane = engine.lane_of(program, who, split)
+    steps = member.schedule.steps([len(split.train[0])], 4)
+    given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
+    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.load, w.dev))(params, *given)
+    return {name: float(value) for name, value in counts.items()}
+
+
+@pytest.mark.parametrize("heads", [1, 3, 7])
+def test_perplexity_of_known_probabilities(tmp_path: Path, heads: int) -> None:
+    """Dies if a token is skipped or counted twice: a unigram model's perplexity is known."""
+    text = _corpus(tmp_path, heads)
+    task = tasks.build(_language(text))
+    batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
+    params = jax.tree.map(jnp.zeros_like, task.init(jax.random.key(0), batch))
+    p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
+    params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
+    counts = _evaluate(task, text, heads, params)
+    first = text.tokens["train"] + 1
+    dev = text.corpus.shared["tokens"][first + 1 : first + 1 + text.tokens["dev"]]
+    assert counts["tokens"] == text.tokens["dev"] == 72
+    expected = -np.mean(np.log(p[dev]))
+    assert task.score(counts)["bits"] == pytest.approx(expected / math.log(2), rel=1e-6)
+    assert task.score(counts)["perplexity"] == pytest.approx(math.exp(expected), rel=1e-5)
+
+
+def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
+    """Dies if a window of an evaluation starts from zero: one reader against one long window."""
+    text = _corpus(tmp_path, 1)
+    task = tasks.build(_language(text))
+    batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
+    params = jax.tree.map(lambda v: v * 3, task.init(jax.random.key(0), batch))
+    n, first = text.tokens["dev"], text.tokens["train"] + 1
+    whole = tasks.build(_language(text, window=n))
+    rows = {"start": jnp.array([first]), "length": jnp.array([n])}
+    one = Batch(rows, jnp.ones(1), jax.tree.map(jnp.asarray, text.corpus.shared), ())
+    outputs, _ = whole.predict(params, whole.start(1), one, jax.random.key(0), {})
+    expected = whole.count(outputs, one)
+    counts = _evaluate(task, text, 1, params)
+    assert counts["nats"] == pytest.approx(float(expected["nats"]), rel=1e-5)
+
+
+def test_heads_walk_on_and_wrap_around(tmp_path: Path) -> None:
+    """Dies if a head jumps, stays, or leaves the train part."""
+    text = _corpus(tmp_path)
+    language = _language(text, forget=0.0)
+    task = tasks.build(language)
+    n = language.train_tokens
+    shared = jax.tree.map(jnp.asarray, text.corpus.shared)
+    batch = Batch({}, jnp.ones(4), shared, ())
+    params = task.init(jax.random.key(0), batch)
+    _, carry = task.loss(params, task.start(4), batch, jax.random.key(3), {})
+    began = (carry.place - language.window) % n
+    assert np.ptp(np.diff(np.sort(np.asarray(began)))) <= 1 + n % 4 + n // 4  # equally far apart
+    places = [np.asarray(carry.place)]
+    step = jax.jit(lambda c, k: task.loss(params, c, batch, k, {})[1])
+    for k in range(2 * n // language.window):
+        carry = step(carry, jax.random.key(k))
+        places.append(np.asarray(carry.place))
+    moved = np.diff(np.stack(places), axis=0) % n
+    assert np.all(moved == language.window)
+    assert np.stack(places).min() >= 0 and np.stack(places).max() < n
+
+
+def test_examples_forget_at_the_given_rate() -> None:
+    """Dies if single units are zeroed, or layers forget at different times."""
+    state = ((jnp.ones((4000, 3)), jnp.ones((4000, 3))), (jnp.ones((4000, 3)),) * 2)
+    found = jax.tree.leaves(tasks._forgetful(state, jax.random.key(0), 0.25))
+    rows = [np.asarray(leaf[:, 0]) for leaf in found]
+    assert all(np.array_equal(rows[0], row) for row in rows)
+    assert np.array_equal(np.asarray(found[0]).min(1), np.asarray(found[0]).max(1))
+    assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
+
+
+def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
+    """Dies if the place in the text or the recurrent state is lost with a checkpoint."""
+    text = _corpus(tmp_path)
+    task = tasks.build(_language(text))
+    training = Training(
+        batch_size=4,
+        evaluation_batch_size=3,
+        epochs=4,
+        patience=0,
+        optimiser=optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.02}),
+        checkpoint_every=1,
+    )
+    problem = loop.Problem(task, text.corpus, text.split, training)
+    rates = {"input": 0.2, "state": 0.1, "output": 0.0}
+    hparams = tuple(sorted({**training.optimiser.traced(), **rates}.items()))
+    members = [Member(seed, 0, hparams) for seed in (1, 2)]
+
+    def run(name: str, stop: int | None) -> list[float]:
+        found: list[float] = []
+        reports = loop.train(problem, members, tmp_path / name, lambda report: None, 2)
+        for number, report in enumerate(reports, 1):
+            found += [s.scores["perplexity"] for s in report.scores if s.part == "dev"]
+            if number == stop:
+                reports.close()
+                break
+        return found
+
+    whole = run("whole", None)
+    parts = run("parts", 2) + run("parts", None)
+    assert whole == parts and len(whole) == 8
+    assert whole[-1] < whole[0]
