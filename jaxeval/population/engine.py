@@ -87,6 +87,12 @@ def lane_of(program: member.Program, who: Member, split: Split) -> Lane:
     )
 
 
+def with_rate(lane: Lane, rate: float) -> Lane:
+    """The lane with another learning rate."""
+    hparams = {**lane.load.hparams, "learning_rate": np.float32(rate)}
+    return lane._replace(load=lane.load._replace(hparams=hparams))
+
+
 def empty_state(engine: Engine, program: member.Program, lane: Lane, width: int) -> Tree:
     """Zeros of the shape of a population's state: [S, ...]."""
     init = functools.partial(member.init, program)

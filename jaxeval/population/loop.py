@@ -62,6 +62,7 @@ class Population:
         self.waiting = list(members)
         self.epochs = 0
         self._failed: list[seats.Ended] = []
+        self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
         mode = problem.training.lane_mode
         first = problem.split(members[0].split)
@@ -109,6 +110,16 @@ class Population:
         split = self.problem.split(seat.member.split)
         self._given[lane] = engine.lane_of(self.program, seat.member, split)
         self.seats[lane] = seat
+        self._lower_rate(lane)
+
+    def _lower_rate(self, lane: int) -> None:
+        """Gives a lane the learning rate that its member's drops have left."""
+        plateau, seat = self.problem.training.plateau, self.seats[lane]
+        if plateau is None or not seat.drops or seat.member is None:
+            return
+        rate = dict(seat.member.hparams)["learning_rate"] * plateau.factor**seat.drops
+        self._given[lane] = engine.with_rate(self._given[lane], rate)
+        self._stale = True
 
     def _seat_next(self, lane: int) -> bool:
         """Seats the next waiting member whose split can be made; says whether there was one."""
@@ -133,8 +144,9 @@ class Population:
             self._given = [self._given[lane] for lane in order]
             self.state = self._shard(jax.tree.map(lambda leaf: leaf[np.array(order)], self.state))
         fresh = [not s.active and self._seat_next(lane) for lane, s in enumerate(self.seats)]
-        if order is not None or any(fresh):
+        if order is not None or any(fresh) or self._stale:
             self.lanes = self._shard(engine.stack(self._given))
+            self._stale = False
         if any(fresh):
             flags = self.flags(fresh)
             self.state = self.engine.fill(self.engine.shared, self.state, self.lanes, flags)
@@ -177,6 +189,7 @@ class Population:
             else seat
             for lane, seat in enumerate(before)
         ]
+        self._drop_rates()
         better = [
             new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
         ]
@@ -190,6 +203,17 @@ class Population:
         more, ended = self._end(losses)
         spent = time.perf_counter() - begin
         return Report(scores + more, ended, self.seats, len(self.waiting), spent)
+
+    def _drop_rates(self) -> None:
+        """Lowers the learning rate of members that have waited long enough."""
+        plateau = self.problem.training.plateau
+        if plateau is None:
+            return
+        for lane, seat in enumerate(self.seats):
+            if seat.active:
+                self.seats[lane] = seats.dropped(seat, plateau.after)
+                if self.seats[lane].drops > seat.drops:
+                    self._lower_rate(lane)
 
     def _end(self, losses: Any) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
         """Frees the lanes of members that are done, after scoring their best params on test."""

@@ -23,6 +23,8 @@ class Seat:
     best: float | None = None  # dev score
     best_epoch: int | None = None
     seconds: float = 0.0  # the member's share of the time of its epochs
+    drops: int = 0  # of the learning rate
+    last_drop: int = 0  # the epoch after which it fell last
 
     @property
     def active(self) -> bool:
@@ -63,6 +65,17 @@ def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: floa
     better = sound and (seat.best is None or metric.improves(score, seat.best))
     seat = dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds)
     return dataclasses.replace(seat, best=score, best_epoch=epoch) if better else seat
+
+
+def dropped(seat: Seat, after: int) -> Seat:
+    """The seat with one more drop of its learning rate, if it has waited long enough.
+
+    A drop follows an epoch t with max(best epoch, last drop) + after < t, as in the public code of
+    Melis et al. (2018).
+    """
+    if max(seat.best_epoch or 0, seat.last_drop) + after >= seat.epoch:
+        return seat
+    return dataclasses.replace(seat, drops=seat.drops + 1, last_drop=seat.epoch)
 
 
 def status(seat: Seat, loss: float, epochs: int, patience: int) -> Status | None:

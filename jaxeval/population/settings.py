@@ -9,6 +9,18 @@ from jaxeval.population import optimisers
 
 
 @reading.settings
+class Plateau:
+    """Learning rate that falls when dev does not improve, a member for itself."""
+
+    after: Annotated[
+        int, pydantic.Field(ge=1, description="epochs without a better dev score or a drop")
+    ] = 26
+    factor: Annotated[
+        float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
+    ] = 0.1
+
+
+@reading.settings
 class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
@@ -26,6 +38,9 @@ class Training:
     optimiser: Annotated[optimisers.Optimiser, pydantic.Field(description="optimiser")] = (
         optimisers.Optimiser()
     )
+    plateau: Annotated[
+        Plateau | None, pydantic.Field(description="drops of the learning rate; absent: none")
+    ] = None
     lanes: Annotated[
         int | None,
         pydantic.Field(ge=1, description="members trained at once; absent: all, at most 64"),

@@ -3,6 +3,7 @@
 Bit for bit: scores and losses are compared with ==.
 """
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
+from jaxeval.population.settings import Plateau
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -175,3 +177,26 @@ def test_shared_tables_are_arguments() -> None:
         population.engine.shared, population.state, population.lanes, flags
     )
     assert len(lowered.as_text()) < 300_000
+
+
+def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
+    """Dies if a drop reaches other members, is lost with a checkpoint, or changes nothing."""
+    changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
+    plateau = Plateau(after=1, factor=0.01)
+    falling = changed._replace(training=dataclasses.replace(changed.training, plateau=plateau))
+
+    def losses(problem: loop.Problem, name: str, stop: int | None = None) -> dict:
+        found = {}
+        reports = loop.train(problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2)
+        for number, report in enumerate(reports, 1):
+            for one in report.scores:
+                if one.part == "train":
+                    found[one.member.seed, one.epoch] = one.scores["loss"]
+            if number == stop:
+                reports.close()
+                break
+        return found
+
+    whole = losses(falling, "whole")
+    assert whole != losses(changed, "without")
+    assert losses(falling, "parts", 4) | losses(falling, "parts") == whole

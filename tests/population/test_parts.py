@@ -1,5 +1,6 @@
 """Schedules, seats, lanes and optimisers on their own."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxeval.contracts import Metric
+from jaxeval.contracts import Member, Metric
 from jaxeval.population import lanes, loop, optimisers, schedule, seats
 from jaxeval.population.settings import Training
 from tests.population import toy
@@ -155,3 +156,13 @@ def test_learning_rate_schedules() -> None:
     np.testing.assert_allclose(
         optimisers.learning_rate(decay, jnp.float32(0.01), jnp.int32(4)), 0.01 / 1.2, rtol=1e-6
     )
+
+
+def test_the_rate_falls_on_a_plateau() -> None:
+    """Dies if a drop comes an epoch early or late, or follows itself (golden: 37, then 64)."""
+    seat, fell = seats.Seat(Member(1), best=1.0, best_epoch=10), []
+    for epoch in range(11, 80):
+        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), 26)
+        if seat.last_drop == epoch:
+            fell.append(epoch)
+    assert fell == [37, 64] and seat.drops == 2

@@ -16,6 +16,7 @@ from jaxeval.models.cells import Cell
 from jaxeval.population import engine, loop, member, optimisers
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
+from tests import conformance
 
 SHAPE = budget.Shape(12, 8, 8)
 
@@ -144,3 +145,32 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
     parts = run("parts", 2) + run("parts", None)
     assert whole == parts and len(whole) == 8
     assert whole[-1] < whole[0]
+
+
+@pytest.mark.parametrize("cell", [Cell(), Cell("rhn", "tied", depth=2), Cell("nas", "untied")], ids=str)
+def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
+    """Dies if the language task breaks a law that the trainer relies on."""
+    for part in ("train", "valid", "test"):
+        (tmp_path / f"x.{part}.txt").write_text("a b c d e f g h\n" * 12)
+    text = data.build(data.Data(path=str(tmp_path), window=6, turn=5), 6, 6)
+    shape = budget.Shape(text.vocabulary, 16, 12)
+    task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
+    rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
+    tokens = jnp.asarray(text.corpus.shared["tokens"])
+
+    def perfect(batch: Batch) -> tasks.Outputs:
+        places = batch.rows["start"][None] + 1 + jnp.arange(6)[:, None]
+        sure = 200.0 * jax.nn.one_hot(tokens[places], text.vocabulary)
+        return tasks.Outputs(sure, jnp.eye(text.vocabulary), jnp.zeros(text.vocabulary))
+
+    conformance.check(
+        conformance.Case(
+            task,
+            Batch(rows, jnp.ones(6), {"tokens": tokens}, ()),
+            {site: jnp.float32(0.1) for site in ("input", "state", "output", "projected")},
+            [],  # the windows name places; what is gold stands in the text itself
+            text.vocabulary,
+            lambda b: 6.0,
+            perfect,
+        )
+    )
