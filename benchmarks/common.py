@@ -16,7 +16,6 @@ import jax  # noqa: E402  (after the environment is prepared)
 import numpy as np  # noqa: E402
 
 from jaxeval import experiment  # noqa: E402
-from jaxeval.config import reading  # noqa: E402
 from jaxeval.contracts import Member  # noqa: E402
 from jaxeval.population import loop  # noqa: E402
 
@@ -45,7 +44,7 @@ def prepare(data: str, batch: int, sentences: int | None) -> experiment.Prepared
     changes = [*MODEL, f"data.source.path={data}", f"training.batch_size={batch}"]
     if sentences:
         changes.append(f"data.train_sentences={sentences}")
-    return experiment.prepare(reading.read(experiment.Config, None, changes))
+    return experiment.prepare(experiment.read(None, changes))
 
 
 def population(prepared: experiment.Prepared, members: int) -> tuple[loop.Population, float]:

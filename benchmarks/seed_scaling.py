@@ -24,7 +24,7 @@ from jaxeval.population import lanes
 
 def operations(prepared: common.experiment.Prepared, batch: int) -> float:
     """Floating-point operations of the matrix products of one member's epoch of training."""
-    tagged = prepared.tagged
+    tagged = prepared.data
     vectors, characters = tagged.table.vectors.shape[1], 30
     positions = sum(
         -(-len(rows) // batch) * batch * width
@@ -77,7 +77,7 @@ def measure(given: object) -> None:
         benchmark="seed_scaling",
         members=size,
         batch=given.batch,  # type: ignore[attr-defined]
-        sentences=sum(map(len, prepared.tagged.split(0).train)),
+        sentences=sum(map(len, prepared.data.split(0).train)),
         seconds_per_member_epoch=common.quartiles(seconds),
         compile_seconds=round(compile_seconds, 1),
         peak_memory_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

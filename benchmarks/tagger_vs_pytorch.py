@@ -22,14 +22,14 @@ def batches(prepared: common.experiment.Prepared, size: int) -> list[dict]:
     """One epoch's batches as jaxeval forms them: within a bucket, shuffled, in mixed order."""
     generator = np.random.default_rng(0)
     found = []
-    split = prepared.tagged.split(0)
-    for bucket, rows in zip(prepared.tagged.corpus.buckets, split.train, strict=True):
+    split = prepared.data.split(0)
+    for bucket, rows in zip(prepared.data.corpus.buckets, split.train, strict=True):
         order = generator.permutation(rows)
         for start in range(0, len(order), size):
             chosen = order[start : start + size]
             found.append({name: column[chosen] for name, column in bucket.items()})
     generator.shuffle(found)
-    return tagger_pytorch.prepare(found, prepared.tagged.corpus.shared)
+    return tagger_pytorch.prepare(found, prepared.data.corpus.shared)
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     arguments.add_argument("--pairs", type=int, default=5)
     given = arguments.parse_args()
     prepared = common.prepare(given.data, given.batch, given.sentences)
-    tagged = prepared.tagged
+    tagged = prepared.data
     ours, compile_seconds = common.population(prepared, MEMBERS)
     common.epoch_seconds(ours)
     data = batches(prepared, given.batch)
@@ -57,7 +57,7 @@ def main() -> None:
     common.report(
         benchmark="tagger_vs_pytorch",
         batch=given.batch,
-        sentences=sum(map(len, prepared.tagged.split(0).train)),
+        sentences=sum(map(len, prepared.data.split(0).train)),
         members=MEMBERS,
         torch=torch.__version__,
         torch_threads=best[0],

@@ -1,7 +1,6 @@
 """`python -m jaxeval.train`: trains a population and shows its score distribution."""
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -85,11 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.config import reading
 
     if given.help_config:
-        _print_keys(reading.keys(experiment.Config))
+        task = reading.peek(given.config, given.changes, "task") or "tagging"
+        _print_keys(reading.keys(experiment.kind(task).Config))
         return 0
-    path = [f"data.source.path={json.dumps(given.data)}"] if given.data else []
-    changes = [*given.changes, *path]
-    config = reading.read(experiment.Config, given.config, changes)
+    config = experiment.read(given.config, given.changes, given.data)
     prepared = experiment.prepare(config)
     seeds = given.seed_list or range(1, given.seeds + 1)
     members = experiment.members(

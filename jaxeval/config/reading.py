@@ -25,6 +25,14 @@ def settings(cls: type[T]) -> type[T]:
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
 
 
+def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
+    """The value that a file and overrides give a top-level key; None without one."""
+    tree = {} if path is None else _read_toml(Path(path))
+    for override in overrides:
+        _apply(tree, override)
+    return tree.get(key)
+
+
 def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
     """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
 

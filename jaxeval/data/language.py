@@ -2,8 +2,8 @@
 
 Notation: N tokens of a part, T tokens a window, B read heads.
 
-A part is its lines, each closed by an end-of-line token (words) or as they are (bytes). Every token is
-predicted once: the first from an end of line, the last window in part.
+A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token
+is predicted once: the first from an end of line, the last window in part.
 """
 
 import hashlib
@@ -96,6 +96,8 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
       batch: heads that read train at once.
       evaluation_batch: heads that read dev and test.
     """
+    if not settings.path:
+        raise ConfigError("data: a language model needs a text; --data FOLDER, or data.path")
     streams, vocabulary = _bytes(settings) if settings.unit == "byte" else _words(settings)
     for part in PARTS:
         if len(streams[part]) <= max(batch if part == "train" else 1, 1):

@@ -1,4 +1,4 @@
-"""A recurrent language model: embeddings, a stack of cells, a softmax that is never whole in memory.
+"""A recurrent language model: embeddings, a stack of cells, a softmax never whole in memory.
 
 Notation: T time steps, B rows, V vocabulary, E embedding size, H hidden units, N = T B positions.
 After Melis et al. (2018), section 3: layer l + 1 reads layer l, the output is the sum of all
@@ -105,8 +105,8 @@ def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
 def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
     """-log p of each target, in nats.
 
-    The scores of all words are made for a slice of positions at a time, no more than SLICE numbers,
-    in the forward and in the backward pass alike.
+    The scores of all words are made for a slice of positions at a time, no more than SLICE
+    numbers, in the forward and in the backward pass alike.
 
     Args:
       table, bias: [V, E] and [V].

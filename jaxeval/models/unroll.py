@@ -2,8 +2,8 @@
 
 Notation: T time steps, B rows, H hidden units, K outputs of a recurrent product.
 
-A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode differentiation
-of a plain scan would add up each kernel's gradient at every step, a product with an inner dimension
+A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode derivation of
+a plain scan would add up each kernel's gradient at every step, a product with an inner dimension
 of B that rewrites the whole kernel T times. Here the backward scan stops at the products' outputs
 and keeps what went in; each kernel's gradient is one product over all T x B rows afterwards.
 """
@@ -87,7 +87,8 @@ def _forward(
     def run(small: Tree, inputs: Array, start: Tree, offsets: Mapping[str, Array]) -> tuple:
         return _scan(step, kernels, small, masks, inputs, start, offsets)
 
-    found, back, seen = jax.vjp(run, small, inputs, start, _offsets(kernels, inputs), has_aux=True)
+    result: Any = jax.vjp(run, small, inputs, start, _offsets(kernels, inputs), has_aux=True)
+    found, back, seen = result
     return found, (back, seen, masks)
 
 

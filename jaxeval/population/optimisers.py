@@ -15,7 +15,7 @@ import pydantic
 from jaxeval.config import reading
 from jaxeval.contracts import Hparams
 
-Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam"]
+Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
 
 # Defaults of the papers, and of Keras where a paper leaves a value open (those are marked).
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
@@ -24,6 +24,8 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "adadelta": {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6},  # Zeiler 2012, table 1
     "rmsprop": {"learning_rate": 0.001, "rho": 0.9, "epsilon": 1e-8},  # Hinton's lecture 6e
     "adam": {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},  # Kingma & Ba
+    # the same with TensorFlow's epsilon, which is not divided by the correction of the moment
+    "tf_adam": {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
     "nadam": {  # Dozat 2016 in the values of Keras
         "learning_rate": 0.002,
         "beta1": 0.9,
@@ -147,6 +149,39 @@ def _adam(
     return optax.adam(learning_rate, b1=beta1, b2=beta2, eps=epsilon)
 
 
+class TfAdamState(NamedTuple):
+    """State of `tf_adam`."""
+
+    steps: jax.Array  # [] int32, steps done
+    first: Any  # like params
+    second: Any  # like params
+
+
+def tf_adam(
+    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
+) -> optax.GradientTransformation:
+    """Adam as TensorFlow 1 has it: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
+
+    optax divides sqrt(v) by sqrt(1 - b2^t) before it adds epsilon (Kingma & Ba 2015, algorithm 1);
+    this is the form before their section 2.1, in which epsilon weighs more in early steps.
+    """
+
+    def init(params: Any) -> TfAdamState:
+        zeros = jax.tree.map(jnp.zeros_like, params)
+        return TfAdamState(jnp.int32(0), zeros, jax.tree.map(jnp.zeros_like, params))
+
+    def update(grads: Any, state: TfAdamState, params: Any = None) -> tuple[Any, TfAdamState]:
+        del params  # not needed
+        steps = state.steps + 1
+        first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)
+        second = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.second, grads)
+        rate = -learning_rate * jnp.sqrt(1 - beta2**steps) / (1 - beta1**steps)
+        updates = jax.tree.map(lambda m, v: rate * m / (jnp.sqrt(v) + epsilon), first, second)
+        return updates, TfAdamState(steps, first, second)
+
+    return optax.GradientTransformation(init, update)
+
+
 FACTORIES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "sgd": _sgd,
     "adagrad": _adagrad,
@@ -154,6 +189,7 @@ FACTORIES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "rmsprop": _rmsprop,
     "adam": _adam,
     "nadam": nadam,
+    "tf_adam": tf_adam,
 }
 
 

@@ -53,8 +53,8 @@ class Language(NamedTuple):
 def build(language: Language) -> Task:
     """The task of a text.
 
-    The loss is the mean over heads of the sum over time of -log p, as in the authors' code: clipping
-    and weight decay act on that scale.
+    The loss is the mean over heads of the sum over time of -log p, as in the authors' code:
+    clipping and weight decay act on that scale.
     """
     model = models.LanguageModel(language.shape, language.cell)
 

@@ -20,7 +20,7 @@ def _text(folder: Path) -> str:
     ("tokens", "window", "heads"), [(23, 5, 1), (23, 5, 4), (7, 35, 3), (40, 4, 10)]
 )
 def test_windows_cover_every_token_once(tokens: int, window: int, heads: int) -> None:
-    """Dies if a token is skipped, predicted twice, or a head's windows do not follow each other."""
+    """Dies if a token is skipped or predicted twice, or a head's windows leave a gap."""
     found = language.windows(tokens, window, heads)
     start, length = (column.reshape(-1, heads) for column in found)
     seen = [s + k for s, n in zip(found.start, found.length, strict=True) for k in range(n)]

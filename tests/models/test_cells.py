@@ -79,11 +79,11 @@ def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple
                 z = _norm(z, cell.blocks, p["gate_scale"], p["gate_shift"])
             j, o, f, *i = np.split(z, cell.blocks, axis=1)
             f = _sigmoid(f)
-            enter = {
-                "tied": lambda: 1 - f,
-                "untied": lambda: _sigmoid(i[0]),
-                "capped": lambda: np.minimum(1 - f, _sigmoid(i[0])),
-            }[cell.gates]()
+            if cell.gates == "tied":
+                enter = 1 - f
+            else:
+                enter = _sigmoid(i[0])
+                enter = np.minimum(1 - f, enter) if cell.gates == "capped" else enter
             c = f * c + enter * np.tanh(j) * new
             seen = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
             h = _sigmoid(o) * np.tanh(seen)

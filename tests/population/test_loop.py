@@ -187,7 +187,9 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
 
     def losses(problem: loop.Problem, name: str, stop: int | None = None) -> dict:
         found = {}
-        reports = loop.train(problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2)
+        reports = loop.train(
+            problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2
+        )
         for number, report in enumerate(reports, 1):
             for one in report.scores:
                 if one.part == "train":

@@ -100,6 +100,10 @@ def _by_formula(name: str) -> np.ndarray:
             w -= 0.001 * g / (np.sqrt(s) + 1e-8)
         else:
             v, s = 0.9 * v + 0.1 * g, 0.999 * s + 0.001 * g * g
+            if name == "tf_adam":
+                rate = 0.001 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+                w -= rate * v / (np.sqrt(s) + 1e-8)
+                continue
             root = np.sqrt(s / (1 - 0.999**t)) + 1e-8
             if name == "adam":
                 w -= 0.001 * v / (1 - 0.9**t) / root
@@ -166,3 +170,12 @@ def test_the_rate_falls_on_a_plateau() -> None:
         if seat.last_drop == epoch:
             fell.append(epoch)
     assert fell == [37, 64] and seat.drops == 2
+
+
+def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
+    """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
+    values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
+    made = optimisers.tf_adam(**values)
+    params = {"w": jnp.zeros(1)}
+    update, _ = made.update({"w": jnp.full(1, 1e-4)}, made.init(params))
+    assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jaxeval import experiment
-from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
@@ -61,7 +60,7 @@ def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _prepared(changes: list[str]) -> experiment.Prepared:
-    return experiment.prepare(reading.read(experiment.Config, None, [*SMALL, *changes]))
+    return experiment.prepare(experiment.read(None, [*SMALL, *changes]))
 
 
 def _batch(tagged: tagging_data.Tagged, bucket: int, rows: Any) -> Batch:
@@ -75,8 +74,8 @@ def _batch(tagged: tagging_data.Tagged, bucket: int, rows: Any) -> Batch:
 def test_laws(name: str) -> None:
     """Dies if a choice of the config breaks a law of a Task."""
     prepared = _prepared(CHOICES[name])
-    bucket = int(np.argmax([len(b["length"]) for b in prepared.tagged.corpus.buckets]))
-    batch = _batch(prepared.tagged, bucket, np.arange(6))
+    bucket = int(np.argmax([len(b["length"]) for b in prepared.data.corpus.buckets]))
+    batch = _batch(prepared.data, bucket, np.arange(6))
     who = experiment.members(prepared.config, [1], [0])[0]
     softmax = prepared.config.model.classifier == "softmax"
     conformance.check(
@@ -85,7 +84,7 @@ def test_laws(name: str) -> None:
             batch,
             {name: jnp.float32(value) for name, value in who.hparams},
             ["labels"],
-            len(prepared.tagged.labels),
+            len(prepared.data.labels),
             lambda b: 1.0 if softmax else float(jnp.mean(b.rows["length"])),
             lambda b: b.rows["labels"],
         )
@@ -95,7 +94,7 @@ def test_laws(name: str) -> None:
 def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
     """Dies if padding, or a neighbour in the batch, reaches a sentence's loss or labels."""
     prepared = _prepared([])
-    batch = _batch(prepared.tagged, 0, np.arange(5))
+    batch = _batch(prepared.data, 0, np.arange(5))
     wide = {
         n: jnp.pad(c, ((0, 0), (0, 7)), constant_values=3) if c.ndim == 2 else c
         for n, c in batch.rows.items()
@@ -115,7 +114,7 @@ def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
     wider = np.asarray(task.predict(params, (), padded, key, hparams)[0])
     for row, length in enumerate(batch.rows["length"]):
         assert np.array_equal(labels[row, :length], wider[row, :length])
-        alone = _batch(prepared.tagged, 0, np.array([row]))
+        alone = _batch(prepared.data, 0, np.array([row]))
         solo = np.asarray(task.predict(params, (), alone, key, hparams)[0])
         assert np.array_equal(solo[0, :length], labels[row, :length])
 
@@ -124,15 +123,13 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
     """Dies if the CRF's loss is divided by the length, or the softmax's is not."""
     crf, softmax = _prepared([]), _prepared(["model.classifier=softmax"])
     for prepared, by_word in ((crf, False), (softmax, True)):
-        batch = _batch(prepared.tagged, 0, np.arange(4))
+        batch = _batch(prepared.data, 0, np.arange(4))
         task, key = prepared.problem.task, jax.random.key(0)
         task = dataclasses.replace(task, loss=jax.jit(task.loss))
         params = task.init(key, batch)
         hparams = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
         single = [
-            float(
-                task.loss(params, (), _batch(prepared.tagged, 0, np.array([r])), key, hparams)[0]
-            )
+            float(task.loss(params, (), _batch(prepared.data, 0, np.array([r])), key, hparams)[0])
             for r in range(4)
         ]
         weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
@@ -143,7 +140,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
 def test_unknown_words_share_a_vector() -> None:
     """Dies if a word that train does not know is looked up by its own row."""
     prepared = _prepared(["data.min_count=2", "model.characters.encoder=none"])
-    batch = _batch(prepared.tagged, 0, np.arange(4))
+    batch = _batch(prepared.data, 0, np.arange(4))
     task = prepared.problem.task
     params = task.init(jax.random.key(0), batch)
     table = params["features"]["words"]
@@ -163,7 +160,7 @@ def test_every_named_config_reads() -> None:
     files = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
     assert len(files) >= 6
     for file in files:
-        config = reading.read(experiment.Config, file)
+        config = experiment.read(file)
         assert config.name == file.stem
         assert dataclasses.is_dataclass(config) and isinstance(
             config.model, tagging_settings.Tagger
@@ -173,8 +170,8 @@ def test_every_named_config_reads() -> None:
 def test_legal_labels_only_when_masked() -> None:
     """Dies if mask_illegal does not reach decoding."""
     prepared = _prepared(["model.mask_illegal=true"])
-    batch = _batch(prepared.tagged, 0, np.arange(6))
-    task, moves = prepared.problem.task, prepared.tagged.legality.moves
+    batch = _batch(prepared.data, 0, np.arange(6))
+    task, moves = prepared.problem.task, prepared.data.legality.moves
     hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
     predict = jax.jit(task.predict)
     for seed in range(5):

@@ -1,90 +1,87 @@
-"""From a config to something that can be trained: the page where all rooms meet."""
+"""What all experiments share: records, members, plans, locks."""
 
 import contextlib
 import fcntl
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
-import pydantic
 
 from jaxeval import __version__, backend, runs
 from jaxeval.config import reading
-from jaxeval.contracts import Member
-from jaxeval.data import tagging as tagging_data
+from jaxeval.contracts import Corpus, Member, Split, Task
 from jaxeval.errors import RunError
-from jaxeval.models import tagging_settings
 from jaxeval.population import lanes, loop, member, seats
-from jaxeval.population.settings import Training
-from jaxeval.tasks import tagging as tagging_task
 
 # what does not change a member's scores does not make another experiment
 _IMMATERIAL = (("name",), ("training", "checkpoint_every"), ("training", "lanes"))
-_PLACES = (("data", "source", "path"), ("data", "vectors"))  # their contents are in the data hash
 
 
-@reading.settings
-class Config:
-    """One experiment. No config file: these defaults, on the generated corpus."""
+class Read(NamedTuple):
+    """What an experiment learns from: a corpus as arrays, and what is said of it.
 
-    name: Annotated[str, pydantic.Field(description="shown in tables")] = "default"
-    task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
-    data: tagging_data.Data = tagging_data.Data()
-    model: tagging_settings.Tagger = tagging_settings.Tagger()
-    scoring: tagging_task.Scoring = tagging_task.Scoring()
-    training: Training = Training()
+    Attributes:
+      source: where it came from, for people.
+      places: keys of the config that only say where; the contents are in the fingerprint.
+      facts: what a plan tells of it.
+    """
+
+    corpus: Corpus
+    split: Callable[[int], Split]
+    fingerprint: str
+    source: str
+    places: Sequence[tuple[str, ...]]
+    facts: Mapping[str, Any]
 
 
 class Prepared(NamedTuple):
-    """An experiment ready for training."""
+    """An experiment ready for training; `data` is what its task's reader gave."""
 
-    config: Config
-    tagged: tagging_data.Tagged
+    config: Any
+    data: Any
+    read: Read
     problem: loop.Problem
     record: runs.Experiment
 
 
-def prepare(config: Config) -> Prepared:
-    """Reads the data and builds the task."""
-    tagged = tagging_data.build(config.data, config.training.batch_size)
-    task = tagging_task.build(config.model, config.scoring, tagged)
-    problem = loop.Problem(task, tagged.corpus, tagged.split, config.training)
-    return Prepared(config, tagged, problem, _record(config, tagged, problem))
+def prepared(config: Any, data: Any, read: Read, task: Task) -> Prepared:
+    """Puts an experiment together."""
+    problem = loop.Problem(task, read.corpus, read.split, config.training)
+    return Prepared(config, data, read, problem, _record(config, read, task))
 
 
-def _record(config: Config, tagged: tagging_data.Tagged, problem: loop.Problem) -> runs.Experiment:
+def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for place in (*_IMMATERIAL, *_PLACES):
+    for place in (*_IMMATERIAL, *read.places):
         branch = tree
         for name in place[:-1]:
             branch = branch[name]
         branch.pop(place[-1])
     config_hash = reading.digest(reading.canonical(tree))
-    metric = problem.task.metric
     return runs.Experiment(
-        id=reading.digest(config_hash + tagged.fingerprint),
+        id=reading.digest(config_hash + read.fingerprint),
         name=config.name,
         task=config.task,
-        metric=metric.name,
-        higher_is_better=metric.higher_is_better,
+        metric=task.metric.name,
+        higher_is_better=task.metric.higher_is_better,
         config=text,
         config_hash=config_hash,
-        data=config.data.source.path or f"generated, seed {config.data.source.seed}",
-        data_hash=tagged.fingerprint,
+        data=read.source,
+        data_hash=read.fingerprint,
     )
 
 
-def members(config: Config, seeds: Sequence[int], splits: Sequence[int]) -> list[Member]:
+def members(config: Any, seeds: Sequence[int], splits: Sequence[int]) -> list[Member]:
     """All seeds on all splits, with the config's traced hyperparameters."""
     traced = {**config.training.optimiser.traced(), **config.model.dropout.rates()}
     hparams = tuple(sorted(traced.items()))
     return [Member(seed, split, hparams) for split in splits for seed in seeds]
 
 
-def hparams_json(config: Config, who: Member) -> str:
+def hparams_json(config: Any, who: Member) -> str:
     """Canonical JSON of the hyperparameters in which a member differs from its config."""
     base = dict(members(config, [who.seed], [who.split])[0].hparams)
     return reading.canonical({n: v for n, v in who.hparams if base.get(n) != v})
@@ -93,38 +90,36 @@ def hparams_json(config: Config, who: Member) -> str:
 def parameters(prepared: Prepared) -> int:
     """Number of trained parameters of a member."""
     program = loop.program_of(prepared.problem)
-    split = prepared.tagged.split(0)
+    split = prepared.read.split(0)
     who = members(prepared.config, [1], [0])[0]
-    return member.parameter_count(program, prepared.tagged.corpus, split, who)
+    return member.parameter_count(program, prepared.read.corpus, split, who)
 
 
-def key_of(config: Config, who: Member) -> tuple[int, int, str]:
+def key_of(config: Any, who: Member) -> tuple[int, int, str]:
     """Under what a member is found in the runs database: seed, split, hparams."""
     return who.seed, who.split, hparams_json(config, who)
 
 
 def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
-    config, tagged = prepared.config, prepared.tagged
+    config, read = prepared.config, prepared.read
     training = config.training
     width = lanes.round_up(loop.width(training, len(of)), lanes.make_mesh())
     count = parameters(prepared)
-    arrays = jax.tree.leaves(tagged.corpus)
-    rows = {part: sum(map(len, tagged.given[part])) for part in tagged.given}
+    arrays = jax.tree.leaves(read.corpus)
+    shapes = len(read.corpus.buckets)
     return {
         "experiment": prepared.record.id,
         "config": reading.to_dict(config),
-        "sentences": rows,
-        "labels": len(tagged.labels),
+        **read.facts,
         "metric": prepared.problem.task.metric.name,
         "parameters": count,
         "members": len(of),
         "cohorts": 1,
         "lanes": f"{width} on {backend.describe()}",
-        "padded_widths": list(tagged.widths),
         "compiled_programs": {
-            "train epoch": f"{len(tagged.widths)} shapes, batch {training.batch_size}",
-            "evaluation": f"{len(tagged.widths)} shapes, batch {training.evaluation_batch_size}",
+            "train epoch": f"{shapes} shapes, batch {training.batch_size}",
+            "evaluation": f"{shapes} shapes, batch {training.evaluation_batch_size}",
             "lane loading": 1,
             "keep best": 1,
         },

@@ -1,0 +1,46 @@
+"""Experiments of sequence tagging."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.data import tagging as tagging_data
+from jaxeval.experiment import base
+from jaxeval.models import tagging_settings
+from jaxeval.population.settings import Training
+from jaxeval.tasks import tagging as tasks
+
+DATA = "data.source.path"  # the key that --data sets
+
+
+@reading.settings
+class Config:
+    """One experiment. No config file: these defaults, on the generated corpus."""
+
+    name: Annotated[str, pydantic.Field(description="shown in tables")] = "default"
+    task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
+    data: tagging_data.Data = tagging_data.Data()
+    model: tagging_settings.Tagger = tagging_settings.Tagger()
+    scoring: tasks.Scoring = tasks.Scoring()
+    training: Training = Training()
+
+
+def prepare(config: Config) -> base.Prepared:
+    """Reads the sentences and builds the task."""
+    tagged = tagging_data.build(config.data, config.training.batch_size)
+    task = tasks.build(config.model, config.scoring, tagged)
+    source = config.data.source
+    read = base.Read(
+        tagged.corpus,
+        tagged.split,
+        tagged.fingerprint,
+        source.path or f"generated, seed {source.seed}",
+        (("data", "source", "path"), ("data", "vectors")),
+        {
+            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
+            "labels": len(tagged.labels),
+            "padded_widths": list(tagged.widths),
+        },
+    )
+    return base.prepared(config, tagged, read, task)

@@ -1,0 +1,110 @@
+"""What a config says of a language model."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.models import budget as sizes
+from jaxeval.models import cells, language
+
+Rate = Annotated[float | None, pydantic.Field(ge=0, lt=1)]
+
+
+@reading.settings
+class Dropout:
+    """Dropout rates by site; an absent one compiles no mask, 0 compiles one that drops nothing."""
+
+    input: Annotated[Rate, pydantic.Field(description="embedded input; fresh at each step")] = None
+    inter_layer: Annotated[
+        Rate, pydantic.Field(description="input of layers from the second; fresh at each step")
+    ] = None
+    state: Annotated[
+        Rate, pydantic.Field(description="h(t-1); the same in a window (variational)")
+    ] = None
+    update: Annotated[
+        Rate, pydantic.Field(description="the candidate; the same in a window (Semeniuta)")
+    ] = None
+    output: Annotated[Rate, pydantic.Field(description="the sum of all layers")] = None
+    projected: Annotated[
+        Rate, pydantic.Field(description="after the projection down, where there is one")
+    ] = None
+
+    def rates(self) -> dict[str, float]:
+        """What a member may differ in, by site."""
+        found = {site: getattr(self, site) for site in language.SITES}
+        return {site: rate for site, rate in found.items() if rate is not None}
+
+
+@reading.settings
+class LanguageModel:
+    """A stack of cells; either sizes, or a budget that they are solved from."""
+
+    kind: Annotated[cells.Kind, pydantic.Field(description="of the cells")] = "lstm"
+    gates: Annotated[
+        Literal["untied", "tied", "capped"],
+        pydantic.Field(description="input gate; capped: lstm only; nas has its own"),
+    ] = "capped"
+    layers: Annotated[int, pydantic.Field(ge=1, description="of lstm and nas")] = 1
+    depth: Annotated[int, pydantic.Field(ge=1, description="levels of the one rhn layer")] = 1
+    hidden: Annotated[int | None, pydantic.Field(ge=1, description="units; absent: by budget")] = (
+        None
+    )
+    embedding: Annotated[
+        int | None, pydantic.Field(ge=1, description="with hidden; absent: as hidden")
+    ] = None
+    budget: Annotated[int, pydantic.Field(ge=1, description="most parameters")] = 1_000_000
+    ratio: Annotated[
+        float, pydantic.Field(gt=0, description="embedding / hidden, with budget; 1 and more: 1")
+    ] = 1.0
+    tied: Annotated[bool, pydantic.Field(description="input and output share the embedding")] = (
+        True
+    )
+    clip: Annotated[float | None, pydantic.Field(gt=0, description="of lstm's memory")] = None
+    layer_norm: Annotated[bool, pydantic.Field(description="lstm")] = False
+    forget_bias: Annotated[float, pydantic.Field(description="lstm")] = 1.0
+    carry_bias: Annotated[float, pydantic.Field(description="rhn")] = 1.0
+    forget: Annotated[
+        float, pydantic.Field(ge=0, lt=1, description="chance to zero a state before a window")
+    ] = 0.01
+    dropout: Dropout = Dropout()
+
+    @pydantic.model_validator(mode="after")
+    def _fits(self) -> "LanguageModel":
+        if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
+            raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
+        if self.kind != "rhn" and self.depth > 1:
+            raise ValueError(f"{self.kind}: depth is of rhn; expected layers")
+        if self.kind != "lstm" and (self.clip is not None or self.layer_norm):
+            raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
+        if self.kind == "nas" and self.dropout.update is not None:
+            raise ValueError("nas: has no place for dropout.update")
+        if self.embedding is not None and self.hidden is None:
+            raise ValueError("embedding: expected hidden too, or ratio with a budget")
+        return self
+
+    def cell(self) -> cells.Cell:
+        """The cell of every layer."""
+        return cells.Cell(
+            self.kind,
+            self.gates,
+            self.clip,
+            self.layer_norm,
+            self.forget_bias,
+            self.carry_bias,
+            self.depth,
+        )
+
+    def shape(self, vocabulary: int) -> sizes.Shape:
+        """The sizes, given or solved."""
+        if self.hidden is not None:
+            size = self.embedding or self.hidden
+            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+        return sizes.solve(
+            vocabulary,
+            self.budget,
+            self.cell(),
+            layers=self.layers,
+            tied=self.tied,
+            ratio=self.ratio,
+        )

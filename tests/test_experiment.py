@@ -1,0 +1,78 @@
+"""Configs of all tasks: chosen by their task, read, planned, trained by one verb."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jaxeval import experiment, train
+from jaxeval.errors import ConfigError
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+def _text(folder: Path) -> str:
+    for part, times in (("train", 80), ("valid", 6), ("test", 5)):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
+    return str(folder)
+
+
+SMALL = ["task=language", "data.window=8", "data.turn=15", "training.batch_size=4"]
+MODEL = ["model.hidden=16", "model.dropout.input=0.1", "model.dropout.state=0.0"]
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.toml")), ids=lambda p: p.stem)
+def test_every_shipped_config_is_valid(path: Path) -> None:
+    """Dies if a shipped config has a key that is no more, or is of another task."""
+    config = experiment.read(str(path))
+    assert config.name == path.stem
+
+
+@pytest.mark.parametrize(
+    "cell", [[], ["model.kind=rhn", "model.gates=tied", "model.depth=2"], ["model.kind=nas"]]
+)
+def test_a_language_model_is_trained_by_the_verb(
+    tmp_path: Path, capsys: pytest.CaptureFixture, cell: list[str]
+) -> None:
+    """Dies if a task needs a line in the trainer, or perplexity is ranked the wrong way round."""
+    words = [*SMALL, *MODEL, *cell, "training.epochs=6", "training.patience=0"]
+    given = [*words, "--data", _text(tmp_path), "--seeds", "2", "--out", str(tmp_path / "r")]
+    assert train.main([*given, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["metric"] == "perplexity" and not tree["higher_is_better"]
+    assert tree["test"]["n"] == 2 and 1 < tree["best_dev"] < 9
+    assert tree["best_dev"] == tree["dev"]["minimum"]
+
+
+def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the counted parameters are not those of the initialised model."""
+    words = [*SMALL, "model.budget=5000", "model.ratio=0.5", "--data", _text(tmp_path)]
+    assert train.main([*words, "--dry-run", "--json", "-"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["parameters"] == plan["counted_parameters"] <= 5000
+    assert plan["embedding"] == round(plan["hidden"] / 2)
+    assert plan["tokens"] == {"train": 1040, "dev": 78, "test": 65}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["task=speech"], "task: expected one of tagging, language"),
+        (["model.kind=rhn"], "rhn: expected gates untied or tied"),
+        (["model.depth=3"], "lstm: depth is of rhn"),
+        (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are of lstm"),
+        (["model.embedding=8"], "expected hidden too"),
+        (["model.dropout.imput=0.1"], "did you mean model.dropout.input"),
+        (["training.plateau.factor=2.0"], "factor"),
+    ],
+)
+def test_impossible_configs_are_explained(changes: list[str], message: str) -> None:
+    """Dies if a config that cannot work is read."""
+    with pytest.raises(ConfigError, match=message):
+        experiment.read(None, ["task=language", *changes])
+
+
+def test_a_language_model_needs_a_text() -> None:
+    """Dies if the default without a path is a traceback."""
+    with pytest.raises(ConfigError, match="data: a language model needs a text"):
+        experiment.prepare(experiment.read(None, ["task=language"]))
