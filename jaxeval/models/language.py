@@ -103,10 +103,7 @@ def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
 
 
 def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
-    """-log p of each target, in nats.
-
-    The scores of all words are made for a slice of positions at a time, no more than SLICE
-    numbers, in the forward and in the backward pass alike.
+    """-log p of each target, in nats; the scores exist for a slice of positions at a time.
 
     Args:
       table, bias: [V, E] and [V].
@@ -116,24 +113,83 @@ def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> A
     Returns:
       [T, B].
     """
-    count = targets.size
-    rows = outputs.reshape(count, -1)
-    size = max(1, min(count, SLICE // len(bias)))
-    parts = -(-count // size)
-    padded = jnp.pad(rows, ((0, parts * size - count), (0, 0)))
-    gold = jnp.pad(targets.reshape(-1), (0, parts * size - count))
 
-    @jax.checkpoint
     def losses(part: tuple[Array, Array]) -> Array:
         given, wanted = part
-        scores = given @ table.T + bias[None]
-        chosen = jnp.take_along_axis(scores, wanted[:, None], axis=1)[:, 0]
-        return jax.nn.logsumexp(scores, axis=1) - chosen
+        return _surprise(given @ table.T + bias[None], wanted)[0]
 
-    if parts == 1:
-        return losses((padded, gold))[:count].reshape(targets.shape)
-    found = lax.map(losses, (padded.reshape(parts, size, -1), gold.reshape(parts, size)))
-    return found.reshape(-1)[:count].reshape(targets.shape)
+    rows, gold, _ = _slices(len(bias), outputs, targets, jnp.ones(targets.shape))
+    return lax.map(losses, (rows, gold)).reshape(-1)[: targets.size].reshape(targets.shape)
+
+
+@jax.custom_vjp
+def weighted_loss(
+    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
+) -> Array:
+    """Sum of weights * token_losses, with its gradients made on the way forward.
+
+    The scores of a slice are made once, and serve the loss and its gradients before they are
+    dropped: three products in all, where recomputing them for a backward pass would take four.
+    """
+    return _loss_and_gradients(table, bias, outputs, targets, weights)[0]
+
+
+def _loss_and_gradients(
+    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    def one(sums: tuple, part: tuple) -> tuple[tuple, Array]:
+        loss, of_table, of_bias = sums
+        given, wanted, weight = part
+        scores = given @ table.T + bias[None]
+        surprise, total = _surprise(scores, wanted)
+        p = jnp.exp(scores - total[:, None])
+        back = (p - jax.nn.one_hot(wanted, len(bias), dtype=p.dtype)) * weight[:, None]
+        sums = (
+            loss + jnp.sum(surprise * weight),
+            of_table + back.T @ given,
+            of_bias + back.sum(axis=0),
+        )
+        return sums, back @ table
+
+    zero = (jnp.zeros((), table.dtype), jnp.zeros_like(table), jnp.zeros_like(bias))
+    parts = _slices(len(bias), outputs, targets, weights)
+    (loss, of_table, of_bias), of_rows = lax.scan(one, zero, parts)
+    of_outputs = of_rows.reshape(-1, outputs.shape[-1])[: targets.size].reshape(outputs.shape)
+    return loss, (of_table, of_bias, of_outputs)
+
+
+def _keep(*given: Array) -> tuple[Array, tuple]:
+    loss, gradients = _loss_and_gradients(*given)
+    return loss, (gradients, given[-1])
+
+
+def _scale(kept: tuple, factor: Array) -> tuple:
+    gradients, weights = kept
+    # weights are no parameters: nothing asks for their gradient
+    return (*(factor * gradient for gradient in gradients), None, jnp.zeros_like(weights))
+
+
+weighted_loss.defvjp(_keep, _scale)
+
+
+def _surprise(scores: Array, targets: Array) -> tuple[Array, Array]:
+    """-log p of the targets, and the log of the normaliser, [N] each."""
+    total = jax.nn.logsumexp(scores, axis=1)
+    return total - jnp.take_along_axis(scores, targets[:, None], axis=1)[:, 0], total
+
+
+def _slices(
+    vocabulary: int, outputs: Array, targets: Array, weights: Array
+) -> tuple[Array, Array, Array]:
+    """Positions in slices of equal size, padded with weight 0: [K, n, E], [K, n] and [K, n]."""
+    count = targets.size
+    most = max(1, min(count, SLICE // vocabulary))
+    parts = -(-count // most)
+    size = -(-count // parts)
+    gap = parts * size - count
+    rows = jnp.pad(outputs.reshape(count, -1), ((0, gap), (0, 0))).reshape(parts, size, -1)
+    gold = jnp.pad(targets.reshape(-1), (0, gap)).reshape(parts, size)
+    return rows, gold, jnp.pad(weights.reshape(-1), (0, gap)).reshape(parts, size)
 
 
 def _embeddings(key: Array, size: tuple[int, int]) -> Array:

@@ -67,13 +67,17 @@ def test_losses_in_slices_equal_a_plain_softmax(
     given = tuple(jnp.asarray(a, jnp.float32) for a in (table, bias, outputs))
 
     def total(table: jax.Array, bias: jax.Array, outputs: jax.Array) -> jax.Array:
-        losses = language.token_losses(table, bias, outputs, jnp.asarray(targets))
-        return jnp.sum(losses * jnp.asarray(weight, jnp.float32))
+        weights = jnp.asarray(weight, jnp.float32)
+        loss = language.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
+        return 3.0 * loss
 
     losses = language.token_losses(*given, jnp.asarray(targets))
     np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
     gradients = jax.grad(total, argnums=(0, 1, 2))(*given)
-    back = (p - gold) * weight[..., None]
+    assert total(*given) == pytest.approx(
+        -3 * np.sum(weight * np.log((p * gold).sum(-1))), rel=1e-5
+    )
+    back = 3 * (p - gold) * weight[..., None]
     expected = (np.einsum("tbv,tbe->ve", back, outputs), back.sum((0, 1)), back @ table)
     for mine, other in zip(gradients, expected, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
