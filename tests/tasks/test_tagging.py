@@ -12,7 +12,6 @@ from jaxeval import experiment
 from jaxeval.contracts import Batch
 from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
-from jaxeval.models import tagging_settings
 from tests import conformance
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
@@ -151,20 +150,6 @@ def test_unknown_words_share_a_vector() -> None:
     predict = jax.jit(task.predict)
     found = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
     assert np.array_equal(*found)
-
-
-def test_every_named_config_reads() -> None:
-    """Dies if a shipped config holds a key that does not exist any more."""
-    from pathlib import Path
-
-    files = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
-    assert len(files) >= 6
-    for file in files:
-        config = experiment.read(file)
-        assert config.name == file.stem
-        assert dataclasses.is_dataclass(config) and isinstance(
-            config.model, tagging_settings.Tagger
-        )
 
 
 def test_legal_labels_only_when_masked() -> None:
