@@ -49,6 +49,17 @@ def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert short["n"] == 20
 
 
+def test_names_may_be_parted_by_spaces_and_json_go_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if `--hyperparameters A B --json` is not `--hyperparameters A,B --json -`."""
+    path = _sweep(tmp_path, "a.tsv")
+    by_comma = _json(capsys, path, *WORDS, *NAMED)
+    words = [path, *WORDS, "--hyperparameters", "rate", "scheduler,factor", "--json"]
+    assert sensitivity.main(words) == 0
+    assert json.loads(capsys.readouterr().out) == by_comma
+
+
 def test_orders_and_conditions_by_flag_or_file(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -93,6 +104,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
         (["S", "--score", "rate", "--rows", "2"], "at least 3"),
         (["S", *WORDS, "--declare", "D"], "rate: expected a table with order"),
         (["S", *WORDS, "--rope", "-1"], "rope"),
+        (["S", *WORDS, "--json", "S"], "expected a name that ends in .json"),
     ],
 )
 def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) -> None:

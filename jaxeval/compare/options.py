@@ -48,13 +48,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--values", metavar="A,B,..", help="compare only these values of the option (all)"
     )
+    made.add_argument("--group", nargs="+", default=[], metavar="COLUMN", help="reported apart")
     made.add_argument(
-        "--group", type=_names, default=[], metavar="COLUMN,..", help="reported apart"
+        "--ignore", nargs="+", default=[], metavar="COLUMN", help="not part of the key"
     )
     made.add_argument(
-        "--ignore", type=_names, default=[], metavar="COLUMN,..", help="not part of the key"
+        "--key", nargs="+", metavar="COLUMN", help="the key, in so many words; commas do as well"
     )
-    made.add_argument("--key", type=_names, metavar="COLUMN,..", help="the key, in so many words")
     made.add_argument(
         "--repeats",
         choices=("first", "last", "mean", "median"),
@@ -67,13 +67,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
-
-
 def main(words: Sequence[str]) -> int:
     """Reads, compares, prints."""
     given = parser().parse_args(words)
+    for name in ("group", "ignore", "key"):
+        setattr(given, name, arguments.names(getattr(given, name) or ()))
     from jaxeval import stats
     from jaxeval.report import options_terminal, verdict
     from jaxeval.report.plain import plain

@@ -103,6 +103,11 @@ def roles(pairs: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def names(words: Sequence[str]) -> list[str]:
+    """Column names, parted by spaces or commas."""
+    return [name for word in words for name in word.split(",") if name]
+
+
 def whole(text: str) -> int:
     """A whole number from 1."""
     if not text.isdigit() or int(text) < 1:

@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders, 1 or 2")
     made.add_argument("--score", default="score", metavar="COLUMN", help="fractions (score)")
     made.add_argument(
-        "--hyperparameters", type=_names, default=[], metavar="A,B,..", help="columns"
+        "--hyperparameters", nargs="+", default=[], metavar="A", help="columns: A B or A,B"
     )
     made.add_argument(
         "--order", action="append", default=[], metavar="NAME=A,B,..", help="of a category"
@@ -74,13 +74,11 @@ def parser() -> argparse.ArgumentParser:
         "--resamples", type=arguments.count, default=1000, help="of the intervals (1000)"
     )
     made.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
-    made.add_argument("--json", metavar="PATH", help="the metrics as JSON, - for stdout")
+    made.add_argument(
+        "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
+    )
     made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals")
     return made
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
 
 
 def _ks(text: str) -> tuple[int, ...]:
@@ -92,6 +90,8 @@ def main(words: Sequence[str] | None = None) -> int:
     given = parser().parse_intermixed_args(words)
     if len(given.sweeps) > 2:
         raise ConfigError(f"sweeps: expected one or two, got {len(given.sweeps)}")
+    if given.json not in (None, "-") and Path(given.json).suffix != ".json":
+        raise ConfigError(f"--json {given.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
     from jaxeval.report import figures, sweep, sweep_figures
 
@@ -150,7 +150,7 @@ def _read(path: str, given: argparse.Namespace, declared: "Declared") -> tuple["
         table = foreign.read(path, given.rows)
     scores, keep, unusable = checks.usable(table, given.score, given.missing)
     cut = foreign.pick(table, keep.tolist())
-    values = {name: cut[name] for name in given.hyperparameters}
+    values = {name: cut[name] for name in arguments.names(given.hyperparameters)}
     stem = Path(path).name.removesuffix(".gz")
     name = stem.rpartition(".")[0] or stem
     axes = hyperparameters.axes(values, declared, len(keep))

@@ -6,7 +6,7 @@ scipy.stats takes a second to import, so the functions that need it import it th
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from jaxeval.errors import DataError
 Sample = Sequence[float] | np.ndarray
 
 
-@dataclasses.dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A confidence interval, with how sure and how made."""
 
     low: float
