@@ -75,7 +75,9 @@ def expected_equivalent(
     near = upto[:, high] - upto[:, low] - drawn
     total = drawn.sum(axis=1)
     pairs = total**2 - np.sum(drawn**2, axis=1) if how.of_others else total**2
-    found = 100 * np.sum(drawn * near, axis=1) / pairs
+    share = np.full(len(pairs), np.nan)  # a draw of one run alone has no pair
+    np.divide(np.sum(drawn * near, axis=1), pairs, out=share, where=pairs > 0)
+    found = 100 * share
     return found if weights is not None else found[0]
 
 

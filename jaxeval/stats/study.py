@@ -215,6 +215,6 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
     few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
     if few:
         yield (
-            f"models with {few[0]} scores: fewer than {FEW} carry no verdict; the "
-            "difference that could have been seen stands with each pair"
+            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
+            "whatever the difference, the power left is 0"
         )

@@ -165,6 +165,8 @@ def test_degenerate_sweeps() -> None:
     assert flat.by_hyperparameter["x"].rho is None and flat.by_hyperparameter["y"].rho is None
     zero = analyze(np.zeros(10), {}, ks=(5,), resamples=50)
     assert (zero.share_zero, zero.rel_at_k[5]) == (100, 0)
+    tiny = analyze([0.5, 0.6, 0.7], {}, ks=(1,), resamples=300)  # some draws hold one run alone
+    assert tiny.expected_equivalent == 0
     for scores, message in (([0.5, 85, 1], "from 0 to 1, found 85"), ([0.5, 0.6], "at least 3")):
         with pytest.raises(DataError, match=message):
             analyze(scores, {})

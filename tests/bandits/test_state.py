@@ -1,0 +1,22 @@
+"""The state of a selection: what it refuses, and that JSON loses nothing."""
+
+import pytest
+
+from jaxeval import bandits
+from jaxeval.bandits import state as states
+from jaxeval.errors import DataError
+
+
+def test_state_survives_json() -> None:
+    """Dies if a number, a pending evaluation or a reason is lost."""
+    rule = bandits.TopTwoThompson()
+    state, _ = states.start(rule.tell(rule.begin(["a", "b"]), "a", 0.1 + 0.2), "b")
+    state = states.exclude(rule.tell(state, "a", 0.7, 5), "a", "why")
+    assert states.from_dict(states.to_dict(state)) == state
+    assert states.forget_pending(state).pending == ((), ())
+    with pytest.raises(DataError, match="not the state of a selection"):
+        states.from_dict({"models": ["a", "b"], "scores": 3})
+    with pytest.raises(DataError, match="evaluation 1 was told before"):
+        states.tell(state, "a", 0.5, 1)
+    with pytest.raises(DataError, match="no such model"):
+        states.tell(state, "z", 0.5)
