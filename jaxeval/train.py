@@ -123,6 +123,7 @@ def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | No
 def _train(prepared: "experiment.Prepared", members: list, given: argparse.Namespace) -> int:
     from jaxeval import experiment, runs
     from jaxeval.population import loop
+    from jaxeval.population.problem import lanes_for
     from jaxeval.report import summary, terminal
 
     folder = Path(given.out)
@@ -136,8 +137,8 @@ def _train(prepared: "experiment.Prepared", members: list, given: argparse.Names
             experiment.locked(folder, prepared.record.id),
             _first_interrupt_waits() as interrupted,
         ):
-            count = loop.width(prepared.config.training, len(members))
-            recorder = experiment.Recorder(store, prepared, count)
+            count = lanes_for(prepared.config.training, len(members))
+            recorder = experiment.Recorder(store, prepared, count, folder)
             reports = loop.train(
                 prepared.problem,
                 waiting,

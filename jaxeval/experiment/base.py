@@ -13,10 +13,14 @@ from jaxeval import __version__, backend, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Member, Split, Task
 from jaxeval.errors import RunError
-from jaxeval.population import lanes, loop, member, seats
+from jaxeval.population import kept, lanes, loop, member, seats
+from jaxeval.population.problem import Problem, lanes_for
 
 # what does not change a member's scores does not make another experiment
-_IMMATERIAL = (("name",), ("training", "checkpoint_every"), ("training", "lanes"))
+_IMMATERIAL = (
+    ("name",),
+    *(("training", key) for key in ("checkpoint_every", "lanes", "keep_models")),
+)
 
 
 class Read(NamedTuple):
@@ -42,13 +46,13 @@ class Prepared(NamedTuple):
     config: Any
     data: Any
     read: Read
-    problem: loop.Problem
+    problem: Problem
     record: runs.Experiment
 
 
 def prepared(config: Any, data: Any, read: Read, task: Task) -> Prepared:
     """Puts an experiment together."""
-    problem = loop.Problem(task, read.corpus, read.split, config.training)
+    problem = Problem(task, read.corpus, read.split, config.training)
     return Prepared(config, data, read, problem, _record(config, read, task))
 
 
@@ -89,7 +93,7 @@ def hparams_json(config: Any, who: Member) -> str:
 
 def parameters(prepared: Prepared) -> int:
     """Number of trained parameters of a member."""
-    program = loop.program_of(prepared.problem)
+    program = prepared.problem.program
     split = prepared.read.split(0)
     who = members(prepared.config, [1], [0])[0]
     return member.parameter_count(program, prepared.read.corpus, split, who)
@@ -100,11 +104,19 @@ def key_of(config: Any, who: Member) -> tuple[int, int, str]:
     return who.seed, who.split, hparams_json(config, who)
 
 
+def model_path(folder: Path, prepared: Prepared, who: Member) -> Path:
+    """Where a runs folder keeps a member's best parameters."""
+    differing = hparams_json(prepared.config, who)
+    name = f"seed{who.seed}" + (f"-split{who.split}" if who.split else "")
+    name += f"-{reading.digest(differing)}" if differing != "{}" else ""
+    return folder / "models" / prepared.record.id / f"{name}.npz"
+
+
 def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
     config, read = prepared.config, prepared.read
     training = config.training
-    width = lanes.round_up(loop.width(training, len(of)), lanes.make_mesh())
+    width = lanes.round_up(lanes_for(training, len(of)), lanes.make_mesh())
     count = parameters(prepared)
     arrays = jax.tree.leaves(read.corpus)
     shapes = len(read.corpus.buckets)
@@ -158,8 +170,8 @@ def locked(folder: Path, name: str) -> Iterator[None]:
 class Recorder:
     """Writes what a population reports into the runs database."""
 
-    def __init__(self, store: runs.Store, prepared: Prepared, width: int):
-        self._store, self._prepared = store, prepared
+    def __init__(self, store: runs.Store, prepared: Prepared, width: int, folder: Path):
+        self._store, self._prepared, self._folder = store, prepared, folder
         mode = prepared.config.training.lane_mode
         if mode == "auto":
             mode = lanes.default_mode()
@@ -173,7 +185,9 @@ class Recorder:
         }
 
     def __call__(self, report: loop.Report) -> None:
-        """Records a report in one transaction."""
+        """Keeps models that are to be kept, then records a report in one transaction."""
+        for who, params in report.best.items():
+            kept.save(model_path(self._folder, self._prepared, who), params)
         ended = [self._result(end) for end in report.ended]
         self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
 

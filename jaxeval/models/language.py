@@ -20,7 +20,7 @@ from jaxeval.models.cells import Cell, Masks
 
 Array = jax.Array
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-SLICE = 1 << 23  # numbers of the [N, V] scores that exist at once, 32 MB a member
+SLICE = 1 << 22  # numbers of the [N, V] scores that exist at once, 16 MB a member
 
 
 class Drawn:

@@ -1,28 +1,18 @@
 """The host's side of training: who sits in which lane, what is recorded, when to stop."""
 
+import operator
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxeval.contracts import Corpus, Member, Split, Task, Tree
+from jaxeval.contracts import Member, Tree
 from jaxeval.errors import JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, member, seats
-from jaxeval.population.settings import Training
-
-_WIDEST = 64  # members at once unless the config says otherwise
-
-
-class Problem(NamedTuple):
-    """What a cohort learns."""
-
-    task: Task
-    corpus: Corpus
-    split: Callable[[int], Split]  # split number -> rows; sizes are the same for all numbers
-    training: Training
+from jaxeval.population import checkpoints, engine, lanes, seats
+from jaxeval.population.problem import Problem
 
 
 class Report(NamedTuple):
@@ -33,19 +23,7 @@ class Report(NamedTuple):
     seats: Sequence[seats.Seat]
     waiting: int  # members without a lane yet
     seconds: float
-
-
-def width(training: Training, members: int) -> int:
-    """Number of lanes that so many members ask for: as the config says, else up to 64."""
-    return min(training.lanes or _WIDEST, members)
-
-
-def program_of(problem: Problem) -> member.Program:
-    """The static part of a member's functions."""
-    training = problem.training
-    return member.Program(
-        problem.task, training.optimiser, training.batch_size, training.evaluation_batch_size
-    )
+    best: Mapping[Member, Tree]  # params of those that ended, if they are to be kept
 
 
 class Population:
@@ -58,7 +36,7 @@ class Population:
         count: int,
         devices: Sequence[jax.Device] | None = None,
     ):
-        self.problem, self.program = problem, program_of(problem)
+        self.problem, self.program = problem, problem.program
         self.waiting = list(members)
         self.epochs = 0
         self._failed: list[seats.Ended] = []
@@ -200,9 +178,19 @@ class Population:
             if seat.member is not None
             for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
         ]
+        before = self.seats
         more, ended = self._end(losses)
+        best = self._best(before) if self.problem.training.keep_models else {}
         spent = time.perf_counter() - begin
-        return Report(scores + more, ended, self.seats, len(self.waiting), spent)
+        return Report(scores + more, ended, self.seats, len(self.waiting), spent, best)
+
+    def _best(self, before: Sequence[seats.Seat]) -> dict[Member, Tree]:
+        """Best params of the members that have just left their seats."""
+        return {
+            old.member: jax.tree.map(operator.itemgetter(lane), self.state.best)
+            for lane, (old, new) in enumerate(zip(before, self.seats, strict=True))
+            if old.member is not None and new.member is None and old.best is not None
+        }
 
     def _drop_rates(self) -> None:
         """Lowers the learning rate of members that have waited long enough."""
@@ -211,7 +199,7 @@ class Population:
             return
         for lane, seat in enumerate(self.seats):
             if seat.active:
-                self.seats[lane] = seats.dropped(seat, plateau.after)
+                self.seats[lane] = seats.dropped(seat, plateau)
                 if self.seats[lane].drops > seat.drops:
                     self._lower_rate(lane)
 
@@ -219,9 +207,7 @@ class Population:
         """Frees the lanes of members that are done, after scoring their best params on test."""
         training, metric = self.problem.training, self.problem.task.metric
         ends = [
-            seats.status(seat, float(losses[lane]), training.epochs, training.patience)
-            if seat.active
-            else None
+            seats.status(seat, float(losses[lane]), training, metric) if seat.active else None
             for lane, seat in enumerate(self.seats)
         ]
         scored = [

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from jaxeval.contracts import Member, Metric
+from jaxeval.population import stopping
+from jaxeval.population.settings import Plateau, Training
 
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
@@ -25,6 +27,7 @@ class Seat:
     seconds: float = 0.0  # the member's share of the time of its epochs
     drops: int = 0  # of the learning rate
     last_drop: int = 0  # the epoch after which it fell last
+    bests: tuple[float, ...] = ()  # after each epoch from the first sound one
 
     @property
     def active(self) -> bool:
@@ -64,27 +67,46 @@ def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: floa
     sound = math.isfinite(score) and math.isfinite(loss)
     better = sound and (seat.best is None or metric.improves(score, seat.best))
     seat = dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds)
-    return dataclasses.replace(seat, best=score, best_epoch=epoch) if better else seat
+    if better:
+        seat = dataclasses.replace(seat, best=score, best_epoch=epoch)
+    if seat.best is None:
+        return seat
+    return dataclasses.replace(seat, bests=(*seat.bests, seat.best))
 
 
-def dropped(seat: Seat, after: int) -> Seat:
+def dropped(seat: Seat, plateau: Plateau) -> Seat:
     """The seat with one more drop of its learning rate, if it has waited long enough.
 
-    A drop follows an epoch t with max(best epoch, last drop) + after < t, as in the public code of
-    Melis et al. (2018).
+    A drop follows an epoch t with max(best epoch, last drop) + after < t, and t = latest if there
+    was none before, as in the public code of Melis et al. (2018).
     """
-    if max(seat.best_epoch or 0, seat.last_drop) + after >= seat.epoch:
+    waited = max(seat.best_epoch or 0, seat.last_drop) + plateau.after < seat.epoch
+    due = plateau.latest is not None and not seat.drops and plateau.latest <= seat.epoch
+    if not (waited or due):
         return seat
     return dataclasses.replace(seat, drops=seat.drops + 1, last_drop=seat.epoch)
 
 
-def status(seat: Seat, loss: float, epochs: int, patience: int) -> Status | None:
+def status(seat: Seat, loss: float, training: Training, metric: Metric) -> Status | None:
     """How the member ended with this epoch, or None if it goes on."""
     if not math.isfinite(loss):
         return "diverged"
-    if patience and seat.epoch - (seat.best_epoch or 0) >= patience:
+    best_epoch = seat.best_epoch or 0
+    if training.patience and seat.epoch - best_epoch >= training.patience:
         return "early_stopped"
-    return "finished" if seat.epoch >= epochs else None
+    if seat.epoch >= training.epochs:
+        return "finished"
+    if training.stopping is not None and stopping.hopeless(
+        seat.bests,
+        best_epoch,
+        seat.epoch,
+        seat.drops,
+        training.epochs,
+        training.stopping,
+        metric,
+    ):
+        return "early_stopped"
+    return None
 
 
 def to_json(seat: Seat) -> dict[str, Any]:
@@ -99,4 +121,4 @@ def from_json(data: Mapping[str, Any]) -> Seat:
         return Seat()
     hparams = tuple((name, value) for name, value in plain["hparams"])
     member = Member(plain["seed"], plain["split"], hparams)
-    return Seat(**{**data, "member": member})
+    return Seat(**{**data, "member": member, "bests": tuple(data["bests"])})

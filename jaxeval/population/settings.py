@@ -6,6 +6,7 @@ import pydantic
 
 from jaxeval.config import reading
 from jaxeval.population import optimisers
+from jaxeval.population.stopping import Stopping
 
 
 @reading.settings
@@ -18,6 +19,10 @@ class Plateau:
     factor: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
     ] = 0.1
+    latest: Annotated[
+        int | None,
+        pydantic.Field(ge=1, description="epoch of the first drop, if none came before"),
+    ] = None
 
 
 @reading.settings
@@ -41,6 +46,9 @@ class Training:
     plateau: Annotated[
         Plateau | None, pydantic.Field(description="drops of the learning rate; absent: none")
     ] = None
+    stopping: Annotated[
+        Stopping | None, pydantic.Field(description="by rate of improvement; absent: none")
+    ] = None
     lanes: Annotated[
         int | None,
         pydantic.Field(ge=1, description="members trained at once; absent: all, at most 64"),
@@ -49,6 +57,9 @@ class Training:
         Literal["auto", "map", "vmap"],
         pydantic.Field(description="auto: map on the CPU, vmap on accelerators"),
     ] = "auto"
+    keep_models: Annotated[
+        bool, pydantic.Field(description="write each member's best parameters into RUNS/models")
+    ] = False
     checkpoint_every: Annotated[
         int, pydantic.Field(ge=1, description="epochs between checkpoints")
     ] = 5

@@ -14,6 +14,7 @@ import pytest
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
+from jaxeval.population.problem import Problem, lanes_for
 from jaxeval.population.settings import Plateau
 from tests.population import toy
 
@@ -35,7 +36,7 @@ def _run(
         ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     problem = toy.problem(**changes)
-    count = loop.width(problem.training, len(members))
+    count = lanes_for(problem.training, len(members))
     reports = loop.train(problem, members, folder, record, count, jax.devices()[:devices])
     for number, _ in enumerate(reports, 1):
         if number == stop:
@@ -185,7 +186,7 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
     plateau = Plateau(after=1, factor=0.01)
     falling = changed._replace(training=dataclasses.replace(changed.training, plateau=plateau))
 
-    def losses(problem: loop.Problem, name: str, stop: int | None = None) -> dict:
+    def losses(problem: Problem, name: str, stop: int | None = None) -> dict:
         found = {}
         reports = loop.train(
             problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2

@@ -11,8 +11,10 @@ import optax
 import pytest
 
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, loop, optimisers, schedule, seats
-from jaxeval.population.settings import Training
+from jaxeval.population import lanes, optimisers, schedule, seats
+from jaxeval.population.problem import lanes_for
+from jaxeval.population.settings import Plateau, Training
+from jaxeval.population.stopping import Stopping, hopeless, looked_back, reachable
 from tests.population import toy
 
 
@@ -37,10 +39,11 @@ def test_seats_count_strict_improvements() -> None:
     for score in (0.5, 0.5, 0.4):
         seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)
     assert (seat.best, seat.best_epoch, seat.epoch, seat.seconds) == (0.5, 1, 3, 3.0)
-    assert seats.status(seat, 1.0, 10, 2) == "early_stopped"
-    assert seats.status(seat, 1.0, 10, 3) is None
-    assert seats.status(seat, 1.0, 3, 0) == "finished"
-    assert seats.status(seat, math.nan, 10, 0) == "diverged"
+    metric = Metric("f1")
+    assert seats.status(seat, 1.0, Training(epochs=10, patience=2), metric) == "early_stopped"
+    assert seats.status(seat, 1.0, Training(epochs=10, patience=3), metric) is None
+    assert seats.status(seat, 1.0, Training(epochs=3, patience=0), metric) == "finished"
+    assert seats.status(seat, math.nan, Training(epochs=10, patience=0), metric) == "diverged"
     low = seats.advance(seats.Seat(toy.member(1)), 3.0, 0.1, Metric("loss", False), 1.0)
     assert seats.advance(low, 2.0, 0.1, Metric("loss", False), 1.0).best_epoch == 2
     assert seats.advance(low, 2.0, math.nan, Metric("loss", False), 1.0).best_epoch == 1
@@ -60,9 +63,9 @@ def test_balance_shares_active_lanes() -> None:
 def test_width_is_a_multiple_of_the_devices() -> None:
     """Dies if lanes are not shared evenly or the config's number is ignored."""
     assert lanes.round_up(5, lanes.make_mesh(jax.devices()[:4])) == 8
-    assert loop.width(Training(lanes=2), 100) == 2
-    assert loop.width(Training(), 1000) == 64
-    assert loop.width(Training(), 5) == 5
+    assert lanes_for(Training(lanes=2), 100) == 2
+    assert lanes_for(Training(), 1000) == 64
+    assert lanes_for(Training(), 5) == 5
 
 
 GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
@@ -166,10 +169,46 @@ def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a drop comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     seat, fell = seats.Seat(Member(1), best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
-        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), 26)
+        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), Plateau(after=26))
         if seat.last_drop == epoch:
             fell.append(epoch)
     assert fell == [37, 64] and seat.drops == 2
+    late = Plateau(after=26, latest=30)
+    seat = seats.Seat(Member(1), epoch=29, best=1.0, best_epoch=28)
+    assert seats.dropped(seat, late).drops == 0
+    seat = seats.dropped(dataclasses.replace(seat, epoch=30), late)
+    assert (seat.drops, seat.last_drop) == (1, 30)
+    assert seats.dropped(dataclasses.replace(seat, epoch=31), late).drops == 1  # only the first
+
+
+def test_improvement_is_looked_for_in_a_growing_past() -> None:
+    """Dies if the ramp is off (public code: 1 + int(29 / 60 * turn), 30 from turn 60 on)."""
+    stopping = Stopping(turns=30, ramp=60)
+    assert [looked_back(stopping, t) for t in (0, 2, 3, 59, 60, 900)] == [1, 1, 2, 29, 30, 30]
+    assert looked_back(Stopping(turns=7, ramp=0), 1) == 7
+    bests = [5.0, 4.0, 3.5, 3.0]
+    assert reachable(bests, 2, 4) == 3.0 - (4.0 - 3.0) * 4 / 2
+    np.testing.assert_allclose(reachable(bests, 2, 4, log=True), 3.0 * (3 / 4) ** 2)
+
+
+def test_a_member_without_a_chance_ends() -> None:
+    """Dies if a member that could reach its target ends, or one that cannot goes on."""
+    bits, f1 = Metric("bits", False), Metric("f1")
+
+    def ends(bests: list[float], metric: Metric, drops: int = 0, **settings: Any) -> bool:
+        stopping = Stopping(**{"turns": 2, "ramp": 0, **settings})
+        best = bests.index(min(bests) if metric is bits else max(bests)) + 1
+        return hopeless(bests, best, len(bests), drops, 10, stopping, metric)
+
+    assert not ends([3.0, 2.0, 2.0], bits)  # best + 2 < epoch is not yet true
+    assert not ends([3.0, 2.0, 2.0, 2.0], bits)
+    assert ends([3.0, 2.0, 2.0, 2.0, 2.0], bits)
+    assert not ends([9.0, 3.0, 2.5, 2.0], bits, targets=(0.6,))  # 2 - 6 / 2 = -1
+    assert not ends([2.2, 2.1, 2.0], bits, targets=(1.4,))  # 2 - .2 * 7 / 2 = 1.3
+    assert ends([2.2, 2.1, 2.0], bits, targets=(1.2,))
+    assert not ends([2.2, 2.1, 2.0], bits, drops=3, targets=(1.2, 1.4))
+    assert ends([0.5, 0.6, 0.7], f1, targets=(1.5,)) and not ends([0.5, 0.6, 0.7], f1)
+    assert not ends([0.5, 0.6, 0.7], f1, targets=(1.3,))
 
 
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import loop, optimisers
+from jaxeval.population import optimisers
+from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 
 CLASSES, VALUES = 3, 11
@@ -71,7 +72,7 @@ def split(number: int) -> Split:
     return Split(*map(tuple, parts), {})
 
 
-def problem(**changes: Any) -> loop.Problem:
+def problem(**changes: Any) -> Problem:
     """The toy problem with changes to its training settings."""
     settings = {
         "batch_size": 8,
@@ -82,7 +83,7 @@ def problem(**changes: Any) -> loop.Problem:
         "lane_mode": "map",
         "optimiser": optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.02}),
     }
-    return loop.Problem(TASK, corpus(), split, Training(**{**settings, **changes}))
+    return Problem(TASK, corpus(), split, Training(**{**settings, **changes}))
 
 
 def member(seed: int, number: int = 0, **changes: float) -> Member:

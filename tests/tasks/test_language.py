@@ -14,6 +14,7 @@ from jaxeval.data import language as data
 from jaxeval.models import budget
 from jaxeval.models.cells import Cell
 from jaxeval.population import engine, loop, member, optimisers
+from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
@@ -126,7 +127,7 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
         optimiser=optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.02}),
         checkpoint_every=1,
     )
-    problem = loop.Problem(task, text.corpus, text.split, training)
+    problem = Problem(task, text.corpus, text.split, training)
     rates = {"input": 0.2, "state": 0.1, "output": 0.0}
     hparams = tuple(sorted({**training.optimiser.traced(), **rates}.items()))
     members = [Member(seed, 0, hparams) for seed in (1, 2)]

@@ -1,0 +1,61 @@
+"""Trained parameters on disk: one file of arrays a member, readable by numpy alone."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from jaxeval.contracts import Tree
+from jaxeval.errors import DataError, RunError
+
+
+def _names(params: Tree) -> list[str]:
+    """A name for each leaf: the keys that lead to it, joined by "/"."""
+    paths = jax.tree_util.tree_flatten_with_path(params)[0]
+    return ["/".join(str(key.key) for key in path) for path, _ in paths]
+
+
+def save(path: Path, params: Tree) -> None:
+    """Writes nested dicts of arrays, whole or not at all."""
+    leaves = jax.tree.leaves(jax.device_get(params))
+    arrays = dict(zip(_names(params), map(np.asarray, leaves), strict=True))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "wb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def load(path: Path, like: Tree) -> Tree:
+    """What `save` wrote.
+
+    Args:
+      like: the wanted tree; its leaves have shapes and dtypes.
+
+    Raises:
+      DataError: not such a file, or it holds other parameters.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(f"no readable parameters ({error})", path) from None
+    leaves, structure = jax.tree.flatten(like)
+    names = _names(like)
+    if set(names) != set(arrays):
+        odd = sorted(set(names) ^ set(arrays))[0]
+        raise DataError(f"parameters of another model: {odd} is not in both", path)
+    for name, leaf in zip(names, leaves, strict=True):
+        if arrays[name].shape != leaf.shape or arrays[name].dtype != leaf.dtype:
+            raise DataError(
+                f"parameters of another model: {name} is {arrays[name].dtype}"
+                f"{list(arrays[name].shape)}, expected {leaf.dtype}{list(leaf.shape)}",
+                path,
+            )
+    return jax.tree.unflatten(structure, [arrays[name] for name in names])

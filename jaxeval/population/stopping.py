@@ -1,0 +1,79 @@
+"""Ends members whose progress leads nowhere, as the public code of Melis et al. (2018) does."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.contracts import Metric
+
+
+@reading.settings
+class Stopping:
+    """Stops members that have not improved of late, or too slowly to reach a target."""
+
+    turns: Annotated[
+        int, pydantic.Field(ge=1, description="epochs that improvement is looked for in")
+    ] = 30
+    ramp: Annotated[
+        int, pydantic.Field(ge=0, description="these grow from 1 to turns in so many epochs")
+    ] = 60
+    targets: Annotated[
+        tuple[float, ...],
+        pydantic.Field(description="dev score to be in reach, after 0, 1 ... drops of the rate"),
+    ] = ()
+    log: Annotated[
+        bool, pydantic.Field(description="improvement is a ratio, as for perplexity")
+    ] = False
+
+
+def looked_back(stopping: Stopping, epoch: int) -> int:
+    """Over how many epochs improvement is measured after the given one."""
+    if not stopping.ramp:
+        return stopping.turns
+    return 1 + int((stopping.turns - 1) / stopping.ramp * min(stopping.ramp, epoch))
+
+
+def reachable(bests: Sequence[float], back: int, remaining: int, *, log: bool = False) -> float:
+    """The score at the end, if it goes on improving as in the last `back` epochs.
+
+    Improvement slows down as a rule, so that hardly a member ends better than this.
+
+    Args:
+      bests: the best score so far after each epoch, more than `back` of them.
+      remaining: epochs to come.
+      log: whether scores change by a factor rather than a difference.
+    """
+    then, now = bests[-back - 1], bests[-1]
+    share = remaining / back
+    return now * (now / then) ** share if log else now + (now - then) * share
+
+
+def hopeless(
+    bests: Sequence[float],
+    best_epoch: int,
+    epoch: int,
+    drops: int,
+    epochs: int,
+    stopping: Stopping,
+    metric: Metric,
+) -> bool:
+    """Whether a member should end.
+
+    Args:
+      bests: the best dev score after each of the epochs so far.
+      best_epoch: when the last of them was reached.
+      epoch: epochs done.
+      drops: of the learning rate.
+      epochs: of the whole training.
+    """
+    back = looked_back(stopping, epoch)
+    if best_epoch + back < epoch:
+        return True
+    if not stopping.targets or len(bests) <= back:
+        return False
+    target = stopping.targets[min(drops, len(stopping.targets) - 1)]
+    end = reachable(bests, back, epochs - epoch, log=stopping.log)
+    return math.isfinite(end) and metric.improves(target, end)
