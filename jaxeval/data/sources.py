@@ -1,19 +1,26 @@
 """Finds and reads the train, dev and test sentences that a config names."""
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import conll, conllu, generated, schemes, tempeval3, tfds_source
+from jaxeval.data import (
+    conll,
+    conllu,
+    folders,
+    generated,
+    schemes,
+    tempeval3,
+    tfds_sets,
+    tfds_source,
+)
 from jaxeval.data.sentences import Sentence
 from jaxeval.errors import DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
-_TFDS = "tfds:"
 
 
 @reading.settings
@@ -74,7 +81,7 @@ def _scheme(parts: Parts, source: Source) -> schemes.Scheme:
 
 
 def _place(source: Source, part: str) -> str:
-    if source.path is None or source.path.startswith(_TFDS):
+    if source.path is None or source.path.startswith(tfds_sets.PREFIX):
         return f"{source.path or 'generated corpus'} ({part})"
     return str(_file(source, part))
 
@@ -82,7 +89,7 @@ def _place(source: Source, part: str) -> str:
 def _read_raw(source: Source) -> Parts:
     if source.path is None:
         return generated.parts(source.seed)
-    if source.path.startswith(_TFDS):
+    if source.path.startswith(tfds_sets.PREFIX):
         return tfds_source.read(source.path, source.tag_feature)
     return {part: _read_file(source, _file(source, part)) for part in ("train", "dev", "test")}
 
@@ -93,16 +100,7 @@ def _file(source: Source, part: str) -> Path:
     folder, pattern = Path(source.path), getattr(source, part)
     if not folder.is_dir():
         raise DataError("no such folder; expected one that holds the corpus' files", folder)
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
-    fitting = [name for name in names if fnmatch(name, pattern)]
-    if len(fitting) != 1:
-        found = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
-        raise DataError(
-            f"{found} the {part} pattern {pattern!r}; the folder holds {', '.join(names[:8])}; "
-            f"set data.source.{part}=NAME",
-            folder,
-        )
-    return folder / fitting[0]
+    return folders.only(folder, pattern, part, f"data.source.{part}")
 
 
 def _read_file(source: Source, file: Path) -> list[Sentence]:

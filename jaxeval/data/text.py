@@ -9,6 +9,7 @@ from pathlib import Path
 from jaxeval.errors import DataError
 
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 MOST_BYTES = 16 << 30  # of a decompressed file
 _LONGEST_LINE = 1 << 24
@@ -20,35 +21,35 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
     Raises:
       DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
-    number, text = 0, False
-    try:
-        with _open(Path(path)) as stream:
-            total = 0
-            while raw := stream.readline(_LONGEST_LINE):
-                number, total = number + 1, total + len(raw)
-                if total > MOST_BYTES or len(raw) == _LONGEST_LINE:
-                    raise DataError("too large for a text file of this kind", path, number)
-                line = _decode(raw, path, number)
-                text = text or bool(line.strip())
-                yield line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"damaged gzip file, perhaps cut short ({error})"
-        raise DataError(message, path, number + 1) from None
-    except FileNotFoundError:
-        raise DataError("no such file", path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    text = False
+    for number, raw in enumerate(_pieces(path), 1):
+        if len(raw) == _LONGEST_LINE:
+            raise DataError("too large for a text file of this kind", path, number)
+        line = decode(raw, path, number)
+        text = text or bool(line.strip())
+        yield line
     if not text:
         raise DataError("the file is empty; expected text", path)
 
 
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
-    with path.open("rb") as probe:
-        compressed = probe.read(2) == _GZIP
-    return gzip.open(path, "rb") if compressed else path.open("rb")
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a file; those within where it is gzip.
+
+    Raises:
+      DataError: no such file, gzip cut short or too large, zip, no byte at all.
+    """
+    raw = b"".join(_pieces(path))
+    if not raw:
+        raise DataError("the file is empty; expected text", path)
+    return raw
 
 
-def _decode(raw: bytes, path: str | Path, number: int) -> str:
+def decode(raw: bytes, path: str | Path, number: int) -> str:
+    """A line as text, without its end; the first without a byte order mark.
+
+    Raises:
+      DataError: not UTF-8, or binary.
+    """
     if number == 1:
         raw = raw.removeprefix(_BOM)
     if b"\x00" in raw:
@@ -58,3 +59,30 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
     except UnicodeDecodeError:
         advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
         raise DataError(advice, path, number) from None
+
+
+def _pieces(path: str | Path) -> Iterator[bytes]:
+    """The lines of a file with their ends, cut where they are longer than _LONGEST_LINE."""
+    number = total = 0
+    try:
+        with _open(Path(path)) as stream:
+            while raw := stream.readline(_LONGEST_LINE):
+                number, total = number + 1, total + len(raw)
+                if total > MOST_BYTES:
+                    raise DataError("too large for a text file of this kind", path, number)
+                yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        message = f"damaged gzip file, perhaps cut short ({error})"
+        raise DataError(message, path, number + 1) from None
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+
+
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    with path.open("rb") as probe:
+        start = probe.read(4)
+    if start == _ZIP:
+        raise DataError("a zip archive; unpack it first", path)
+    return gzip.open(path, "rb") if start.startswith(_GZIP) else path.open("rb")

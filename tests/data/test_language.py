@@ -1,12 +1,14 @@
 """Streams and windows: every token is predicted once, from the one before it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxeval.data import language
 from jaxeval.errors import ConfigError, DataError
+from tests.data import tiny_texts
 
 
 def _text(folder: Path) -> str:
@@ -62,14 +64,85 @@ def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:
     assert tokens[182:192].tolist() == [0] * 10 and tokens[193:].tolist() == [1] * 10
 
 
+def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
+    """Dies if the cut falls within a line, or a word seen only behind it is known."""
+    path = tmp_path / "text"
+    path.write_text("a b\n" * 35 + "late\n" + "b late c\n\n" + "c\na")  # 36, 2 and 2 lines
+    made = language.build(language.Data(path=str(path), window=5), 4, 2)
+    assert made.vocabulary == 5  # end, unknown, a, b, late
+    assert made.tokens == {"train": 107, "dev": 5, "test": 4}
+    tokens = made.corpus.shared["tokens"]
+    assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
+
+
+@pytest.mark.parametrize("more", [0, 1, 19])
+def test_one_file_of_bytes_is_cut_as_enwik8(more: int, tmp_path: Path) -> None:
+    """Dies if rounding moves a byte of 90, 5 and 5 %, or a remainder is not train's."""
+    path = tmp_path / "enwik6"
+    path.write_bytes(b"a" * (1_000_000 + more))
+    made = language.build(language.Data(path=str(path), unit="byte"), 4, 2)
+    assert made.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
+
+
+@pytest.mark.parametrize(
+    ("builder", "expected", "unseen"),  # unseen in train: w54 .. or w57 ..
+    [
+        (tiny_texts.TinyTrain, (108, 6, 6), {"dev": 3, "test": 3}),
+        (tiny_texts.TinyNoDev, (114, 6, 3), {"dev": 3, "test": 2}),
+        (tiny_texts.TinyNoTest, (114, 3, 6), {"dev": 2, "test": 3}),
+    ],
+)
+def test_sets_that_lack_a_part(
+    builder: Any, expected: tuple[int, ...], unseen: dict[str, int], tmp_path: Path
+) -> None:
+    """Dies if a part that is there is replaced, or one cut from train also stays in it."""
+    settings = language.Data(path=tiny_texts.prepare(builder, tmp_path), window=5)
+    made = language.build(settings, 4, 2)
+    assert tuple(made.tokens.values()) == expected
+    assert list(made.tokens) == ["train", "dev", "test"]
+    assert made.vocabulary == 2 + expected[0] // 2  # end, unknown and a word a line
+    parts = np.split(made.corpus.shared["tokens"], np.cumsum(np.array(expected) + 1)[:-1])
+    assert (parts[0] != 1).all()
+    assert {p: (parts[k] == 1).sum() for k, p in enumerate(made.tokens) if k} == unseen
+
+
+def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
+    """Dies if bytes of a set are cut otherwise than bytes of a file."""
+    path = tmp_path / "file"
+    path.write_text("\n".join(tiny_texts.NUMBERED) + "\n")
+    name = tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path)
+    settings = [language.Data(path=place, unit="byte") for place in (name, str(path))]
+    made = [language.build(data, 4, 2) for data in settings]
+    assert made[0].fingerprint == made[1].fingerprint
+    assert made[0].tokens == {"train": 208, "dev": 11, "test": 11} == made[1].tokens
+
+
+@pytest.mark.parametrize(("unit", "what"), [("word", "19 lines"), ("byte", "19 bytes")])
+def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path) -> None:
+    """Dies if a part without tokens is made."""
+    path = tmp_path / "text"
+    path.write_text("\n" * 18 + "a")
+    with pytest.raises(DataError, match=f"text: {what} are too few to cut dev from"):
+        language.build(language.Data(path=str(path), unit=unit), 4, 2)
+
+
+def test_dev_and_test_are_numbered_by_train(tmp_path: Path) -> None:
+    """Dies if a word or byte of dev alone is counted in the vocabulary."""
+    _text(tmp_path)
+    for unit, vocabulary in (("word", 5), ("byte", 6)):  # 0 and: newline, space, a, b, c
+        made = language.build(language.Data(path=str(tmp_path), unit=unit, window=5), 4, 2)
+        assert made.vocabulary == vocabulary
+        assert made.corpus.shared["tokens"].max() == vocabulary - 1
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Dies if a wrong folder is a traceback."""
-    with pytest.raises(DataError, match="no such folder"):
+    with pytest.raises(DataError, match="no such file or folder"):
         language.build(language.Data(path=str(tmp_path / "x")), 2, 2)
     _text(tmp_path)
-    with pytest.raises(DataError, match=r"0 files match '\*dev\*' for dev"):
+    with pytest.raises(DataError, match=r"no file fits the dev pattern '\*dev\*'"):
         language.build(language.Data(path=str(tmp_path), dev="*dev*"), 2, 2)
     with pytest.raises(DataError, match="train: 72 tokens are too few"):
         language.build(language.Data(path=str(tmp_path)), 100, 2)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no such file or folder"):
         language.build(language.Data(path=str(tmp_path / "x"), unit="byte"), 2, 2)

@@ -1,0 +1,108 @@
+"""Prepared sets of TensorFlow Datasets, read without TensorFlow: splits, features, examples."""
+
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval.errors import DataError
+
+PREFIX = "tfds:"
+SPLITS = {"train": ("train",), "dev": ("dev", "validation"), "test": ("test",)}
+_BLOCK = 100  # examples read at once
+
+
+def open_set(name: str) -> Any:
+    """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing.
+
+    Raises:
+      DataError: unknown or not prepared on this machine.
+    """
+    place = name.removeprefix(PREFIX)
+    if not place:
+        raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
+    return _in_folder(place) if Path(place).is_dir() else _by_name(place, name)
+
+
+def splits(builder: Any, required: Sequence[str], name: str) -> dict[str, str]:
+    """The set's own names of train, dev and test; a part that it lacks is left out.
+
+    Raises:
+      DataError: a required part is lacking; names those there are.
+    """
+    there = builder.info.splits
+    own = {part: next((n for n in names if n in there), None) for part, names in SPLITS.items()}
+    for part in required:
+        if own[part] is None:
+            wanted = " or ".join(SPLITS[part])
+            raise DataError(f"{name}: no split {wanted}; it has {', '.join(there)}")
+    return {part: split for part, split in own.items() if split is not None}
+
+
+def feature(builder: Any, candidates: Sequence[str], what: str, key: str, name: str) -> str:
+    """The first of the candidates that the set has.
+
+    Raises:
+      DataError: none of them; names those there are, and the key that chooses.
+    """
+    features = builder.info.features
+    found = next((c for c in candidates if c in features), None)
+    if found is None:
+        raise DataError(
+            f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
+            f"{', '.join(features)}; set {key}"
+        )
+    return found
+
+
+def examples(builder: Any, split: str, name: str) -> Iterator[Any]:
+    """The examples of a split, in the order in which they were prepared.
+
+    Raises:
+      DataError: prepared in a format that needs TensorFlow, or files are missing.
+    """
+    try:
+        source = builder.as_data_source(split=split)
+        for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+            yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
+    except NotImplementedError:
+        raise DataError(
+            f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
+            f"prepare it anew with file_format='array_record' ({builder.data_dir})"
+        ) from None
+    except (OSError, RuntimeError) as error:  # array_record raises RuntimeError
+        raise DataError(f"{name}: cannot be read ({str(error).splitlines()[0]})") from None
+
+
+def _in_folder(place: str) -> Any:
+    import tensorflow_datasets as tfds
+
+    try:
+        return tfds.builder_from_directory(place)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"not a prepared tfds folder ({error})", place) from None
+
+
+def _by_name(place: str, name: str) -> Any:
+    import tensorflow_datasets as tfds
+
+    stem = place.partition("/")[0].partition(":")[0]
+    for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
+        try:  # builders that tfds hides where TensorFlow is absent register when imported
+            importlib.import_module(f"tensorflow_datasets.{module}")
+            break
+        except ImportError:
+            continue
+    try:
+        builder = tfds.builder(place, try_gcs=False, file_format="array_record")
+    except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
+        raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
+    except ImportError as error:
+        raise DataError(f"{name}: tfds cannot open it here ({error})") from None
+    if not Path(builder.data_dir).is_dir():
+        raise DataError(
+            f"{name}: not prepared on this machine ({builder.data_dir}); with a network, run: "
+            f"python -c \"import tensorflow_datasets as t; t.builder('{place}', "
+            "file_format='array_record').download_and_prepare()\""
+        )
+    return builder

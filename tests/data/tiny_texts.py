@@ -1,0 +1,76 @@
+"""Small sets of texts, prepared with tensorflow-datasets in the order in which they stand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tensorflow_datasets as tfds
+
+NUMBERED = [f"w{k}" for k in range(60)]
+
+
+class TinyTexts(tfds.core.GeneratorBasedBuilder):
+    """Examples of several lines, closed by a newline, empty, with other ends of lines."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    parts: ClassVar[dict[str, list[str | bytes]]] = {
+        "train": ["Zoë runs\n\nshe  left", "closed\n", "", "a\u2028b\r\nc"],
+        "validation": ["Bo"],
+        "test": ["so\n\n"],
+    }
+
+    def _info(self) -> Any:
+        features = {
+            "label": tfds.features.ClassLabel(names=["no", "yes"]),
+            "article": tfds.features.Text(),
+            "sentence": tfds.features.Text(),
+        }
+        return tfds.core.DatasetInfo(
+            builder=self,
+            features=tfds.features.FeaturesDict(features),
+            disable_shuffling=True,
+        )
+
+    def _split_generators(self, dl_manager: Any) -> Any:
+        return {name: self._generate_examples(name) for name in self.parts}
+
+    def _generate_examples(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        for key, text in enumerate(self.parts[name]):
+            yield key, {"label": key % 2, "sentence": text, "article": f"About {key}"}
+
+
+class TinyLatin(TinyTexts):
+    """Text that is not UTF-8 in the second example, the third line."""
+
+    parts: ClassVar = {"train": ["a\nb", b"Zo\xeb"]}
+
+
+class TinyNoTrain(TinyTexts):
+    """A set that is test alone."""
+
+    parts: ClassVar = {"test": ["Bo"]}
+
+
+class TinyTrain(TinyTexts):
+    """A set that is train alone."""
+
+    parts: ClassVar = {"train": NUMBERED}
+
+
+class TinyNoDev(TinyTexts):
+    """A set without dev."""
+
+    parts: ClassVar = {"train": NUMBERED, "test": ["w59 z"]}
+
+
+class TinyNoTest(TinyTexts):
+    """A set without test."""
+
+    parts: ClassVar = {"train": NUMBERED, "dev": ["w59 z"]}
+
+
+def prepare(builder: type[TinyTexts], folder: Path) -> str:
+    """Writes a set under a folder; its name for jaxeval."""
+    made = builder(data_dir=folder, file_format="array_record")
+    made.download_and_prepare()
+    return f"tfds:{made.data_dir}"
