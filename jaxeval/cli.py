@@ -1,10 +1,11 @@
 """What all verbs share: errors as one line, exit codes, JSON output."""
 
+import argparse
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +26,43 @@ def run(main: Callable[[], int | None]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     sys.exit(status)
+
+
+def add_experiment(parser: argparse.ArgumentParser) -> None:
+    """Adds what names an experiment and its members: config, changes, seeds, data, runs folder."""
+    parser.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
+    parser.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
+    which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
+    parser.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
+    parser.add_argument("--data", metavar="PATH", help="folder of the corpus, or tfds:NAME")
+    parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+
+
+def parse_experiment(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
+) -> argparse.Namespace:
+    """Parses the arguments of `add_experiment`; `seeds` becomes a list."""
+    given = parser.parse_intermixed_args(arguments)
+    if given.config and "=" in given.config:  # no config file, only changes
+        given.config, given.changes = None, [given.config, *given.changes]
+    given.seeds = given.seed_list or list(range(1, given.seeds + 1))
+    return given
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
+        raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
+    return list(dict.fromkeys(int(part) for part in parts))
 
 
 def write_json(target: str, content: Any) -> None:

@@ -42,41 +42,22 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
-    made.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
-    which = made.add_mutually_exclusive_group()
-    which.add_argument("--seeds", type=_positive, default=8, metavar="N", help="seeds 1 .. N (8)")
-    which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
+    cli.add_experiment(made)
     made.add_argument(
-        "--splits", type=_positive, metavar="N", help="random splits 1 .. N instead of the given"
+        "--splits",
+        type=cli.positive,
+        metavar="N",
+        help="random splits 1 .. N instead of the given",
     )
-    made.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    made.add_argument("--data", metavar="PATH", help="folder of the corpus, or tfds:NAME")
     made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
-    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
     made.add_argument("--help-config", action="store_true", help="list all keys of a config")
     return made
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
-    return int(text)
-
-
-def _numbers(text: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
-        raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
-    return list(dict.fromkeys(int(part) for part in parts))
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, prepares, trains, prints."""
-    given = parser().parse_intermixed_args(arguments)
-    if given.config and "=" in given.config:  # no config file, only changes
-        given.config, given.changes = None, [given.config, *given.changes]
+    given = cli.parse_experiment(parser(), arguments)
     from jaxeval import backend
 
     backend.prepare()
@@ -89,9 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     config = experiment.read(given.config, given.changes, given.data)
     prepared = experiment.prepare(config)
-    seeds = given.seed_list or range(1, given.seeds + 1)
     members = experiment.members(
-        config, seeds, range(1, given.splits + 1) if given.splits else [0]
+        config, given.seeds, range(1, given.splits + 1) if given.splits else [0]
     )
     if given.dry_run:
         return _dry_run(prepared, members, given.json)

@@ -11,7 +11,7 @@ import jax
 
 from jaxeval import __version__, backend, runs
 from jaxeval.config import reading
-from jaxeval.contracts import Corpus, Member, Split, Task
+from jaxeval.contracts import Corpus, Member, Split, Task, Tree
 from jaxeval.errors import RunError
 from jaxeval.population import kept, lanes, loop, member, seats
 from jaxeval.population.problem import Problem, lanes_for
@@ -91,12 +91,17 @@ def hparams_json(config: Any, who: Member) -> str:
     return reading.canonical({n: v for n, v in who.hparams if base.get(n) != v})
 
 
-def parameters(prepared: Prepared) -> int:
-    """Number of trained parameters of a member."""
+def parameter_shapes(prepared: Prepared) -> Tree:
+    """Shapes and types of a member's parameters."""
     program = prepared.problem.program
     split = prepared.read.split(0)
     who = members(prepared.config, [1], [0])[0]
-    return member.parameter_count(program, prepared.read.corpus, split, who)
+    return member.parameter_shapes(program, prepared.read.corpus, split, who)
+
+
+def parameters(prepared: Prepared) -> int:
+    """Number of trained parameters of a member."""
+    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(prepared)))
 
 
 def key_of(config: Any, who: Member) -> tuple[int, int, str]:

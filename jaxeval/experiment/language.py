@@ -44,18 +44,7 @@ def prepare(config: Config) -> base.Prepared:
     """Reads the text, solves for the sizes and builds the task."""
     training = config.training
     text = language_data.build(config.data, training.batch_size, training.evaluation_batch_size)
-    cell = config.model.cell()
-    shape = config.model.shape(text.vocabulary)
-    task = tasks.build(
-        tasks.Language(
-            shape,
-            cell,
-            config.data.window,
-            text.tokens["train"],
-            "bits" if config.data.unit == "byte" else "perplexity",
-            config.model.forget,
-        )
-    )
+    language = language_of(config, text)
     read = base.Read(
         text.corpus,
         text.split,
@@ -65,9 +54,21 @@ def prepare(config: Config) -> base.Prepared:
         {
             "tokens": dict(text.tokens),
             "vocabulary": text.vocabulary,
-            "hidden": shape.hidden,
-            "embedding": shape.embedding,
-            "counted_parameters": budget.parameter_count(shape, cell),
+            "hidden": language.shape.hidden,
+            "embedding": language.shape.embedding,
+            "counted_parameters": budget.parameter_count(language.shape, language.cell),
         },
     )
-    return base.prepared(config, text, read, task)
+    return base.prepared(config, text, read, tasks.build(language))
+
+
+def language_of(config: Config, text: language_data.Text) -> tasks.Language:
+    """What a config's model is trained on and how."""
+    return tasks.Language(
+        config.model.shape(text.vocabulary),
+        config.model.cell(),
+        config.data.window,
+        text.tokens["train"],
+        "bits" if config.data.unit == "byte" else "perplexity",
+        config.model.forget,
+    )

@@ -1,7 +1,7 @@
 """The compiled programs of a population: fill lanes, train an epoch, evaluate, keep the best."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any, NamedTuple
 
@@ -87,9 +87,10 @@ def lane_of(program: member.Program, who: Member, split: Split) -> Lane:
     )
 
 
-def with_rate(lane: Lane, rate: float) -> Lane:
-    """The lane with another learning rate."""
-    hparams = {**lane.load.hparams, "learning_rate": np.float32(rate)}
+def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
+    """The lane with other, or more, hyperparameters."""
+    changed = {name: np.float32(value) for name, value in changes.items()}
+    hparams = {**lane.load.hparams, **changed}
     return lane._replace(load=lane.load._replace(hparams=hparams))
 
 

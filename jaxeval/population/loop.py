@@ -96,7 +96,7 @@ class Population:
         if plateau is None or not seat.drops or seat.member is None:
             return
         rate = dict(seat.member.hparams)["learning_rate"] * plateau.factor**seat.drops
-        self._given[lane] = engine.with_rate(self._given[lane], rate)
+        self._given[lane] = engine.with_hparams(self._given[lane], {"learning_rate": rate})
         self._stale = True
 
     def _seat_next(self, lane: int) -> bool:
@@ -178,7 +178,7 @@ class Population:
             if seat.member is not None
             for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
         ]
-        before = self.seats
+        before = list(self.seats)
         more, ended = self._end(losses)
         best = self._best(before) if self.problem.training.keep_models else {}
         spent = time.perf_counter() - begin

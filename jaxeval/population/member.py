@@ -74,12 +74,11 @@ def init(program: Program, shared: Shared, load: Load) -> State:
     return State(params, state, params, program.task.start(program.batch_size), epoch)
 
 
-def parameter_count(program: Program, corpus: Corpus, split: Split, who: Member) -> int:
-    """Number of trained numbers of a member; nothing is computed."""
+def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
+    """Shapes and types of a member's parameters; nothing is computed."""
     load = Load(jnp.uint32(who.seed), dict(who.hparams), split.train, split.tables)
     shared = Shared(corpus, schedule.steps([0], program.batch_size))
-    state = jax.eval_shape(functools.partial(init, program), shared, load)
-    return sum(leaf.size for leaf in jax.tree.leaves(state.params))
+    return jax.eval_shape(functools.partial(init, program), shared, load).params
 
 
 def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> tuple[State, Array]:

@@ -5,7 +5,7 @@ text are carried from step to step, and with the population's state into checkpo
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -62,11 +62,7 @@ def build(language: Language) -> Task:
         state = models.start(language.shape, language.cell, rows)
         return Reading(state, jnp.full(rows, _FRESH, jnp.int32))
 
-    def run(
-        params: Tree, state: Tree, tokens: Array, rates: Hparams, key: Array | None
-    ) -> tuple[Tree, Array]:
-        found: Any = model.apply({"params": params}, tokens, state, models.Drawn(rates, key))
-        return found
+    run = runner(language)
 
     def init(key: Array, batch: Batch) -> Tree:
         rows = len(batch.weight)
@@ -89,17 +85,15 @@ def build(language: Language) -> Task:
     def predict(
         params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Outputs, Reading]:
-        del key, hparams  # nothing is dropped
-        places = batch.rows["start"][None] + jnp.arange(language.window)[:, None]
-        state, hidden = run(params, carry.state, batch.shared["tokens"][places], {}, None)
-        return Outputs(hidden, *models.softmax_table(params)), Reading(state, carry.place)
+        del key  # nothing is dropped
+        tokens = window_of(batch, language.window)
+        state, hidden = run(params, carry.state, tokens[:-1], {}, None)
+        return outputs_of(params, hidden, hparams), Reading(state, carry.place)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
-        steps = jnp.arange(language.window)[:, None]
-        targets = batch.shared["tokens"][batch.rows["start"][None] + 1 + steps]
-        read = (steps < batch.rows["length"][None]) * batch.weight[None]
+        targets = window_of(batch, language.window)[1:]
         losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
-        return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
+        return summed(losses, batch)
 
     def score(counts: Mapping[str, float]) -> dict[str, float]:
         nats = counts["nats"] / max(counts["tokens"], 1.0)
@@ -108,6 +102,45 @@ def build(language: Language) -> Task:
 
     metric = Metric(language.metric, higher_is_better=False)
     return Task(init, start, loss, predict, count, score, metric)
+
+
+def runner(language: Language) -> Callable[..., tuple[Tree, Array]]:
+    """(params, state, tokens [T, B], rates, key or None) -> (state, what the softmax sees)."""
+    model = models.LanguageModel(language.shape, language.cell)
+
+    def run(
+        params: Tree, state: Tree, tokens: Array, rates: Hparams, key: Array | None
+    ) -> tuple[Tree, Array]:
+        found: Any = model.apply({"params": params}, tokens, state, models.Drawn(rates, key))
+        return found
+
+    return run
+
+
+def window_of(batch: Batch, window: int) -> Array:
+    """[T + 1, B] tokens of an evaluation's windows: the inputs, and one more."""
+    places = batch.rows["start"][None] + jnp.arange(window + 1)[:, None]
+    tokens: Array = batch.shared["tokens"][places]
+    return tokens
+
+
+def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
+    """What the softmax is made of, its scores divided by `hparams["temperature"]` if there is one.
+
+    Args:
+      hidden: [T, B, E].
+    """
+    table, bias = models.softmax_table(params)
+    if "temperature" in hparams:
+        hidden, bias = hidden / hparams["temperature"], bias / hparams["temperature"]
+    return Outputs(hidden, table, bias)
+
+
+def summed(losses: Array, batch: Batch) -> dict[str, Array]:
+    """Counts of a window's losses [T, B]; what lies beyond a head's stretch counts for nothing."""
+    steps = jnp.arange(len(losses))[:, None]
+    read = (steps < batch.rows["length"][None]) * batch.weight[None]
+    return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
 
 
 def _begun(place: Array, key: Array, tokens: int) -> Array:

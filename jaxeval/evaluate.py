@@ -1,0 +1,144 @@
+"""`python -m jaxeval.evaluate`: scores kept language models in other ways than in training."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.experiment import evaluation
+
+_DESCRIPTION = """\
+Scores language models that `train` has kept (training.keep_models=true): by one reader and by as
+many as read in training, and, where asked for, with another softmax temperature, averaged over
+dropout masks, or learning while they are tested. CONFIG, changes, data and seeds as for train.
+"""
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
+  python -m jaxeval.evaluate CONFIG --data DIR --temperature search
+  python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
+  python -m jaxeval.evaluate CONFIG --data DIR --dynamic --json scores.json
+
+Temperatures are searched on dev. What --json writes is a score table that
+`python -m jaxeval.compare` reads.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = argparse.ArgumentParser(
+        "python -m jaxeval.evaluate",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    cli.add_experiment(made)
+    made.add_argument("--part", choices=("test", "dev"), default="test", help="scored (test)")
+    made.add_argument(
+        "--batch", type=_batches, metavar="A,B,..", help="readers (1 and those of training)"
+    )
+    made.add_argument("--temperature", type=_temperature, metavar="T", help="a number, or search")
+    made.add_argument(
+        "--mean", choices=("arithmetic", "geometric"), action="append", help="over dropout masks"
+    )
+    made.add_argument(
+        "--samples", type=cli.positive, default=20, metavar="K", help="masks of a mean (20)"
+    )
+    made.add_argument(
+        "--rate-factor", type=float, default=0.8, metavar="F", help="of a mean's rates (0.8)"
+    )
+    made.add_argument(
+        "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
+    )
+    made.add_argument("--dynamic-rate", type=float, default=0.001, metavar="R", help="(0.001)")
+    made.add_argument("--dynamic-decay", type=float, default=0.02, metavar="D", help="(0.02)")
+    return made
+
+
+def _batches(text: str) -> list[int]:
+    return [cli.positive(part) for part in text.split(",")]
+
+
+def _temperature(text: str) -> float | str:
+    try:
+        found = text if text == "search" else float(text)
+    except ValueError:
+        found = 0.0
+    if found != "search" and not 0 < float(found) < 100:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, or search, got {text!r}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parses, loads, scores, prints."""
+    made = parser()
+    given = cli.parse_experiment(made, arguments)
+    if not given.rate_factor >= 0:
+        made.error(f"--rate-factor: expected 0 or more, got {given.rate_factor}")
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval import experiment
+    from jaxeval.experiment import evaluation
+    from jaxeval.report import conditions
+
+    config = experiment.read(given.config, given.changes, given.data)
+    if config.task != "language":
+        raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
+    prepared = experiment.prepare(config)
+    members = experiment.members(config, given.seeds, [0])
+    models = evaluation.load(prepared, members, Path(given.out))
+    rows, name = [], prepared.record.metric
+    for condition in _conditions(given, models):
+        print(f"{condition} ...", file=sys.stderr, flush=True)
+        found = evaluation.scores(models, condition, given.part)
+        rows += [
+            {
+                "model": f"{config.name}, {condition}",
+                "condition": str(condition),
+                "seed": who.seed,
+                "part": given.part,
+                "metric": name,
+                "score": one[name],
+            }
+            for who, one in zip(members, found, strict=True)
+        ]
+    if given.json:
+        cli.write_json(given.json, rows)
+    if given.json != "-":
+        conditions.show(rows)
+    return 0
+
+
+def _conditions(
+    given: argparse.Namespace, models: "evaluation.Kept"
+) -> "Iterator[evaluation.Condition]":
+    """The plain readings first; then, by as many readers as the first, each that was asked for."""
+    from jaxeval.experiment import evaluation
+    from jaxeval.tasks.dynamic_evaluation import Dynamic
+    from jaxeval.tasks.language_averaging import Averaging
+
+    batches = given.batch or sorted({1, models.prepared.config.training.batch_size})
+    for rows in batches:
+        yield evaluation.Condition(rows)
+    first = evaluation.Condition(batches[0])
+    if given.temperature == "search":
+        most = models.prepared.config.training.evaluation_batch_size
+        first_best = evaluation.best_temperature(models, most)
+        yield first._replace(temperature=first_best)
+    elif given.temperature is not None:
+        yield first._replace(temperature=given.temperature)
+    for mean in dict.fromkeys(given.mean or []):
+        averaging = Averaging(mean, given.samples)
+        yield first._replace(averaging=averaging, rate_factor=given.rate_factor)
+    if given.dynamic:
+        yield first._replace(dynamic=Dynamic(given.dynamic_rate, given.dynamic_decay))
+
+
+if __name__ == "__main__":
+    cli.run(main)

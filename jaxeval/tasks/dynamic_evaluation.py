@@ -1,0 +1,107 @@
+"""Dynamic evaluation: a language model that goes on learning while it is tested.
+
+Krause et al. (2018), in the form of the public code of Melis et al. (2018): after each window of
+the test text the parameters take a step down its gradient g, scaled by the root mean square r of
+the gradients on train, and are drawn back towards the trained ones:
+
+    p <- p - learning_rate g / (r + epsilon) + min(1, decay r / mean(r)) (p_trained - p)
+
+Every token is predicted before anything is learned from it.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxeval.contracts import Array, Tree
+from jaxeval.models import language as models
+from jaxeval.tasks.language import Language, runner
+
+
+class Dynamic(NamedTuple):
+    """How fast a model learns in a test; traced."""
+
+    learning_rate: Any = 0.001
+    decay: Any = 0.02
+    epsilon: Any = 1e-5
+
+
+class Windows(NamedTuple):
+    """Windows in the order in which they are read; N of them, B rows."""
+
+    start: Array  # [N, B] places of the first inputs
+    length: Array  # [N, B] tokens predicted
+
+
+def train_windows(language: Language, rows: int, most: int = 500) -> Windows:
+    """The first windows of `rows` readers that stand equally far apart in train."""
+    stretch = language.train_tokens // rows
+    count = max(1, min(most, stretch // language.window))
+    start = jnp.arange(rows)[None] * stretch + language.window * jnp.arange(count)[:, None]
+    return Windows(start, jnp.full(start.shape, min(language.window, stretch)))
+
+
+def gradient_scale(language: Language, params: Tree, tokens: Array, windows: Windows) -> Tree:
+    """Root mean square over the windows of each parameter's gradient.
+
+    The loss is the mean over rows of the sum over time, without dropout.
+
+    Args:
+      tokens: [n] all parts of the text, train first.
+      windows: of train.
+    """
+    loss = _window_loss(language, tokens)
+
+    def step(running: tuple, now: Windows) -> tuple[tuple, None]:
+        squares, state = running
+        (_, (state, _)), found = jax.value_and_grad(loss, has_aux=True)(params, state, now)
+        return (jax.tree.map(lambda s, g: s + g * g, squares, found), state), None
+
+    state = models.start(language.shape, language.cell, windows.start.shape[1])
+    zero = jax.tree.map(jnp.zeros_like, params)
+    (squares, _), _ = lax.scan(step, (zero, state), windows)
+    return jax.tree.map(lambda s: jnp.sqrt(s / len(windows.start)), squares)
+
+
+def evaluate(
+    language: Language, params: Tree, scale: Tree, tokens: Array, windows: Windows, how: Dynamic
+) -> dict[str, Array]:
+    """Counts of a part that is learned from as it is read.
+
+    Args:
+      scale: as `gradient_scale` gives it.
+      windows: of the part; with several rows, all learn into one set of parameters.
+    """
+    loss = _window_loss(language, tokens)
+    leaves = jax.tree.leaves(scale)
+    mean = sum(jnp.sum(leaf) for leaf in leaves) / sum(leaf.size for leaf in leaves)
+
+    def moved(now: Array, gradient: Array, root: Array, trained: Array) -> Array:
+        back = jnp.minimum(1.0, how.decay * root / mean)
+        return now - how.learning_rate * gradient / (root + how.epsilon) + back * (trained - now)
+
+    def step(running: tuple, window: Windows) -> tuple[tuple, Array]:
+        now, state = running
+        (_, (state, nats)), found = jax.value_and_grad(loss, has_aux=True)(now, state, window)
+        return (jax.tree.map(moved, now, found, scale, params), state), nats
+
+    state = models.start(language.shape, language.cell, windows.start.shape[1])
+    _, nats = lax.scan(step, (params, state), windows)
+    return {"nats": jnp.sum(nats), "tokens": jnp.sum(windows.length).astype(jnp.float32)}
+
+
+def _window_loss(language: Language, tokens: Array) -> Any:
+    """(params, state, window) -> (mean over rows of the sum over time, (state, all nats))."""
+    run = runner(language)
+
+    def loss(params: Tree, state: Tree, window: Windows) -> tuple[Array, tuple[Tree, Array]]:
+        steps = jnp.arange(language.window + 1)[:, None]
+        read = tokens[window.start[None] + steps]
+        state, hidden = run(params, state, read[:-1], {}, None)
+        weights = (steps[:-1] < window.length[None]).astype(jnp.float32)
+        nats = models.weighted_loss(*models.softmax_table(params), hidden, read[1:], weights)
+        return nats / len(window.start), (state, nats)
+
+    return loss

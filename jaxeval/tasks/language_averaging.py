@@ -1,0 +1,91 @@
+"""Predictions of a language model averaged over dropout masks (Gal & Ghahramani 2016).
+
+Notation: T tokens a window, B rows, K samples of the masks. The samples of a row are K rows of one
+batch, sample by sample: [T, K B].
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.models import language as models
+from jaxeval.tasks.language import (
+    Language,
+    Outputs,
+    Reading,
+    build,
+    outputs_of,
+    runner,
+    summed,
+    window_of,
+)
+
+Mean = Literal["arithmetic", "geometric"]
+
+
+class Averaging(NamedTuple):
+    """Of what and how; static.
+
+    Attributes:
+      mean: arithmetic: of probabilities, each sample with a recurrent state of its own;
+        geometric: of scores before the softmax, all from the state of the model without dropout.
+      samples: K.
+    """
+
+    mean: Mean
+    samples: int
+
+
+def averaged(language: Language, averaging: Averaging) -> Task:
+    """The task of a text, its predictions averaged; losses and training are as they were.
+
+    Rates are the member's times `hparams["rate_factor"]` (1 if absent).
+    """
+    plain, run, samples = build(language), runner(language), averaging.samples
+
+    def tile(tree: Tree) -> Tree:
+        return jax.tree.map(lambda leaf: jnp.tile(leaf, (samples, 1)), tree)
+
+    def start(rows: int) -> Reading:
+        one: Reading = plain.start(rows)
+        return one._replace(state=tile(one.state)) if averaging.mean == "arithmetic" else one
+
+    def predict(
+        params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Outputs, Reading]:
+        tokens = window_of(batch, language.window)[:-1]
+        many, rates = jnp.tile(tokens, (1, samples)), _rates(hparams)
+        if averaging.mean == "arithmetic":
+            state, hidden = run(params, carry.state, many, rates, key)
+        else:
+            state, _ = run(params, carry.state, tokens, {}, None)
+            _, hidden = run(params, tile(carry.state), many, rates, key)
+            # scores are linear in what the softmax sees: their mean is that of its mean
+            hidden = _by_sample(hidden, samples).mean(axis=1)
+        return outputs_of(params, hidden, hparams), Reading(state, carry.place)
+
+    def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
+        targets = window_of(batch, language.window)[1:]
+        if averaging.mean == "geometric":
+            return plain.count(outputs, batch)
+        losses = models.token_losses(
+            outputs.table, outputs.bias, outputs.hidden, jnp.tile(targets, (1, samples))
+        )
+        logs = -_by_sample(losses, samples)
+        return summed(jnp.log(samples) - jax.nn.logsumexp(logs, axis=1), batch)
+
+    return dataclasses.replace(plain, start=start, predict=predict, count=count)
+
+
+def _rates(hparams: Hparams) -> dict[str, Array]:
+    factor = hparams.get("rate_factor", 1.0)
+    return {site: factor * hparams[site] for site in models.SITES if site in hparams}
+
+
+def _by_sample(rows: Array, samples: int) -> Array:
+    """[T, K B, ...] -> [T, K, B, ...]."""
+    return rows.reshape(len(rows), samples, -1, *rows.shape[2:])
