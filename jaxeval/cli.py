@@ -28,26 +28,36 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     sys.exit(status)
 
 
-def add_experiment(parser: argparse.ArgumentParser) -> None:
-    """Adds what names an experiment and its members: config, changes, seeds, data, runs folder."""
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Adds what names an experiment: config, changes, data, runs folder; and --json."""
     parser.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
     parser.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
-    which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
     parser.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
-    parser.add_argument("--data", metavar="PATH", help="folder of the corpus, or tfds:NAME")
+    parser.add_argument(
+        "--data", metavar="PATH", help="the corpus: a folder, for a text also a file, or tfds:NAME"
+    )
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
 
 
-def parse_experiment(
+def add_seeds(parser: argparse.ArgumentParser) -> None:
+    """Adds which seeds; `seeds_of` reads them."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
+    which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
+
+
+def seeds_of(given: argparse.Namespace) -> list[int]:
+    """The seeds that were asked for."""
+    return given.seed_list or list(range(1, given.seeds + 1))
+
+
+def parse_config(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
-    """Parses the arguments of `add_experiment`; `seeds` becomes a list."""
+    """Parses the arguments of a verb that takes `add_config`'s."""
     given = parser.parse_intermixed_args(arguments)
     if given.config and "=" in given.config:  # no config file, only changes
         given.config, given.changes = None, [given.config, *given.changes]
-    given.seeds = given.seed_list or list(range(1, given.seeds + 1))
     return given
 
 

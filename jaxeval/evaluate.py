@@ -37,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    cli.add_experiment(made)
+    cli.add_config(made)
+    cli.add_seeds(made)
     made.add_argument("--part", choices=("test", "dev"), default="test", help="scored (test)")
     made.add_argument(
         "--batch", type=_batches, metavar="A,B,..", help="readers (1 and those of training)"
@@ -77,7 +78,7 @@ def _temperature(text: str) -> float | str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
     made = parser()
-    given = cli.parse_experiment(made, arguments)
+    given = cli.parse_config(made, arguments)
     if not given.rate_factor >= 0:
         made.error(f"--rate-factor: expected 0 or more, got {given.rate_factor}")
     from jaxeval import backend
@@ -91,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if config.task != "language":
         raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
     prepared = experiment.prepare(config)
-    members = experiment.members(config, given.seeds, [0])
+    members = experiment.members(config, cli.seeds_of(given), [0])
     models = evaluation.load(prepared, members, Path(given.out))
     rows, name = [], prepared.record.metric
     for condition in _conditions(given, models):

@@ -1,13 +1,8 @@
 """`python -m jaxeval.train`: trains a population and shows its score distribution."""
 
 import argparse
-import os
-import signal
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
@@ -42,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    cli.add_experiment(made)
+    cli.add_config(made)
+    cli.add_seeds(made)
     made.add_argument(
         "--splits",
         type=cli.positive,
@@ -57,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, prepares, trains, prints."""
-    given = cli.parse_experiment(parser(), arguments)
+    given = cli.parse_config(parser(), arguments)
     from jaxeval import backend
 
     backend.prepare()
@@ -71,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = experiment.read(given.config, given.changes, given.data)
     prepared = experiment.prepare(config)
     members = experiment.members(
-        config, given.seeds, range(1, given.splits + 1) if given.splits else [0]
+        config, cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
     )
     if given.dry_run:
         return _dry_run(prepared, members, given.json)
@@ -101,75 +97,18 @@ def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | No
 
 
 def _train(prepared: "experiment.Prepared", members: list, given: argparse.Namespace) -> int:
-    from jaxeval import experiment, runs
-    from jaxeval.population import loop
-    from jaxeval.population.problem import lanes_for
+    from jaxeval.experiment import running
     from jaxeval.report import summary, terminal
 
-    folder = Path(given.out)
-    with runs.open_store(given.store or folder) as store:
-        store.register(prepared.record)
-        done = store.ended(prepared.record.id)
-        waiting = [m for m in members if experiment.key_of(prepared.config, m) not in done]
-        terminal.print_start(prepared.record, len(members), len(members) - len(waiting))
-        stopped = False
-        with (
-            experiment.locked(folder, prepared.record.id),
-            _first_interrupt_waits() as interrupted,
-        ):
-            count = lanes_for(prepared.config.training, len(members))
-            recorder = experiment.Recorder(store, prepared, count, folder)
-            reports = loop.train(
-                prepared.problem,
-                waiting,
-                folder / "checkpoints" / prepared.record.id,
-                recorder,
-                count,
-            )
-            with terminal.progress(prepared.record, len(members), list(done.values())) as show:
-                for report in reports:
-                    show(report)
-                    if interrupted:
-                        stopped = True
-                        reports.close()
-                        break
-        if stopped:
-            print(
-                "\nstopped between two epochs; the same command continues from here",
-                file=sys.stderr,
-            )
-            return 130
-        wanted = {experiment.key_of(prepared.config, m) for m in members}
-        rows = [
-            row
-            for row in store.members()
-            if row.experiment == prepared.record.id
-            and (row.seed, row.split, row.hparams) in wanted
-        ]
+    rows = running.run(prepared, members, Path(given.out), given.store)
+    if rows is None:
+        return running.STOPPED
     found = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(found))
     if given.json != "-":
         terminal.print_summary(found)
     return 0
-
-
-@contextmanager
-def _first_interrupt_waits() -> Iterator[list[bool]]:
-    """Ctrl-C once: the list is no longer empty, training stops after the epoch; twice: at once."""
-    asked: list[bool] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(True)
-        os.write(2, b"\nstopping after this epoch; press Ctrl-C again to stop at once\n")
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 if __name__ == "__main__":

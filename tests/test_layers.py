@@ -12,7 +12,9 @@ SHARED = {"contracts", "errors", "cli", "backend", "config", ""}
 ROOMS = [  # downstream only
     *("data", "models", "tasks", "population", "runs", "stats", "bandits", "sensitivity", "report")
 ]
-VERBS = {"train", "evaluate", "experiment", "compare", "select"}
+VERBS = {
+    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare", "select")
+}
 HEAVY = {"jax", "flax", "optax", "orbax"}
 LOADED_FAST = [
     "jaxeval.runs",

@@ -64,6 +64,12 @@ class LanguageModel:
     layer_norm: Annotated[bool, pydantic.Field(description="lstm")] = False
     forget_bias: Annotated[float, pydantic.Field(description="lstm")] = 1.0
     carry_bias: Annotated[float, pydantic.Field(description="rhn")] = 1.0
+    released_highway: Annotated[
+        bool,
+        pydantic.Field(
+            description="rhn: no input dropout at depths from 2, as in the authors' released code"
+        ),
+    ] = False
     forget: Annotated[
         float, pydantic.Field(ge=0, lt=1, description="chance to zero a state before a window")
     ] = 0.01
@@ -79,9 +85,16 @@ class LanguageModel:
             raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
         if self.kind == "nas" and self.dropout.update is not None:
             raise ValueError("nas: has no place for dropout.update")
+        if self.kind != "rhn" and self.released_highway:
+            raise ValueError(f"{self.kind}: released_highway is of rhn")
         if self.embedding is not None and self.hidden is None:
             raise ValueError("embedding: expected hidden too, or ratio with a budget")
         return self
+
+    def rates(self) -> dict[str, float]:
+        """The dropout rates that a member may differ in, by site."""
+        lost = {"input"} if self.released_highway and self.depth > 1 else set()
+        return {site: rate for site, rate in self.dropout.rates().items() if site not in lost}
 
     def cell(self) -> cells.Cell:
         """The cell of every layer."""

@@ -106,3 +106,7 @@ class Tagger:
     mask_illegal: Annotated[
         bool, _about("crf: forbid moves that the tag scheme does not allow")
     ] = False
+
+    def rates(self) -> dict[str, float]:
+        """The dropout rates that a member may differ in."""
+        return self.dropout.rates()

@@ -126,7 +126,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         task, key = prepared.problem.task, jax.random.key(0)
         task = dataclasses.replace(task, loss=jax.jit(task.loss))
         params = task.init(key, batch)
-        hparams = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
+        hparams = dict.fromkeys(prepared.config.model.rates(), 0.0)
         single = [
             float(task.loss(params, (), _batch(prepared.data, 0, np.array([r])), key, hparams)[0])
             for r in range(4)

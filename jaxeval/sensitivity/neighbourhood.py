@@ -1,0 +1,180 @@
+"""How flat the ground is around a setting: random settings near it (Melis et al. 2018, 7.3)."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.stats.multiple import adjust_p_values
+
+
+class Range(NamedTuple):
+    """What a hyperparameter is tuned over.
+
+    Attributes:
+      log: whether equal ratios, rather than differences, are equal steps.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def to_unit(self, value: float) -> float:
+        """The place of a value: 0 at the low end, 1 at the high."""
+        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
+        return (at - low) / (high - low)
+
+    def from_unit(self, place: float) -> float:
+        """The value at a place, to six digits."""
+        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
+        value = low + place * (high - low)
+        return float(f"{math.exp(value) if self.log else value:.6g}")
+
+
+def parse_range(text: str) -> Range:
+    """A range from LOW:HIGH or LOW:HIGH:log.
+
+    Raises:
+      ConfigError: not so, or empty, or a logarithm of what is not above 0.
+    """
+    low, colon, rest = text.partition(":")
+    high, _, scale = rest.partition(":")
+    try:
+        found = Range(float(low), float(high), scale == "log")
+    except ValueError:
+        colon = ""
+    if not colon or scale not in ("", "log"):
+        raise ConfigError(f"range: expected LOW:HIGH or LOW:HIGH:log, got {text!r}")
+    if not found.low < found.high or not math.isfinite(found.high - found.low):
+        raise ConfigError(f"range: expected LOW below HIGH, got {text!r}")
+    if found.log and found.low <= 0:
+        raise ConfigError(f"range: log needs numbers above 0, got {text!r}")
+    return found
+
+
+def draw(
+    centre: Mapping[str, float],
+    ranges: Mapping[str, Range],
+    width: float,
+    count: int,
+    seed: int,
+) -> list[dict[str, float]]:
+    """Random settings around one.
+
+    Each hyperparameter is drawn evenly from an interval of `width` times its range, with the
+    centre's value in its middle, and cut off where the range ends. The k-th setting does not
+    depend on how many there are.
+
+    Args:
+      centre: value of each hyperparameter that has a range.
+      width: .15 to .25 in the paper.
+
+    Raises:
+      ConfigError: a centre outside its range.
+    """
+    for name, span in ranges.items():
+        inside = span.low <= centre[name] <= span.high
+        if not inside:
+            raise ConfigError(
+                f"{name}: {centre[name]:g} is not between {span.low:g} and {span.high:g}; "
+                f"give it another range"
+            )
+    rng = np.random.default_rng(seed)
+    settings = []
+    for _ in range(count):
+        setting = {}
+        for name, span in ranges.items():
+            place = span.to_unit(centre[name])
+            low, high = max(0.0, place - width / 2), min(1.0, place + width / 2)
+            setting[name] = span.from_unit(rng.uniform(low, high))
+        settings.append(setting)
+    return settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Trend:
+    """How the score goes with one hyperparameter."""
+
+    name: str
+    low: float  # of the values drawn
+    high: float
+    rho: float  # Spearman's
+    p_value: float  # adjusted over all hyperparameters (Holm)
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbourhood:
+    """What the settings around one scored."""
+
+    settings: int
+    failed: int  # settings without a score; not near the best
+    best: float
+    median: float
+    worst: float
+    sd: float
+    within: float  # how far from the best counts as near
+    near: int
+    share: float  # near / settings
+    share_interval: tuple[float, float]  # 95 %, Wilson
+    trends: Sequence[Trend]
+
+
+def describe(
+    scores: Sequence[float | None],
+    settings: Sequence[Mapping[str, float]],
+    within: float,
+    higher_is_better: bool,
+) -> Neighbourhood:
+    """The spread of the scores, the share near the best, and the trend of each hyperparameter.
+
+    Args:
+      scores: None (or not finite) where a setting failed.
+      within: in the metric's unit.
+
+    Raises:
+      DataError: fewer than three scores.
+    """
+    from scipy import stats
+
+    kept = [k for k, s in enumerate(scores) if s is not None and math.isfinite(s)]
+    values = np.array([scores[k] for k in kept], float)
+    if len(values) < 3:
+        raise DataError(f"neighbourhood: expected at least 3 scores, found {len(values)}")
+    best = float(values.max() if higher_is_better else values.min())
+    near = int(np.sum(np.abs(values - best) <= within))
+    interval = stats.binomtest(near, len(scores)).proportion_ci(method="wilson")
+    columns = {name: np.array([settings[k][name] for k in kept]) for name in settings[0]}
+    found = [
+        (name, column, stats.spearmanr(column, values))
+        for name, column in columns.items()
+        if np.ptp(column) > 0
+    ]
+    constant = np.ptp(values) == 0
+    raw = [1.0 if constant else float(test.pvalue) for _, _, test in found]
+    adjusted = adjust_p_values(raw) if raw else np.zeros(0)
+    trends = [
+        Trend(
+            name,
+            float(column.min()),
+            float(column.max()),
+            0.0 if constant else float(test.statistic),
+            float(p),
+        )
+        for (name, column, test), p in zip(found, adjusted, strict=True)
+    ]
+    return Neighbourhood(
+        len(scores),
+        len(scores) - len(kept),
+        best,
+        float(np.median(values)),
+        float(values.min() if higher_is_better else values.max()),
+        float(np.std(values, ddof=1)),
+        within,
+        near,
+        near / len(scores),
+        (float(interval.low), float(interval.high)),
+        trends,
+    )

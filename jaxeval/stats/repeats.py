@@ -1,0 +1,71 @@
+"""Runs repeated with the same seed: what the seed decides, and what the machine does."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.nested import variance_components
+
+Interval = tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Noise:
+    """Where the spread of scores comes from; intervals hold for normal scores."""
+
+    seeds: int
+    repeats: int
+    mean: float
+    sd_repeat: float  # of runs with the same seed
+    sd_repeat_interval: Interval
+    sd_seed: float  # between seeds, the share of repeats taken out
+    sd_seed_interval: Interval
+    sd: float  # of one run with any seed
+
+
+def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
+    """Variance components of equally many runs of each seed, with intervals.
+
+    The interval of the repeats is the chi-squared one, that of the seeds Williams' and Tukey's
+    (Searle, Casella & McCulloch 1992, section 3.8), at least as wide as it says.
+
+    Args:
+      scores: [S][R], for each of S >= 2 seeds the scores of R >= 2 runs.
+
+    Raises:
+      DataError: fewer, or not equally many.
+    """
+    from scipy import stats
+
+    if len({len(row) for row in scores}) != 1 or len(scores) < 2 or len(scores[0]) < 2:
+        sizes = [len(row) for row in scores]
+        raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
+    table = np.array(scores, float)
+    found = variance_components(list(table))
+    seeds, repeats = table.shape
+    between, within = seeds - 1, seeds * (repeats - 1)
+    ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
+    ssw = float(np.sum((table - table.mean(axis=1, keepdims=True)) ** 2))
+    tails = ((1 + confidence) / 2, (1 - confidence) / 2)
+
+    def of_seeds(tail: float) -> float:
+        # F_tail times the mean square of repeats: what it would add to the seeds' sum of squares
+        noise = between * stats.f.ppf(tail, between, within) * ssw / within
+        return math.sqrt(max(0.0, ssb - noise) / (repeats * stats.chi2.ppf(tail, between)))
+
+    return Noise(
+        seeds,
+        repeats,
+        found.mean,
+        found.sd_seed,
+        (
+            math.sqrt(ssw / stats.chi2.ppf(tails[0], within)),
+            math.sqrt(ssw / stats.chi2.ppf(tails[1], within)),
+        ),
+        found.sd_split,
+        (of_seeds(tails[0]), of_seeds(tails[1])),
+        math.hypot(found.sd_split, found.sd_seed),
+    )

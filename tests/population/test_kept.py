@@ -1,0 +1,53 @@
+"""Kept parameters: written whole, read back equal, and nothing else is taken for them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.population import kept, loop
+from jaxeval.population.scoring import Scorer
+from tests.population import toy
+
+PARAMS = {"layer": {"kernel": np.arange(6.0, dtype=np.float32).reshape(2, 3)}, "b": np.ones(2)}
+
+
+def test_parameters_come_back(tmp_path: Path) -> None:
+    """Dies if a leaf is lost, renamed or cast."""
+    path = tmp_path / "folder" / "seed1.npz"
+    kept.save(path, PARAMS)
+    found = kept.load(path, PARAMS)
+    np.testing.assert_array_equal(found["layer"]["kernel"], PARAMS["layer"]["kernel"])
+    assert found["layer"]["kernel"].dtype == np.float32 and found["b"].dtype == np.float64
+    assert [file.name for file in path.parent.iterdir()] == ["seed1.npz"]
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """Dies if another model's parameters, or a pickle, are loaded."""
+    path = tmp_path / "seed1.npz"
+    kept.save(path, PARAMS)
+    with pytest.raises(DataError, match="b is not in both"):
+        kept.load(path, {"layer": PARAMS["layer"]})
+    with pytest.raises(DataError, match="expected float64"):
+        kept.load(path, {**PARAMS, "b": np.ones(3)})
+    np.savez(path, b=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(DataError, match="no readable parameters"):
+        kept.load(path, {"b": np.ones(1)})
+    for content in (b"", b"PK nonsense", b"\x80\x04N."):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match="no readable parameters"):
+            kept.load(path, PARAMS)
+
+
+def test_kept_models_score_as_they_did(tmp_path: Path) -> None:
+    """Dies if the last instead of the best parameters are kept, or those of another member."""
+    problem = toy.problem(epochs=4, patience=0, keep_models=True)
+    members = [toy.member(seed) for seed in (1, 2, 3)]
+    best, tests = {}, {}
+    for report in loop.train(problem, members, tmp_path, lambda r: None, 2):
+        best.update(report.best)
+        tests.update({end.member: end.test for end in report.ended})
+    found = Scorer(problem, members, [best[who] for who in members]).scores("test")
+    name = problem.task.metric.name
+    assert [scores[name] for scores in found] == [tests[who] for who in members]

@@ -1,0 +1,51 @@
+"""Runs repeated with the same seed, against simulation and chi-squared intervals."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.errors import DataError
+from jaxeval.stats.repeats import noise
+
+
+def test_components_of_a_small_table() -> None:
+    """Dies if a mean square has wrong degrees of freedom; by hand: MSW 1, MSB 18."""
+    found = noise([[0.0, math.sqrt(2)], [3.0, 3 + math.sqrt(2)]])
+    assert (found.seeds, found.repeats) == (2, 2)
+    assert found.sd_repeat == pytest.approx(1.0)
+    assert found.sd_seed == pytest.approx(math.sqrt((9 - 1) / 2))
+    assert found.sd == pytest.approx(math.sqrt(1 + 4))
+    low, high = found.sd_repeat_interval
+    assert low == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.975, 2)))
+    assert high == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.025, 2)))
+
+
+def test_without_noise_of_repeats_the_interval_is_that_of_seeds() -> None:
+    """Dies if equal repeats widen the interval: then it is the chi-squared one of the means."""
+    means = [1.0, 2.0, 4.0, 4.5]
+    found = noise([[m, m, m] for m in means])
+    assert found.sd_repeat == 0 and found.sd_seed == pytest.approx(np.std(means, ddof=1))
+    squares = 3 * np.var(means, ddof=1)
+    for end, tail in zip(found.sd_seed_interval, (0.975, 0.025), strict=True):
+        assert end == pytest.approx(math.sqrt(squares / stats.chi2.ppf(tail, 3)))
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    """Dies if an interval leaves out the truth more often than it says (95 %, 600 tables)."""
+    draw, hits = np.random.default_rng(0), np.zeros(2)
+    for _ in range(600):
+        table = 0.5 * draw.normal(size=(8, 1)) + 0.3 * draw.normal(size=(8, 4))
+        found = noise(table.tolist())
+        hits[0] += found.sd_repeat_interval[0] <= 0.3 <= found.sd_repeat_interval[1]
+        hits[1] += found.sd_seed_interval[0] <= 0.5 <= found.sd_seed_interval[1]
+    assert 0.92 < hits[0] / 600 < 0.98
+    assert hits[1] / 600 > 0.93
+
+
+@pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, 2.0], [1.0]]])
+def test_too_little_is_refused(table: list[list[float]]) -> None:
+    """Dies if a component is made up where nothing was repeated."""
+    with pytest.raises(DataError, match="2 or more runs"):
+        noise(table)

@@ -1,0 +1,118 @@
+"""The verbs that study language models, on a tiny text, end to end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import ablation, evaluate, experiment, neighbourhood, noise, train
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError, RunError
+
+CONFIGS = Path(__file__).parents[1] / "configs" / "melis2018"
+BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
+MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"]
+SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
+
+
+def _words(folder: Path) -> list[str]:
+    for part, times in (("train", 40), ("valid", 6), ("test", 5)):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
+    return [*BASE, *MODEL, *SHORT, "--data", str(folder), "--out", str(folder / "runs")]
+
+
+def test_kept_models_are_evaluated_in_other_ways(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a condition is lost, one equals another, or the plain one is not train's."""
+    words = [*_words(tmp_path), "--seeds", "2"]
+    with pytest.raises(RunError, match="keep_models=true"):
+        evaluate.main(words)
+    assert train.main([*words, "training.keep_models=true", "--json", "-"]) == 0
+    trained = json.loads(capsys.readouterr().out)
+    ways = ["--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"]
+    ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
+    assert evaluate.main([*words, *ways, "--json", "-"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    by_condition: dict[str, list[float]] = {}
+    for row in rows:
+        by_condition.setdefault(row["condition"], []).append(row["score"])
+    assert len(by_condition) == 6 and all(len(scores) == 2 for scores in by_condition.values())
+    means = {name: sum(scores) / 2 for name, scores in by_condition.items()}
+    assert means["batch 2"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
+    assert len({round(mean, 9) for mean in means.values()}) == 6
+    assert evaluate.main([*words, "--temperature", "search"]) == 0
+    assert "temperature" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="expected language, got tagging"):
+        evaluate.main([])
+
+
+def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a repeat is another run on a CPU, or a seed is not another."""
+    words = [*_words(tmp_path), "--seeds", "2", "--repeats", "2"]
+    assert noise.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    for part in ("dev", "test"):
+        assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
+        assert (tree[part]["seeds"], tree[part]["repeats"]) == (2, 2)
+    assert noise.main(words) == 0
+    assert "to the last bit" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        noise.main([*words, "--repeats", "1"])
+
+
+def test_a_neighbourhood_is_one_population(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if settings are trained one by one, or the scores are those of other settings."""
+    calls: list[int] = []
+    before = experiment.running.loop.train  # type: ignore[attr-defined]
+
+    def counted(problem: Any, members: Any, *others: Any) -> Any:
+        calls.append(len(members))
+        return before(problem, members, *others)
+
+    monkeypatch.setattr(experiment.running.loop, "train", counted)  # type: ignore[attr-defined]
+    words = [*_words(tmp_path), "--settings", "4", "--figures", str(tmp_path / "f")]
+    words += ["--range", "learning_rate=0.0001:0.1:log"]
+    assert neighbourhood.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert calls == [4] and tree["settings"] == 4 and len(tree["points"]) == 4
+    assert set(tree["points"][0]) == {"score", "learning_rate", "input", "state"}
+    assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
+    third = tree["points"][2]
+    same = ["model.dropout.input", "model.dropout.state"]
+    given = [f"{key}={third[key.split('.')[-1]]}" for key in same]
+    given.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
+    alone = [*_words(tmp_path), *given, "--seed-list", "3", "--json", "-"]
+    assert train.main(alone) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
+
+
+def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a variant is trained without its changes, or is not in the comparison."""
+    file = tmp_path / "variants.toml"
+    file.write_text('[[variant]]\nname = "untied"\nchanges = ["model.tied=false"]\n')
+    words = [*_words(tmp_path), "--seeds", "2", "--variants", str(file)]
+    assert ablation.main(words) == 0
+    said = capsys.readouterr().out
+    assert "language, untied" in said
+    file.write_text('[[variant]]\nname = "untied"\nchange = ["model.tied=false"]\n')
+    with pytest.raises(ConfigError, match="changes"):
+        ablation.main(words)
+
+
+@pytest.mark.parametrize(
+    ("file", "base"),
+    [("small", "enwik8_lstm_small"), ("small", "wikitext2_lstm_small")]
+    + [("ptb_24m_d4", "ptb_lstm_24m_d4")],
+)
+def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
+    """Dies if a shipped variant is of a key or value that is no more."""
+    path = CONFIGS / "ablations" / f"{file}.toml"
+    variants = reading.read(ablation.Variants, path).variant
+    assert len(variants) == 5
+    for variant in variants:
+        changed = experiment.read(str(CONFIGS / f"{base}.toml"), variant.changes)
+        assert changed != experiment.read(str(CONFIGS / f"{base}.toml"))
