@@ -42,6 +42,8 @@ def load(path: Path, like: Tree) -> Tree:
       DataError: not such a file, or it holds other parameters.
     """
     try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("not an .npz file")
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:

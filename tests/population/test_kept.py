@@ -34,7 +34,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     np.savez(path, b=np.array([{"a": 1}], dtype=object))
     with pytest.raises(DataError, match="no readable parameters"):
         kept.load(path, {"b": np.ones(1)})
-    for content in (b"", b"PK nonsense", b"\x80\x04N."):
+    for content in (b"", b"PK nonsense", b"\x93NUMPY\x01\x00", b"\x80\x04N."):
         path.write_bytes(content)
         with pytest.raises(DataError, match="no readable parameters"):
             kept.load(path, PARAMS)
