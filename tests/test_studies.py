@@ -105,8 +105,11 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("file", "base"),
-    [("small", "enwik8_lstm_small"), ("small", "wikitext2_lstm_small")]
-    + [("ptb_24m_d4", "ptb_lstm_24m_d4")],
+    [
+        ("small", "enwik8_lstm_small"),
+        ("small", "wikitext2_lstm_small"),
+        ("ptb_24m_d4", "ptb_lstm_24m_d4"),
+    ],
 )
 def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
     """Dies if a shipped variant is of a key or value that is no more."""

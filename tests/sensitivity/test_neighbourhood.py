@@ -22,7 +22,7 @@ def test_settings_fill_their_intervals_and_no_more() -> None:
     assert 0 <= states.min() < 0.001 and 0.139 < states.max() <= 0.14
     assert found[:5] == draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 1)
     assert found[:5] != draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 2)[:5]
-    with pytest.raises(ConfigError, match="state: 0.95 is not between"):
+    with pytest.raises(ConfigError, match=r"state: 0\.95 is not between"):
         draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
 
 
