@@ -47,12 +47,7 @@ class Variants:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.ablation",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("ablation", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     cli.add_seeds(made)
     made.add_argument("--variants", required=True, metavar="FILE", help="TOML, as below")

@@ -28,6 +28,16 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     sys.exit(status)
 
 
+def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """A verb's parser, its texts shown as they are written."""
+    return argparse.ArgumentParser(
+        f"python -m jaxeval.{verb}",
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def add_config(parser: argparse.ArgumentParser) -> None:
     """Adds what names an experiment: config, changes, data, runs folder; and --json."""
     parser.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")

@@ -31,12 +31,7 @@ Temperatures are searched on dev. What --json writes is a score table that
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.evaluate",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("evaluate", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     cli.add_seeds(made)
     made.add_argument("--part", choices=("test", "dev"), default="test", help="scored (test)")

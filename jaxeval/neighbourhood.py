@@ -31,12 +31,7 @@ _RATE = Range(0.0, 0.9)
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.neighbourhood",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("neighbourhood", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     made.add_argument("--settings", type=cli.positive, default=64, metavar="N", help="(64)")
     made.add_argument("--seed", type=int, default=1, help="of the settings drawn (1)")

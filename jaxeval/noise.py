@@ -26,12 +26,7 @@ The same command continues what was interrupted.
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.noise",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("noise", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     cli.add_seeds(made)
     made.add_argument(

@@ -42,12 +42,7 @@ selection is written to --state; the same command continues it. docs/select.md s
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.select",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("select", _DESCRIPTION, _EPILOG)
     made.add_argument("models", nargs="*", metavar="MODEL", help="names; absent: all of the table")
     _add_rule(made.add_argument_group("the rule"))
     _add_command(made.add_argument_group("models that are evaluated by a command"))

@@ -31,12 +31,7 @@ The same command continues what was interrupted and never trains a finished memb
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.train",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("train", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     cli.add_seeds(made)
     made.add_argument(

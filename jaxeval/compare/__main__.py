@@ -33,12 +33,7 @@ docs/compare.md says what is computed, and describes the JSON.
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.compare",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("compare", _DESCRIPTION, _EPILOG)
     made.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
     arguments.add_table(made)
     rules = made.add_argument_group("how they are compared")

@@ -30,12 +30,7 @@ example (the published 51,422 networks):
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.compare options",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("compare options", _DESCRIPTION, _EPILOG)
     read = arguments.add_source(made)
     read.add_argument(
         "--where", action="append", default=[], metavar="COLUMN=VALUE", help="only such rows"

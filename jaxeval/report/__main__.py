@@ -21,12 +21,7 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.report",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("report", _DESCRIPTION, _EXAMPLES)
     made.add_argument("runs", help="runs folder or database URL")
     made.add_argument("--experiment", metavar="NAME", help="only this name or id")
     made.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")

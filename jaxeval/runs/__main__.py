@@ -18,11 +18,10 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.runs",
-        description="Lists the experiments of a runs folder or database, or exports its tables.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = cli.parser(
+        "runs",
+        "Lists the experiments of a runs folder or database, or exports its tables.",
+        _EXAMPLES,
     )
     verbs = made.add_subparsers(dest="verb", required=True)
     listing = verbs.add_parser("list", help="experiments with their members")

@@ -38,12 +38,7 @@ docs/sensitivity.md defines the metrics and the three conventions, and describes
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = argparse.ArgumentParser(
-        "python -m jaxeval.sensitivity",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = cli.parser("sensitivity", _DESCRIPTION, _EPILOG)
     made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders, 1 or 2")
     made.add_argument("--score", default="score", metavar="COLUMN", help="fractions (score)")
     made.add_argument(
