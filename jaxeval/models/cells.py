@@ -87,10 +87,14 @@ def lstm_step(
 ) -> tuple[Any, Array]:
     """One step of the LSTM: state (h, c), given [B, G H] the input's share."""
     hidden, memory = state
-    gates = given + tap("recurrent", _dropped(hidden, masks.state)) + small["bias"][None]
+    product = tap("recurrent", _dropped(hidden, masks.state))
+    biases = jnp.split(small["bias"], cell.blocks)
+    gates = [a + b + c[None] for a, b, c in zip(given, product, biases, strict=True)]
     if cell.layer_norm:
-        gates = _normalised(gates, cell.blocks, small["gate_scale"], small["gate_shift"])
-    candidate, leave, forget, *enter = jnp.split(gates, cell.blocks, axis=-1)
+        scales = jnp.split(small["gate_scale"], cell.blocks)
+        shifts = jnp.split(small["gate_shift"], cell.blocks)
+        gates = list(map(_normalised, gates, scales, shifts))
+    candidate, leave, forget, *enter = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
     kept = jax.nn.sigmoid(forget)
     if cell.gates == "tied":
@@ -102,7 +106,7 @@ def lstm_step(
     memory = kept * memory + entered * update
     seen = memory
     if cell.layer_norm:
-        seen = _normalised(memory, 1, small["memory_scale"], small["memory_shift"])
+        seen = _normalised(memory, small["memory_scale"], small["memory_shift"])
     hidden = jax.nn.sigmoid(leave) * jnp.tanh(seen)  # of the memory before it is clipped
     if cell.clip is not None:
         memory = jnp.clip(memory, -cell.clip, cell.clip)
@@ -114,9 +118,12 @@ def rhn_step(
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
-        gates = tap(f"recurrent_{level}", _dropped(state, masks.state))
-        gates = gates + small[f"bias_{level}"][None] + (given if level == 0 else 0.0)
-        candidate, carry, *transform = jnp.split(gates, cell.blocks, axis=-1)
+        product = tap(f"recurrent_{level}", _dropped(state, masks.state))
+        biases = jnp.split(small[f"bias_{level}"], cell.blocks)
+        gates = [a + b[None] for a, b in zip(product, biases, strict=True)]
+        if level == 0:
+            gates = list(map(jnp.add, gates, given))
+        candidate, carry, *transform = gates
         kept = jax.nn.sigmoid(carry)
         entered = 1.0 - kept if cell.gates == "tied" else jax.nn.sigmoid(transform[0])
         update = _dropped(jnp.tanh(candidate), masks.update)
@@ -130,8 +137,7 @@ def nas_step(
     """One step of the NAS cell (Zoph & Le 2017): state (m, c), given [B, 8 H]; no biases."""
     del small, cell
     hidden, memory = state
-    a = jnp.split(given, 8, axis=-1)
-    b = jnp.split(tap("recurrent", _dropped(hidden, masks.state)), 8, axis=-1)
+    a, b = given, tap("recurrent", _dropped(hidden, masks.state))
     sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
     first = tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
     second = tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
@@ -149,12 +155,11 @@ def _dropped(x: Array, mask: Array | None) -> Array:
     return x if mask is None else x * mask
 
 
-def _normalised(x: Array, groups: int, scale: Array, shift: Array) -> Array:
-    """Layer normalisation of each of the groups of units of x [B, groups H]."""
-    parts = x.reshape(*x.shape[:-1], groups, -1)
-    centred = parts - parts.mean(axis=-1, keepdims=True)
+def _normalised(x: Array, scale: Array, shift: Array) -> Array:
+    """Layer normalisation of the units of x [B, H]."""
+    centred = x - x.mean(axis=-1, keepdims=True)
     spread = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
-    return (centred / spread).reshape(x.shape) * scale[None] + shift[None]
+    return centred / spread * scale[None] + shift[None]
 
 
 class Layer(nn.Module):

@@ -1,15 +1,20 @@
 """Runs a recurrent cell over time with its state carried in and out, weight gradients outside.
 
-Notation: T time steps, B rows, H hidden units, K outputs of a recurrent product.
+Notation: T time steps, B rows, H hidden units, G blocks of H, one a gate.
 
 A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode derivation of
 a plain scan would add up each kernel's gradient at every step, a product with an inner dimension
 of B that rewrites the whole kernel T times. Here the backward scan stops at the products' outputs
 and keeps what went in; each kernel's gradient is one product over all T x B rows afterwards.
+
+The way forward keeps the products and the states; the way back runs the step again on them, which
+takes no product. Two habits of XLA on the CPU shape the rest. A slice at a running index whose
+parts are used apart is compiled without vectors, so each gate's block is sliced alone. A product
+with a transposed matrix takes twice as long when it has few rows, so kernels are transposed once.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,87 +23,102 @@ from jax import lax
 
 Array = jax.Array
 Tree = Any
-Tap = Callable[[str, Array], Array]
+Blocks = Sequence[Array]  # [B, H] each
+Tap = Callable[[str, Array], Blocks]
 # (tap, small weights, masks, state, inputs of a step) -> (state, output [B, H])
-Step = Callable[[Tap, Tree, Tree, Tree, Array], tuple[Tree, Array]]
+Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
 
 
-def _scan(
-    step: Step,
-    kernels: Mapping[str, Array],
-    small: Tree,
-    masks: Tree,
-    inputs: Array,
-    start: Tree,
-    offsets: Mapping[str, Array],
-) -> tuple[tuple[Tree, Array], dict[str, Array]]:
-    """((final state, outputs [T, B, H]), what went into each product [T, B, H])."""
-
-    def one(state: Tree, now: tuple[Array, Mapping[str, Array]]) -> tuple[Tree, tuple]:
-        given, offset = now
-        seen: dict[str, Array] = {}
-
-        def tap(name: str, x: Array) -> Array:
-            seen[name] = x
-            return x @ kernels[name] + offset[name]
-
-        state, output = step(tap, small, masks, state, given)
-        return state, (output, seen)
-
-    final, (outputs, seen) = lax.scan(one, start, (inputs, offsets))
-    return (final, outputs), seen
-
-
-def _offsets(kernels: Mapping[str, Array], inputs: Array) -> dict[str, Array]:
-    """Zeros to be added to each product: their gradients are those of the products."""
-    steps, rows = inputs.shape[:2]
-    return {name: jnp.zeros((steps, rows, k.shape[1]), k.dtype) for name, k in kernels.items()}
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def unroll(
-    step: Step,
-    kernels: Mapping[str, Array],
-    small: Tree,
-    masks: Tree,
-    inputs: Array,
-    start: Tree,
-) -> tuple[Tree, Array]:
-    """The cell's outputs of all time steps, and the state after the last.
-
-    Args:
-      step: the cell; static. It calls `tap` once for each kernel.
-      kernels: name -> [H, K] recurrent weights.
-      small: all other weights (biases, scales), a pytree.
-      masks: dropout masks that are the same at all steps; a pytree, not differentiated.
-      inputs: [T, B, ...] the input's share, computed for all steps at once.
-      start: the state before the first step.
-
-    Returns:
-      (final state, outputs [T, B, H]).
-    """
-    found, _ = _scan(step, kernels, small, masks, inputs, start, _offsets(kernels, inputs))
-    return found
+def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
+    """Row `number` of stack [T, B, G H] as G blocks [B, H]."""
+    sizes = (1, stack.shape[1], width)
+    starts = range(0, stack.shape[2], width)
+    return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
 
 
 def _forward(
     step: Step, kernels: Mapping[str, Array], small: Tree, masks: Tree, inputs: Array, start: Tree
 ) -> tuple[tuple[Tree, Array], tuple]:
-    def run(small: Tree, inputs: Array, start: Tree, offsets: Mapping[str, Array]) -> tuple:
-        return _scan(step, kernels, small, masks, inputs, start, offsets)
+    width = len(next(iter(kernels.values())))
 
-    result: Any = jax.vjp(run, small, inputs, start, _offsets(kernels, inputs), has_aux=True)
-    found, back, seen = result
-    return found, (back, seen, masks)
+    def one(state: Tree, number: Array) -> tuple[Tree, tuple]:
+        products: dict[str, Array] = {}
+
+        def tap(name: str, x: Array) -> Blocks:
+            products[name] = x @ kernels[name]
+            return jnp.split(products[name], products[name].shape[1] // width, axis=1)
+
+        after, output = step(tap, small, masks, state, _blocks(inputs, number, width))
+        return after, (output, state, products)
+
+    final, (outputs, states, products) = lax.scan(one, start, jnp.arange(len(inputs)))
+    return (final, outputs), (kernels, small, masks, inputs, states, products)
+
+
+@jax.custom_vjp
+def _replayed(transposed: Array, x: Array, product: Blocks, offset: Array) -> Blocks:
+    """The blocks of x @ kernel, known already; `offset` takes the gradient with respect to it."""
+    del transposed, x, offset
+    return product
+
+
+def _replayed_forward(transposed: Array, x: Array, product: Blocks, offset: Array) -> tuple:
+    del x, offset
+    return product, transposed
+
+
+def _replayed_backward(transposed: Array, gradient: Blocks) -> tuple:
+    joined = jnp.concatenate(gradient, axis=1)
+    return None, joined @ transposed, None, joined
+
+
+_replayed.defvjp(_replayed_forward, _replayed_backward)
 
 
 def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
-    del step  # its backward pass is in `saved`
-    back, seen, masks = saved
-    small, inputs, start, products = back(gradient)
-    kernels = {name: jnp.einsum("tbh,tbk->hk", seen[name], products[name]) for name in seen}
-    nothing = jax.tree.map(jnp.zeros_like, masks)
-    return kernels, small, nothing, inputs, start
+    kernels, small, masks, inputs, states, products = saved
+    width = len(next(iter(kernels.values())))
+    transposed = {name: kernel.T for name, kernel in kernels.items()}
+    zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
+
+    def one(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
+        (d_state, d_small), (number, d_output, state) = carry, now
+        known = {name: _blocks(product, number, width) for name, product in products.items()}
+
+        def replay(small: Tree, state: Tree, given: Blocks, offsets: Mapping[str, Array]) -> tuple:
+            seen: dict[str, Array] = {}
+
+            def tap(name: str, x: Array) -> Blocks:
+                seen[name] = x
+                return _replayed(transposed[name], x, known[name], offsets[name])
+
+            return step(tap, small, masks, state, given), seen
+
+        given = _blocks(inputs, number, width)
+        _, pull, seen = jax.vjp(replay, small, state, given, zeros, has_aux=True)
+        more, d_state, d_given, d_products = pull((d_state, d_output))
+        d_small = jax.tree.map(jnp.add, d_small, more)
+        return (d_state, d_small), (jnp.concatenate(d_given, axis=1), d_products, seen)
+
+    d_final, d_outputs = gradient
+    (d_start, d_small), (d_inputs, d_products, seen) = lax.scan(
+        one,
+        (d_final, jax.tree.map(jnp.zeros_like, small)),
+        (jnp.arange(len(inputs)), d_outputs, states),
+        reverse=True,
+    )
+    d_kernels = {name: product_over_rows(seen[name], d_products[name]) for name in kernels}
+    return d_kernels, d_small, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
+
+
+def product_over_rows(left: Array, right: Array) -> Array:
+    """[T, B, M], [T, B, N] -> [M, N], summed over T and B, without the transposes of an einsum."""
+    return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def unroll(step, kernels, small, masks, inputs, start):
+    return _forward(step, kernels, small, masks, inputs, start)[0]
 
 
 unroll.defvjp(_forward, _backward)
