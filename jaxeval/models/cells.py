@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxeval.models import unroll
+from jaxeval.models import recurrence, unroll
 
 Array = jax.Array
 Kind = Literal["lstm", "rhn", "nas"]
@@ -182,7 +182,7 @@ class Layer(nn.Module):
         """
         cell, units = self.cell, self.cell.blocks * self.width
         kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
-        given = jnp.einsum("tbd,dk->tbk", inputs, kernel)
+        given = recurrence.project(inputs, kernel, 0)
         levels = cell.depth if cell.kind == "rhn" else 1
         names = [f"recurrent_{k}" for k in range(levels)] if cell.kind == "rhn" else ["recurrent"]
         square = (self.width, units)

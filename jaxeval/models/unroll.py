@@ -21,6 +21,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxeval.models import recurrence
+
 Array = jax.Array
 Tree = Any
 Blocks = Sequence[Array]  # [B, H] each
@@ -107,13 +109,8 @@ def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
         (jnp.arange(len(inputs)), d_outputs, states),
         reverse=True,
     )
-    d_kernels = {name: product_over_rows(seen[name], d_products[name]) for name in kernels}
+    d_kernels = {name: recurrence.product_over_rows(seen[name], d_products[name]) for name in kernels}
     return d_kernels, d_small, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
-
-
-def product_over_rows(left: Array, right: Array) -> Array:
-    """[T, B, M], [T, B, N] -> [M, N], summed over T and B, without the transposes of an einsum."""
-    return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
