@@ -83,9 +83,9 @@ def start(cell: Cell, rows: int, hidden: int) -> Any:
 
 
 def lstm_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: Array
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: unroll.Blocks
 ) -> tuple[Any, Array]:
-    """One step of the LSTM: state (h, c), given [B, G H] the input's share."""
+    """One step of the LSTM: state (h, c), given the input's share, a block a gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
     biases = jnp.split(small["bias"], cell.blocks)
@@ -114,7 +114,7 @@ def lstm_step(
 
 
 def rhn_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Array, given: Array
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Array, given: unroll.Blocks
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
@@ -132,9 +132,9 @@ def rhn_step(
 
 
 def nas_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: Array
+    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: unroll.Blocks
 ) -> tuple[Any, Array]:
-    """One step of the NAS cell (Zoph & Le 2017): state (m, c), given [B, 8 H]; no biases."""
+    """One step of the NAS cell (Zoph & Le 2017): state (m, c), given in 8 blocks; no biases."""
     del small, cell
     hidden, memory = state
     a, b = given, tap("recurrent", _dropped(hidden, masks.state))

@@ -38,10 +38,14 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
     return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
 
 
+def _width(kernels: Mapping[str, Array]) -> int:
+    return len(next(iter(kernels.values())))
+
+
 def _forward(
     step: Step, kernels: Mapping[str, Array], small: Tree, masks: Tree, inputs: Array, start: Tree
 ) -> tuple[tuple[Tree, Array], tuple]:
-    width = len(next(iter(kernels.values())))
+    width = _width(kernels)
 
     def one(state: Tree, number: Array) -> tuple[Tree, tuple]:
         products: dict[str, Array] = {}
@@ -79,7 +83,7 @@ _replayed.defvjp(_replayed_forward, _replayed_backward)
 
 def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
     kernels, small, masks, inputs, states, products = saved
-    width = len(next(iter(kernels.values())))
+    width = _width(kernels)
     transposed = {name: kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
 
@@ -97,7 +101,8 @@ def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
             return step(tap, small, masks, state, given), seen
 
         given = _blocks(inputs, number, width)
-        _, pull, seen = jax.vjp(replay, small, state, given, zeros, has_aux=True)
+        replayed: Any = jax.vjp(replay, small, state, given, zeros, has_aux=True)
+        _, pull, seen = replayed
         more, d_state, d_given, d_products = pull((d_state, d_output))
         d_small = jax.tree.map(jnp.add, d_small, more)
         return (d_state, d_small), (jnp.concatenate(d_given, axis=1), d_products, seen)
@@ -109,12 +114,34 @@ def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
         (jnp.arange(len(inputs)), d_outputs, states),
         reverse=True,
     )
-    d_kernels = {name: recurrence.product_over_rows(seen[name], d_products[name]) for name in kernels}
+    d_kernels = {
+        name: recurrence.product_over_rows(seen[name], d_products[name]) for name in kernels
+    }
     return d_kernels, d_small, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def unroll(step, kernels, small, masks, inputs, start):
+def unroll(
+    step: Step,
+    kernels: Mapping[str, Array],
+    small: Tree,
+    masks: Tree,
+    inputs: Array,
+    start: Tree,
+) -> tuple[Tree, Array]:
+    """The cell's outputs of all time steps, and the state after the last.
+
+    Args:
+      step: the cell; static. It calls `tap` once for each kernel.
+      kernels: name -> [H, G H] recurrent weights.
+      small: all other weights (biases, scales), a pytree.
+      masks: dropout masks that are the same at all steps; a pytree, not differentiated.
+      inputs: [T, B, G H] the input's share, computed for all steps at once.
+      start: the state before the first step.
+
+    Returns:
+      (final state, outputs [T, B, H]).
+    """
     return _forward(step, kernels, small, masks, inputs, start)[0]
 
 
