@@ -1,8 +1,8 @@
 """`python -m jaxeval.ablation`: a config and its variants, trained with the same seeds."""
 
 import argparse
-import json
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,25 +66,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.compare.__main__ import main as compare
     from jaxeval.experiment import running
 
-    whole = experiment.read(given.config, given.changes, given.data)
-    configs = [whole]
-    for variant in variants:
-        named = [*given.changes, *variant.changes, f"name={json.dumps(_name(whole, variant))}"]
-        configs.append(experiment.read(given.config, named, given.data))
-    names = [config.name for config in configs]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"variants: expected a name each, got {', '.join(names)}")
-    for config in configs:
-        members = experiment.members(config, cli.seeds_of(given), [0])
-        if running.run(experiment.prepare(config), members, Path(given.out)) is None:
+    changes = {"": (), **{variant.name: variant.changes for variant in variants}}
+    if len(changes) <= len(variants):
+        raise ConfigError(f"{given.variants}: expected another name for each variant")
+    prepared = {}
+    for name, changed in changes.items():  # all, before the first is trained
+        config = experiment.read(given.config, [*given.changes, *changed], given.data)
+        whole = f"{config.name}, {name}" if name else config.name
+        config = dataclasses.replace(config, name=whole)
+        prepared[whole] = experiment.prepare(config)
+    _refuse_equals(prepared, given.variants)
+    records = []
+    for name, one in prepared.items():
+        members = experiment.members(one.config, cli.seeds_of(given), [0])
+        rows = running.run(one, members, Path(given.out))
+        if rows is None:
             return running.STOPPED
+        records += [_record(name, row) for row in rows]
+    table = Path(given.out) / "ablations" / f"{next(iter(prepared.values())).record.id}.json"
+    cli.write_json(str(table), records)
     wanted = ["--figures", given.figures] if given.figures else []
     wanted += ["--json", given.json] if given.json else []
-    return compare(["--runs", given.out, *wanted, *names])
+    return compare(["--table", str(table), *wanted, *prepared])
 
 
-def _name(whole: Any, variant: Variant) -> str:
-    return f"{whole.name}, {variant.name}"
+def _refuse_equals(prepared: Mapping[str, Any], file: str) -> None:
+    """Raises ConfigError if a variant changes nothing, or two are the same."""
+    first: dict[str, str] = {}
+    for name, one in prepared.items():
+        same = first.setdefault(one.record.id, name)
+        if same != name:
+            raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
+
+
+def _record(name: str, row: Any) -> dict[str, Any]:
+    """A row of a score table."""
+    return {
+        "model": name,
+        "seed": row.seed,
+        "score": row.test,
+        "dev": row.dev,
+        "status": row.status,
+        "metric": row.metric,
+        "higher_is_better": row.higher_is_better,
+    }
 
 
 if __name__ == "__main__":

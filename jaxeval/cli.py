@@ -2,10 +2,11 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -78,6 +79,22 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def number(low: float, high: float = math.inf) -> Callable[[str], float]:
+    """A number from `low` to `high`, finite, for argparse."""
+
+    def read(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not (low <= found <= high and math.isfinite(found)):
+            upto = f" to {high:g}" if math.isfinite(high) else ""
+            raise argparse.ArgumentTypeError(f"expected a number from {low:g}{upto}, got {text!r}")
+        return found
+
+    return read
+
+
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
@@ -86,8 +103,19 @@ def _numbers(text: str) -> list[int]:
 
 
 def write_json(target: str, content: Any) -> None:
-    """Writes JSON to a file, or to stdout for "-"."""
-    write_out(target, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    """Writes JSON to a file, or to stdout for "-"; numbers that are not finite become null."""
+    whole = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    write_out(target, whole + "\n")
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    if isinstance(content, Mapping):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return content
 
 
 def write_out(target: str, text: str) -> None:

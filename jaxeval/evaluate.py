@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,18 +46,26 @@ def parser() -> argparse.ArgumentParser:
         "--samples", type=cli.positive, default=20, metavar="K", help="masks of a mean (20)"
     )
     made.add_argument(
-        "--rate-factor", type=float, default=0.8, metavar="F", help="of a mean's rates (0.8)"
+        "--rate-factor",
+        type=cli.number(0),
+        default=0.8,
+        metavar="F",
+        help="of a mean's rates (0.8)",
     )
     made.add_argument(
         "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
     )
-    made.add_argument("--dynamic-rate", type=float, default=0.001, metavar="R", help="(0.001)")
-    made.add_argument("--dynamic-decay", type=float, default=0.02, metavar="D", help="(0.02)")
+    made.add_argument(
+        "--dynamic-rate", type=cli.number(0), default=0.001, metavar="R", help="(0.001)"
+    )
+    made.add_argument(
+        "--dynamic-decay", type=cli.number(0), default=0.02, metavar="D", help="(0.02)"
+    )
     return made
 
 
 def _batches(text: str) -> list[int]:
-    return [cli.positive(part) for part in text.split(",")]
+    return list(dict.fromkeys(cli.positive(part) for part in text.split(",")))
 
 
 def _temperature(text: str) -> float | str:
@@ -86,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = experiment.read(given.config, given.changes, given.data)
     if config.task != "language":
         raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
+    if given.mean:
+        _refuse_rates(config.model.rates(), given.rate_factor)
     prepared = experiment.prepare(config)
     members = experiment.members(config, cli.seeds_of(given), [0])
     models = evaluation.load(prepared, members, Path(given.out))
@@ -100,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "seed": who.seed,
                 "part": given.part,
                 "metric": name,
+                "higher_is_better": prepared.record.higher_is_better,
                 "score": one[name],
             }
             for who, one in zip(members, found, strict=True)
@@ -109,6 +120,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.json != "-":
         conditions.show(rows)
     return 0
+
+
+def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
+    """Raises ConfigError where a mean over masks would drop nothing, or everything."""
+    if not any(rates.values()) or not factor:
+        raise ConfigError("--mean: the config has no dropout rates; there is one mask only")
+    if factor * max(rates.values()) >= 1:
+        raise ConfigError(
+            f"--rate-factor: {factor:g} times {max(rates.values()):g} is no rate; expected less"
+        )
 
 
 def _conditions(

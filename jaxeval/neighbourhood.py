@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity.neighbourhood import Range, describe, draw, parse_range
+from jaxeval.sensitivity.neighbourhood import LEAST, Range, describe, draw, parse_range
 
 _DESCRIPTION = """\
 Trains random settings near that of CONFIG (Melis et al. 2018, section 7.3): each traced
@@ -34,12 +34,14 @@ def parser() -> argparse.ArgumentParser:
     made = cli.parser("neighbourhood", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     made.add_argument("--settings", type=cli.positive, default=64, metavar="N", help="(64)")
-    made.add_argument("--seed", type=int, default=1, help="of the settings drawn (1)")
     made.add_argument(
-        "--width", type=float, default=0.2, metavar="W", help="share of each range (0.2)"
+        "--seed", type=cli.positive, default=1, metavar="N", help="of the settings drawn (1)"
     )
     made.add_argument(
-        "--within", type=float, default=3.0, metavar="X", help="of the best is near (3.0)"
+        "--width", type=cli.number(1e-6, 1), default=0.2, metavar="W", help="of each range (0.2)"
+    )
+    made.add_argument(
+        "--within", type=cli.number(0), metavar="X", help="of the best is near (3.0; .01 of rates)"
     )
     made.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
@@ -53,12 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, draws, trains, shows."""
     made = parser()
     given = cli.parse_config(made, arguments)
-    if not 0 < given.width <= 1:
-        made.error(f"--width: expected a share of the range from 0 to 1, got {given.width}")
-    if given.settings < 3:
-        made.error(f"--settings: expected at least 3, got {given.settings}")
-    if not given.within >= 0:
-        made.error(f"--within: expected 0 or more, got {given.within}")
+    if given.settings < LEAST:
+        made.error(f"--settings: expected at least {LEAST}, got {given.settings}")
     from jaxeval import backend
 
     backend.prepare()
@@ -70,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     centre = dict(experiment.members(config, [1], [0])[0].hparams)
     ranges = ranges_of(centre, config.model.rates(), given.range)
     settings = draw(centre, ranges, given.width, given.settings, given.seed)
-    prepared = experiment.prepare(config)
+    prepared = experiment.study(experiment.prepare(config), "neighbourhood")
     members = [
         Member(k, 0, tuple(sorted({**centre, **setting}.items())))
         for k, setting in enumerate(settings, 1)
@@ -103,11 +101,19 @@ def ranges_of(
         if not equals or name not in centre:
             raise ConfigError(f"range: expected one of {', '.join(centre)}, got {text!r}")
         found[name] = parse_range(span)
+        _possible(name, found[name], name in rates)
     for name in centre:
         default = _RATE if name in rates else RANGES.get(name)
         if name not in found and default is not None and not (default.log and centre[name] == 0):
             found[name] = default
     return {name: found[name] for name in centre if name in found}
+
+
+def _possible(name: str, span: Range, rate: bool) -> None:
+    """Raises ConfigError if a range has values that its hyperparameter cannot have."""
+    if span.low < 0 or (rate and span.high >= 1):
+        limits = "from 0, below 1" if rate else "from 0"
+        raise ConfigError(f"range: {name}: expected {limits}, got {span.low:g} to {span.high:g}")
 
 
 def _answer(
@@ -117,9 +123,12 @@ def _answer(
     given: argparse.Namespace,
     record: Any,
 ) -> None:
-    from jaxeval.report import figures, neighbourhood
+    from jaxeval.report import figures, neighbourhood, summary
 
-    found = describe(scores, settings, given.within, record.higher_is_better)
+    near = given.within
+    if near is None:
+        near = 0.01 if summary.is_fraction(record.metric) else 3.0
+    found = describe(scores, settings, near, record.higher_is_better)
     if given.figures:
         metric = f"{given.part} {record.metric}"
         drawn = neighbourhood.draw(scores, settings, ranges, metric, found)

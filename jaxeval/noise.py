@@ -12,7 +12,7 @@ from jaxeval.errors import DataError
 
 _DESCRIPTION = """\
 Trains every seed several times (Melis et al. 2018, section 7.2) and splits the spread of dev and
-test scores into that of the same seed repeated (a GPU adds up in another order each time) and that
+test scores into that of the same seed repeated (a GPU may add up in another order each time) and that
 between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
 """
 _EXAMPLES = """\
@@ -49,16 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.experiment import running
 
     config = experiment.read(given.config, given.changes, given.data)
-    prepared = experiment.prepare(config)
-    members = [
+    prepared = experiment.study(experiment.prepare(config), "noise")
+    plain, rows = experiment.members(config, seeds, [0]), []
+    for k in range(1, given.repeats + 1):
         # a hyperparameter that no program reads: it only tells the runs of a seed apart
-        dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, ("repeat", float(k))))))
-        for who in experiment.members(config, seeds, [0])
-        for k in range(1, given.repeats + 1)
-    ]
-    rows = running.run(prepared, members, Path(given.out))
-    if rows is None:
-        return running.STOPPED
+        mark = ("repeat", float(k))
+        members = [
+            dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, mark)))) for who in plain
+        ]
+        more = running.run(prepared, members, Path(given.out))  # apart from the other repeats
+        if more is None:
+            return running.STOPPED
+        rows += more
     found = _split(rows, seeds)
     if given.json:
         content = {part: dataclasses.asdict(noise) for part, noise in found.items()}

@@ -9,6 +9,7 @@ import pytest
 from jaxeval import ablation, evaluate, experiment, neighbourhood, noise, train
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.experiment import running
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
@@ -67,18 +68,18 @@ def test_a_neighbourhood_is_one_population(
 ) -> None:
     """Dies if settings are trained one by one, or the scores are those of other settings."""
     calls: list[int] = []
-    before = experiment.running.loop.train  # type: ignore[attr-defined]
+    before = running.loop.train
 
     def counted(problem: Any, members: Any, *others: Any) -> Any:
         calls.append(len(members))
         return before(problem, members, *others)
 
-    monkeypatch.setattr(experiment.running.loop, "train", counted)  # type: ignore[attr-defined]
-    words = [*_words(tmp_path), "--settings", "4", "--figures", str(tmp_path / "f")]
+    monkeypatch.setattr(running.loop, "train", counted)
+    words = [*_words(tmp_path), "--settings", "5", "--figures", str(tmp_path / "f")]
     words += ["--range", "learning_rate=0.0001:0.1:log"]
     assert neighbourhood.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
-    assert calls == [4] and tree["settings"] == 4 and len(tree["points"]) == 4
+    assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
     assert set(tree["points"][0]) == {"score", "learning_rate", "input", "state"}
     assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
     third = tree["points"][2]

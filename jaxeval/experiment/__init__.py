@@ -16,6 +16,7 @@ from jaxeval.experiment.base import (
     members,
     parameters,
     plan,
+    study,
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "plan",
     "prepare",
     "read",
+    "study",
 ]
 KINDS: dict[str, Any] = {"tagging": tagging, "language": language}  # task -> its module
 

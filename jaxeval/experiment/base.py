@@ -1,6 +1,7 @@
 """What all experiments share: records, members, plans, locks."""
 
 import contextlib
+import dataclasses
 import fcntl
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,6 +55,24 @@ def prepared(config: Any, data: Any, read: Read, task: Task) -> Prepared:
     """Puts an experiment together."""
     problem = Problem(task, read.corpus, read.split, config.training)
     return Prepared(config, data, read, problem, _record(config, read, task))
+
+
+def study(prepared: Prepared, name: str) -> Prepared:
+    """The same experiment under a record of its own, for members that differ from its config.
+
+    Its scores are not mixed with those of the config itself, and no models are kept.
+    """
+    config = dataclasses.replace(
+        prepared.config,
+        training=dataclasses.replace(prepared.config.training, keep_models=False),
+    )
+    record = dataclasses.replace(
+        prepared.record,
+        id=reading.digest(f"{prepared.record.id} {name}"),
+        name=f"{prepared.record.name}, {name}",
+    )
+    problem = prepared.problem._replace(training=config.training)
+    return prepared._replace(config=config, problem=problem, record=record)
 
 
 def _record(config: Any, read: Read, task: Task) -> runs.Experiment:

@@ -72,7 +72,8 @@ def load(prepared: base.Prepared, members: Sequence[Member], folder: Path) -> Ke
         raise RunError(
             f"{folder}: no kept model of experiment {prepared.record.id} for seed "
             f"{', '.join(map(str, missing))}; train it with training.keep_models=true (what was "
-            "trained without must be trained again, into another --out)"
+            "trained without must be trained again, into another --out), or choose other seeds "
+            "with --seed-list: a member that diverged at once has none"
         )
     like = base.parameter_shapes(prepared)
     return Kept(prepared, members, [kept.load(path, like) for path in paths])

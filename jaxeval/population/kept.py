@@ -27,6 +27,7 @@ def save(path: Path, params: Tree) -> None:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(descriptor, "wb") as stream:
             np.savez(stream, allow_pickle=False, **arrays)
+        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None

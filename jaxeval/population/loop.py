@@ -179,7 +179,7 @@ class Population:
             for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
         ]
         before = list(self.seats)
-        more, ended = self._end(losses)
+        more, ended = self._end(losses, dev)
         best = self._best(before) if self.problem.training.keep_models else {}
         spent = time.perf_counter() - begin
         return Report(scores + more, ended, self.seats, len(self.waiting), spent, best)
@@ -203,11 +203,15 @@ class Population:
                 if self.seats[lane].drops > seat.drops:
                     self._lower_rate(lane)
 
-    def _end(self, losses: Any) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
+    def _end(
+        self, losses: Any, dev: Sequence[Mapping[str, float]]
+    ) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
         """Frees the lanes of members that are done, after scoring their best params on test."""
         training, metric = self.problem.training, self.problem.task.metric
         ends = [
-            seats.status(seat, float(losses[lane]), training, metric) if seat.active else None
+            seats.status(seat, float(losses[lane]), dev[lane][metric.name], training, metric)
+            if seat.active
+            else None
             for lane, seat in enumerate(self.seats)
         ]
         scored = [

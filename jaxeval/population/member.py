@@ -139,11 +139,16 @@ def evaluate(
         zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
         def step(slot: Array, running: tuple) -> tuple:
-            sums, carry = running
+            sums, lost, carry = running
             counts, carry = batch_counts(bucket, slot, carry)
-            return jax.tree.map(jnp.add, sums, counts), carry
+            # what each sum has lost so far is handed in with the next count (Kahan 1965): a long
+            # text would lose tokens otherwise
+            more = jax.tree.map(jnp.subtract, counts, lost)
+            after = jax.tree.map(jnp.add, sums, more)
+            lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
+            return after, lost, carry
 
-        sums, _ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, begin))
+        sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, begin))
         return sums
 
     every: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]

@@ -87,9 +87,11 @@ def dropped(seat: Seat, plateau: Plateau) -> Seat:
     return dataclasses.replace(seat, drops=seat.drops + 1, last_drop=seat.epoch)
 
 
-def status(seat: Seat, loss: float, training: Training, metric: Metric) -> Status | None:
-    """How the member ended with this epoch, or None if it goes on."""
-    if not math.isfinite(loss):
+def status(
+    seat: Seat, loss: float, score: float, training: Training, metric: Metric
+) -> Status | None:
+    """How the member ended with an epoch of this loss and dev score, or None if it goes on."""
+    if not (math.isfinite(loss) and math.isfinite(score)):
         return "diverged"
     best_epoch = seat.best_epoch or 0
     if training.patience and seat.epoch - best_epoch >= training.patience:

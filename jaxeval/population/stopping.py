@@ -48,7 +48,11 @@ def reachable(bests: Sequence[float], back: int, remaining: int, *, log: bool = 
     """
     then, now = bests[-back - 1], bests[-1]
     share = remaining / back
-    return now * (now / then) ** share if log else now + (now - then) * share
+    if not log:
+        return now + (now - then) * share
+    if min(now, then) <= 0:
+        return now
+    return math.exp(min(math.log(now) + math.log(now / then) * share, 700.0))
 
 
 def hopeless(

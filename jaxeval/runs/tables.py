@@ -104,7 +104,26 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
     _refuse_duplicates(made)
-    return directed(made, layout.higher_is_better)
+    higher = layout.higher_is_better
+    if "higher_is_better" in found.columns:
+        higher = _direction(found.columns["higher_is_better"], table.source)
+    return directed(made, higher)
+
+
+def _direction(said: Sequence[Any], source: str) -> bool:
+    """What the table says of its own direction.
+
+    Raises:
+      DataError: neither true nor false, or both.
+    """
+    words = {str(value).lower() for value in said}
+    if words not in ({"true"}, {"false"}):
+        raise DataError(
+            f"higher_is_better: expected true or false, the same in all rows, found "
+            f"{listed(sorted(words))}",
+            source,
+        )
+    return words == {"true"}
 
 
 def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:

@@ -10,6 +10,9 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.multiple import adjust_p_values
 
+LEAST = 5  # scores; with fewer nothing can be said of a trend
+_EXACT = 6  # scores whose orders are all gone through
+
 
 class Range(NamedTuple):
     """What a hyperparameter is tuned over.
@@ -135,36 +138,18 @@ def describe(
       within: in the metric's unit.
 
     Raises:
-      DataError: fewer than three scores.
+      DataError: fewer than LEAST scores.
     """
     from scipy import stats
 
     kept = [k for k, s in enumerate(scores) if s is not None and math.isfinite(s)]
     values = np.array([scores[k] for k in kept], float)
-    if len(values) < 3:
-        raise DataError(f"neighbourhood: expected at least 3 scores, found {len(values)}")
+    if len(values) < LEAST:
+        raise DataError(f"neighbourhood: expected at least {LEAST} scores, found {len(values)}")
     best = float(values.max() if higher_is_better else values.min())
     near = int(np.sum(np.abs(values - best) <= within))
     interval = stats.binomtest(near, len(scores)).proportion_ci(method="wilson")
     columns = {name: np.array([settings[k][name] for k in kept]) for name in settings[0]}
-    found = [
-        (name, column, stats.spearmanr(column, values))
-        for name, column in columns.items()
-        if np.ptp(column) > 0
-    ]
-    constant = np.ptp(values) == 0
-    raw = [1.0 if constant else float(test.pvalue) for _, _, test in found]
-    adjusted = adjust_p_values(raw) if raw else np.zeros(0)
-    trends = [
-        Trend(
-            name,
-            float(column.min()),
-            float(column.max()),
-            0.0 if constant else float(test.statistic),
-            float(p),
-        )
-        for (name, column, test), p in zip(found, adjusted, strict=True)
-    ]
     return Neighbourhood(
         len(scores),
         len(scores) - len(kept),
@@ -176,5 +161,36 @@ def describe(
         near,
         near / len(scores),
         (float(interval.low), float(interval.high)),
-        trends,
+        _trends(columns, values),
     )
+
+
+def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend]:
+    """A trend for each hyperparameter that was varied; none if all scores are equal."""
+    varied = {name: column for name, column in columns.items() if np.ptp(column) > 0}
+    if not varied or np.ptp(values) == 0:
+        return []
+    found = [_spearman(column, values) for column in varied.values()]
+    adjusted = adjust_p_values([p for _, p in found])
+    return [
+        Trend(name, float(column.min()), float(column.max()), rho, float(p))
+        for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
+    ]
+
+
+def _spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Rank correlation, and its p-value: over all orders for few scores."""
+    from scipy import stats
+
+    ranked, other = stats.rankdata(x), stats.rankdata(y)
+    if len(x) > _EXACT:
+        found = stats.pearsonr(ranked, other)
+        return float(found.statistic), float(found.pvalue)
+    exact = stats.permutation_test(
+        (ranked,),
+        lambda order: stats.pearsonr(order, other).statistic,
+        permutation_type="pairings",
+        n_resamples=np.inf,
+        vectorized=False,
+    )
+    return float(exact.statistic), float(exact.pvalue)

@@ -17,6 +17,7 @@ from jaxeval.models.budget import Shape
 from jaxeval.models.cells import Cell
 
 _FRESH = -1  # a head that has not begun
+_LOST = 200.0  # nats a token at which a model has diverged; an even guess takes log V
 
 
 class Reading(NamedTuple):
@@ -97,8 +98,9 @@ def build(language: Language) -> Task:
 
     def score(counts: Mapping[str, float]) -> dict[str, float]:
         nats = counts["nats"] / max(counts["tokens"], 1.0)
-        bits = nats / math.log(2)
-        return {"perplexity": math.exp(min(nats, 700.0)), "bits": bits}
+        if not nats < _LOST:
+            nats = math.inf
+        return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
 
     metric = Metric(language.metric, higher_is_better=False)
     return Task(init, start, loss, predict, count, score, metric)

@@ -40,10 +40,11 @@ def test_seats_count_strict_improvements() -> None:
         seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)
     assert (seat.best, seat.best_epoch, seat.epoch, seat.seconds) == (0.5, 1, 3, 3.0)
     metric = Metric("f1")
-    assert seats.status(seat, 1.0, Training(epochs=10, patience=2), metric) == "early_stopped"
-    assert seats.status(seat, 1.0, Training(epochs=10, patience=3), metric) is None
-    assert seats.status(seat, 1.0, Training(epochs=3, patience=0), metric) == "finished"
-    assert seats.status(seat, math.nan, Training(epochs=10, patience=0), metric) == "diverged"
+    assert seats.status(seat, 1.0, 0.5, Training(epochs=10, patience=2), metric) == "early_stopped"
+    assert seats.status(seat, 1.0, 0.5, Training(epochs=10, patience=3), metric) is None
+    assert seats.status(seat, 1.0, 0.5, Training(epochs=3, patience=0), metric) == "finished"
+    assert seats.status(seat, math.nan, 0.5, Training(epochs=10, patience=0), metric) == "diverged"
+    assert seats.status(seat, 1.0, math.inf, Training(patience=0), metric) == "diverged"
     low = seats.advance(seats.Seat(toy.member(1)), 3.0, 0.1, Metric("loss", False), 1.0)
     assert seats.advance(low, 2.0, 0.1, Metric("loss", False), 1.0).best_epoch == 2
     assert seats.advance(low, 2.0, math.nan, Metric("loss", False), 1.0).best_epoch == 1

@@ -41,6 +41,9 @@ def test_which_hyperparameters_are_varied() -> None:
     assert list(ranges_of(centre, {"output": 0.1}, [])) == ["learning_rate", "output"]
     found = ranges_of(centre, {"output": 0.1}, ["beta2=0.9:1", "output=0:0.5"])
     assert found["beta2"] == Range(0.9, 1.0) and found["output"] == Range(0.0, 0.5)
+    for wrong in ("output=0:1.5", "learning_rate=-1:1"):
+        with pytest.raises(ConfigError, match="expected from 0"):
+            ranges_of(centre, {"output": 0.1}, [wrong])
     with pytest.raises(ConfigError, match="expected one of beta2"):
         ranges_of(centre, {}, ["momentum=0:1"])
 
@@ -60,5 +63,8 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     assert found.trends[1].p_value == pytest.approx(c.pvalue)  # the larger of two under Holm
     upward = describe(scores, settings, 3.0, higher_is_better=True)
     assert (upward.best, upward.worst, upward.near) == (68.0, 60.0, 4)
-    with pytest.raises(DataError, match="at least 3"):
-        describe([1.0, None, 2.0], settings[:3], 1.0, higher_is_better=False)
+    with pytest.raises(DataError, match="at least 5"):
+        describe([1.0, None, 2.0, 3.0, 4.0], settings[:5], 1.0, higher_is_better=False)
+    few = describe([1.0, 2.0, 3.0, 4.0, 5.0], settings[:5], 1.0, higher_is_better=False)
+    assert few.trends[0].p_value == pytest.approx(2 * 2 / 120)  # all 120 orders, two trends
+    assert describe([1.0] * 5, settings[:5], 1.0, higher_is_better=False).trends == []
