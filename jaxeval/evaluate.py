@@ -82,8 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
     made = parser()
     given = cli.parse_config(made, arguments)
-    if not given.rate_factor >= 0:
-        made.error(f"--rate-factor: expected 0 or more, got {given.rate_factor}")
     from jaxeval import backend
 
     backend.prepare()

@@ -12,8 +12,8 @@ from jaxeval.errors import DataError
 
 _DESCRIPTION = """\
 Trains every seed several times (Melis et al. 2018, section 7.2) and splits the spread of dev and
-test scores into that of the same seed repeated (a GPU may add up in another order each time) and that
-between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
+test scores into that of the same seed repeated (a GPU may add up in another order each time) and
+that between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
 """
 _EXAMPLES = """\
 examples:

@@ -58,7 +58,10 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
     ("changes", "message"),
     [
         (["task=speech"], "task: expected one of tagging, language"),
-        (["model.kind=rhn"], "rhn: expected gates untied or tied"),
+        (["model.kind=rhn", "model.gates=capped"], "rhn: expected gates untied or tied"),
+        (["model.kind=nas", "model.gates=tied"], "gates of its own"),
+        (["model.hidden=8", "model.budget=9000"], "expected without budget"),
+        (["model.dropout.inter_layer=0.1"], "expected 2 or more layers"),
         (["model.depth=3"], "lstm: depth is of rhn"),
         (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are of lstm"),
         (["model.embedding=8"], "expected hidden too"),

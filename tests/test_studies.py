@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from jaxeval import ablation, evaluate, experiment, neighbourhood, noise, train
+from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.experiment import running
+from jaxeval.experiment import evaluation, running
+from jaxeval.tasks.dynamic_evaluation import Dynamic
+from jaxeval.tasks.language_averaging import Averaging
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
@@ -34,6 +37,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     trained = json.loads(capsys.readouterr().out)
     ways = ["--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"]
     ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
+    ways += ["--rate-factor", "0.5", "--dynamic-decay", "0.1"]
     assert evaluate.main([*words, *ways, "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)
     by_condition: dict[str, list[float]] = {}
@@ -43,10 +47,38 @@ def test_kept_models_are_evaluated_in_other_ways(
     means = {name: sum(scores) / 2 for name, scores in by_condition.items()}
     assert means["batch 2"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
     assert len({round(mean, 9) for mean in means.values()}) == 6
+    _is_as_computed_directly(words, by_condition, tmp_path / "runs")
+    assert evaluate.main([*words, "--part", "dev", "--batch", "2", "--json", "-"]) == 0
+    dev = json.loads(capsys.readouterr().out)
+    assert sum(row["score"] for row in dev) / 2 == pytest.approx(trained["dev"]["mean"], rel=1e-6)
+    table = tmp_path / "rows.json"
+    table.write_text(json.dumps([row for row in rows if row["condition"].endswith(("1", "2"))]))
+    assert compare.main(["--table", str(table), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     assert evaluate.main([*words, "--temperature", "search"]) == 0
     assert "temperature" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="expected language, got tagging"):
         evaluate.main([])
+
+
+def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> None:
+    """Each option reaches what it is for."""
+    changes, data = words[: words.index("--data")], words[words.index("--data") + 1]
+    prepared = experiment.prepare(experiment.read(None, changes, data))
+    members = experiment.members(prepared.config, [1, 2], [0])
+    models = evaluation.load(prepared, members, folder)
+    wanted = {
+        "temperature": evaluation.Condition(2, temperature=0.8),
+        "arithmetic": evaluation.Condition(
+            2, averaging=Averaging("arithmetic", 3), rate_factor=0.5
+        ),
+        "geometric": evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
+        "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1)),
+    }
+    for name, condition in wanted.items():
+        direct = [one["perplexity"] for one in evaluation.scores(models, condition, "test")]
+        said = next(scores for label, scores in found.items() if name in label)
+        assert said == direct
 
 
 def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -99,6 +131,10 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     assert ablation.main(words) == 0
     said = capsys.readouterr().out
     assert "language, untied" in said
+    assert ablation.main([*words, "training.epochs=1"]) == 0  # beside the others
+    file.write_text('[[variant]]\nname = "same"\nchanges = ["model.tied=true"]\n')
+    with pytest.raises(ConfigError, match="'language, same' is the same as 'language'"):
+        ablation.main(words)
     file.write_text('[[variant]]\nname = "untied"\nchange = ["model.tied=false"]\n')
     with pytest.raises(ConfigError, match="changes"):
         ablation.main(words)

@@ -111,35 +111,39 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
     patterns = {part: getattr(settings, part) for part in PARTS}
     source = language_sources.Source(settings.path, patterns, settings.text_feature)
     streams, vocabulary = (_bytes if settings.unit == "byte" else _words)(source)
-    for part in PARTS:
-        if len(streams[part]) <= max(batch if part == "train" else 1, 1):
-            raise DataError(f"{part}: {len(streams[part])} tokens are too few", settings.path)
-    offset = {"train": 0}
-    offset["dev"] = len(streams["train"]) + 1
-    offset["test"] = offset["dev"] + len(streams["dev"]) + 1
+    if len(streams["train"]) < batch * settings.window:
+        raise DataError(
+            f"train: {len(streams['train'])} tokens are too few for training.batch_size {batch} "
+            f"times data.window {settings.window}",
+            settings.path,
+        )
+    for part in PARTS[1:]:
+        if len(streams[part]) < 2:
+            raise DataError(
+                f"{part}: {len(streams[part])} tokens; expected 2 or more", settings.path
+            )
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
-    columns, rows = _rows(settings, streams, offset, batch, evaluation_batch)
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     sizes = {part: len(stream) for part, stream in streams.items()}
-    return Text(Corpus((columns,), {"tokens": tokens}), rows, vocabulary, sizes, digest)
+    unread = Text(Corpus((), {"tokens": tokens}), {}, vocabulary, sizes, digest)
+    return laid_out(unread, settings, batch, evaluation_batch)
+
+
+def laid_out(text: Text, settings: Data, batch: int, evaluation_batch: int) -> Text:
+    """The text with windows for so many heads."""
+    columns, rows = _rows(settings, text.tokens, batch, evaluation_batch)
+    return text._replace(corpus=text.corpus._replace(buckets=(columns,)), rows=rows)
 
 
 def _rows(
-    settings: Data,
-    streams: Mapping[str, np.ndarray],
-    offset: Mapping[str, int],
-    batch: int,
-    evaluation_batch: int,
+    settings: Data, tokens: Mapping[str, int], batch: int, evaluation_batch: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Columns of all windows, and which rows are whose. Train rows are mere steps of a turn."""
-    dev, test = (
-        windows(len(streams[part]), settings.window, evaluation_batch) for part in PARTS[1:]
-    )
-    steps = settings.turn * batch
-    start = np.concatenate(
-        [np.zeros(steps, int), dev.start + offset["dev"], test.start + offset["test"]]
-    )
+    dev, test = (windows(tokens[part], settings.window, evaluation_batch) for part in PARTS[1:])
+    steps, of_dev = settings.turn * batch, tokens["train"] + 1
+    of_test = of_dev + tokens["dev"] + 1
+    start = np.concatenate([np.zeros(steps, int), dev.start + of_dev, test.start + of_test])
     length = np.concatenate([np.full(steps, settings.window), dev.length, test.length])
     ends = np.cumsum([0, steps, len(dev.start), len(test.start)])
     rows = {part: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, part in enumerate(PARTS)}

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Member, Tree
+from jaxeval.data.language import laid_out
 from jaxeval.errors import RunError
 from jaxeval.experiment import base, language
 from jaxeval.population import kept
@@ -81,7 +82,7 @@ def load(prepared: base.Prepared, members: Sequence[Member], folder: Path) -> Ke
 
 def scores(models: Kept, condition: Condition, part: Part) -> Scores:
     """Scores of each member on a part of its text."""
-    prepared = _prepared(models.prepared.config, condition)
+    prepared = _prepared(models.prepared, condition)
     if condition.dynamic is not None:
         return _dynamic(models, prepared, condition.dynamic, part)
     problem = prepared.problem
@@ -97,7 +98,7 @@ def scores(models: Kept, condition: Condition, part: Part) -> Scores:
 
 def best_temperature(models: Kept, rows: int) -> float:
     """The temperature of the lowest mean dev score over members, among `TEMPERATURES`."""
-    problem = _prepared(models.prepared.config, Condition(rows)).problem
+    problem = _prepared(models.prepared, Condition(rows)).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
         t: np.mean([s[name] for s in scorer.scores("dev", [{"temperature": t}] * len(models[1]))])
@@ -106,9 +107,12 @@ def best_temperature(models: Kept, rows: int) -> float:
     return min(means, key=lambda t: means[t])
 
 
-def _prepared(config: Any, condition: Condition) -> base.Prepared:
+def _prepared(prepared: base.Prepared, condition: Condition) -> base.Prepared:
+    """The experiment with its text laid out for other readers."""
+    config = prepared.config
     training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
-    return language.prepare(dataclasses.replace(config, training=training))
+    text = laid_out(prepared.data, config.data, training.batch_size, condition.rows)
+    return language.prepare_text(dataclasses.replace(config, training=training), text)
 
 
 def _language(prepared: base.Prepared) -> Any:

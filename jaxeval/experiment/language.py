@@ -43,7 +43,14 @@ class Config:
 def prepare(config: Config) -> base.Prepared:
     """Reads the text, solves for the sizes and builds the task."""
     training = config.training
-    text = language_data.build(config.data, training.batch_size, training.evaluation_batch_size)
+    return prepare_text(
+        config,
+        language_data.build(config.data, training.batch_size, training.evaluation_batch_size),
+    )
+
+
+def prepare_text(config: Config, text: language_data.Text) -> base.Prepared:
+    """The same for a text that has been read."""
     language = language_of(config, text)
     read = base.Read(
         text.corpus,

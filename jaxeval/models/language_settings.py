@@ -5,9 +5,11 @@ from typing import Annotated, Literal
 import pydantic
 
 from jaxeval.config import reading
+from jaxeval.errors import ConfigError
 from jaxeval.models import budget as sizes
 from jaxeval.models import cells, language
 
+_BUDGET = 1_000_000
 Rate = Annotated[float | None, pydantic.Field(ge=0, lt=1)]
 
 
@@ -42,9 +44,9 @@ class LanguageModel:
 
     kind: Annotated[cells.Kind, pydantic.Field(description="of the cells")] = "lstm"
     gates: Annotated[
-        Literal["untied", "tied", "capped"],
-        pydantic.Field(description="input gate; capped: lstm only; nas has its own"),
-    ] = "capped"
+        Literal["untied", "tied", "capped"] | None,
+        pydantic.Field(description="input gate; absent: capped for lstm, untied for rhn"),
+    ] = None
     layers: Annotated[int, pydantic.Field(ge=1, description="of lstm and nas")] = 1
     depth: Annotated[int, pydantic.Field(ge=1, description="levels of the one rhn layer")] = 1
     hidden: Annotated[int | None, pydantic.Field(ge=1, description="units; absent: by budget")] = (
@@ -53,10 +55,13 @@ class LanguageModel:
     embedding: Annotated[
         int | None, pydantic.Field(ge=1, description="with hidden; absent: as hidden")
     ] = None
-    budget: Annotated[int, pydantic.Field(ge=1, description="most parameters")] = 1_000_000
+    budget: Annotated[
+        int | None, pydantic.Field(ge=1, description="most parameters; without hidden: a million")
+    ] = None
     ratio: Annotated[
-        float, pydantic.Field(gt=0, description="embedding / hidden, with budget; 1 and more: 1")
-    ] = 1.0
+        float | None,
+        pydantic.Field(gt=0, description="embedding / hidden, with budget; absent or above 1: 1"),
+    ] = None
     tied: Annotated[bool, pydantic.Field(description="input and output share the embedding")] = (
         True
     )
@@ -83,8 +88,12 @@ class LanguageModel:
             raise ValueError(f"{self.kind}: depth is of rhn; expected layers")
         if self.kind != "lstm" and (self.clip is not None or self.layer_norm):
             raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
-        if self.kind == "nas" and self.dropout.update is not None:
-            raise ValueError("nas: has no place for dropout.update")
+        if self.kind == "nas" and (self.dropout.update is not None or self.gates is not None):
+            raise ValueError("nas: has no place for dropout.update, and gates of its own")
+        if self.layers == 1 and self.dropout.inter_layer is not None:
+            raise ValueError("dropout.inter_layer: expected 2 or more layers")
+        if self.hidden is not None and (self.budget is not None or self.ratio is not None):
+            raise ValueError("hidden: expected without budget and ratio, which solve for it")
         if self.kind != "rhn" and self.released_highway:
             raise ValueError(f"{self.kind}: released_highway is of rhn")
         if self.embedding is not None and self.hidden is None:
@@ -100,7 +109,7 @@ class LanguageModel:
         """The cell of every layer."""
         return cells.Cell(
             self.kind,
-            self.gates,
+            self.gates or ("capped" if self.kind == "lstm" else "untied"),
             self.clip,
             self.layer_norm,
             self.forget_bias,
@@ -109,15 +118,26 @@ class LanguageModel:
         )
 
     def shape(self, vocabulary: int) -> sizes.Shape:
-        """The sizes, given or solved."""
+        """The sizes, given or solved.
+
+        Raises:
+          ConfigError: the budget is too small, or a dropout rate has no projection to act on.
+        """
         if self.hidden is not None:
             size = self.embedding or self.hidden
-            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
-        return sizes.solve(
-            vocabulary,
-            self.budget,
-            self.cell(),
-            layers=self.layers,
-            tied=self.tied,
-            ratio=self.ratio,
-        )
+            found = sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+        else:
+            found = sizes.solve(
+                vocabulary,
+                self.budget or _BUDGET,
+                self.cell(),
+                layers=self.layers,
+                tied=self.tied,
+                ratio=self.ratio or 1.0,
+            )
+        if self.dropout.projected is not None and not found.projected:
+            raise ConfigError(
+                "model.dropout.projected: there is no projection where embedding and hidden are "
+                f"both {found.hidden}"
+            )
+        return found

@@ -16,6 +16,7 @@ from jaxeval.errors import DataError
 from jaxeval.population import loop
 from jaxeval.population.problem import Problem, lanes_for
 from jaxeval.population.settings import Plateau
+from jaxeval.population.stopping import Stopping
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -178,6 +179,29 @@ def test_shared_tables_are_arguments() -> None:
         population.engine.shared, population.state, population.lanes, flags
     )
     assert len(lowered.as_text()) < 300_000
+
+
+def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None:
+    """Dies if the rule is not asked, ends all members alike, or is lost with a checkpoint."""
+    changed = toy.problem(epochs=30, patience=0, checkpoint_every=1)
+    stopping = Stopping(turns=2, ramp=0)
+    problem = changed._replace(training=dataclasses.replace(changed.training, stopping=stopping))
+
+    def ends(name: str, stop: int | None = None) -> dict:
+        found = {}
+        members = [toy.member(1), toy.member(2)]
+        reports = loop.train(problem, members, tmp_path / name, lambda r: None, 2)
+        for number, report in enumerate(reports, 1):
+            found.update({end.member.seed: end[1:6] for end in report.ended})
+            if number == stop:
+                reports.close()
+                break
+        return found
+
+    whole = ends("whole")
+    for status, epochs, best_epoch, _, test in whole.values():
+        assert status == "early_stopped" and epochs == best_epoch + 3 and test is not None
+    assert ends("parts", 2) | ends("parts") == whole
 
 
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:

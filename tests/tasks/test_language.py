@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.contracts import Batch, Member
+from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import budget
 from jaxeval.models.cells import Cell
+from jaxeval.models.language_settings import Dropout
+from jaxeval.models.language_settings import LanguageModel as Settings
 from jaxeval.population import engine, loop, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
@@ -47,6 +49,44 @@ def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, 
     given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
     counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.load, w.dev))(params, *given)
     return {name: float(value) for name, value in counts.items()}
+
+
+def test_sums_over_a_long_part_keep_their_digits() -> None:
+    """Dies if counts are added up plainly: float32 loses every second token from 2^24 on."""
+    loss = jnp.float32(35 * 7.1234)
+    task = Task(
+        lambda key, batch: {},
+        lambda rows: (),
+        lambda *given: (jnp.float32(0), ()),
+        lambda *given: ((), ()),
+        lambda outputs, batch: {"nats": loss * batch.weight[0], "tokens": 35 * batch.weight[0]},
+        dict,
+        Metric("perplexity", higher_is_better=False),
+    )
+    program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
+    rows = jnp.zeros(1_200_000, jnp.int32)
+    shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.schedule.steps([1], 1))
+    load = member.Load(jnp.uint32(1), {}, [rows[:1]], ())
+    found = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
+    assert float(found["tokens"]) == 42_000_000
+    assert float(found["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
+
+
+def test_a_model_that_has_diverged_has_no_perplexity() -> None:
+    """Dies if a lost model gets a finite score, which would be ranked and averaged."""
+    task = tasks.build(tasks.Language(SHAPE, Cell(), 4, 60))
+    for nats in (math.nan, math.inf, 1e5):
+        found = task.score({"nats": nats, "tokens": 10.0})
+        assert not math.isfinite(found["perplexity"]) and not math.isfinite(found["bits"])
+
+
+def test_the_released_highway_drops_no_inputs() -> None:
+    """Dies if the switch does nothing, or reaches a depth of one or another site."""
+    rates = Dropout(input=0.5, state=0.25)
+    for depth, sites in ((1, {"input", "state"}), (2, {"state"})):
+        model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
+        assert set(model.rates()) == sites
+    assert set(Settings(kind="rhn", depth=2, dropout=rates).rates()) == {"input", "state"}
 
 
 @pytest.mark.parametrize("heads", [1, 3, 7])
