@@ -72,14 +72,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _prepare(given: argparse.Namespace) -> experiment.Prepared:
-    gates = "tied" if given.kind == "rhn" else "untied"
+    gates = {"lstm": ["model.gates=untied"], "rhn": ["model.gates=tied"], "nas": []}
     changes = [
         "task=language",
         f"data.unit={given.unit}",
         f"data.window={given.window}",
         f"data.turn={given.steps}",
         f"model.kind={given.kind}",
-        f"model.gates={gates}",
+        *gates[given.kind],
         f"model.layers={given.layers}",
         f"model.depth={given.depth}",
         f"model.hidden={given.hidden}",
