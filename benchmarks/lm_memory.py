@@ -1,0 +1,56 @@
+"""How much memory does a population of language models with a large vocabulary take?
+
+Trains a few steps and prints the peak of the process beside what its parts come to: parameters,
+best parameters and two moments of all members, and the scores of a slice of positions (all of
+them would be time x batch x vocabulary a member). One JSON line.
+
+    python benchmarks/lm_memory.py --data wikitext2 --hidden 200 --members 8
+"""
+
+import argparse
+import resource
+
+import common
+
+from jaxeval import experiment
+from jaxeval.models import language
+
+
+def main() -> None:
+    """Measures."""
+    made = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--data", required=True, help="folder of a text of words")
+    made.add_argument("--hidden", type=int, default=200)
+    made.add_argument("--batch", type=int, default=20)
+    made.add_argument("--window", type=int, default=35)
+    made.add_argument("--members", type=int, default=8)
+    given = made.parse_args()
+    before = _peak()
+    sizes = [f"model.hidden={given.hidden}", f"training.batch_size={given.batch}"]
+    changes = ["task=language", f"data.window={given.window}", "data.turn=2", *sizes]
+    prepared = experiment.prepare(experiment.read(None, changes, given.data))
+    population, _ = common.population(prepared, given.members)
+    common.epoch_seconds(population)
+    count, vocabulary = experiment.parameters(prepared), prepared.read.facts["vocabulary"]
+    positions = given.window * given.batch
+    common.report(
+        benchmark="lm_memory",
+        **vars(given),
+        vocabulary=vocabulary,
+        parameters=count,
+        peak_gigabytes=_peak(),
+        imported_gigabytes=before,
+        population_gigabytes=round(4 * 4 * count * given.members / 2**30, 3),
+        slice_gigabytes=round(4 * min(language.SLICE, positions * vocabulary) / 2**30, 3),
+        all_scores_gigabytes=round(4 * positions * vocabulary * given.members / 2**30, 3),
+    )
+
+
+def _peak() -> float:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)
+
+
+if __name__ == "__main__":
+    main()
