@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from jaxeval.data import conll, conllu, tempeval3, vectors
+from jaxeval.data import conll, conllu, tempeval3, tsv, vectors
 from jaxeval.errors import DataError
 
 
@@ -23,12 +23,19 @@ def _conllu_line(number: int, word: str, tag: str) -> str:
     return f"{number}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n"
 
 
+def _tsv(path: Path) -> tuple[tuple[str, ...], ...]:
+    """First and second column."""
+    rows = [values for _, values in tsv.read(path, {"source": 1, "target": 2})]
+    return tuple(tuple(row[name] for row in rows) for name in ("source", "target"))
+
+
 READERS = {
     "conll": Reader(conll.read, "Zoë B-PER\nruns O\n", "far\n"),
     "tempeval3": Reader(tempeval3.read, "Zoë\tNNP\tO\nran\tVBD\tB-EVENT\n", "far\tRB\n"),
     "conllu": Reader(
         conllu.read, _conllu_line(1, "Zoë", "PROPN") + _conllu_line(2, "runs", "VERB"), "3\tfar\n"
     ),
+    "tsv": Reader(_tsv, "Zoë\tz o\nruns\tr u n\n", "far\n"),
     "vectors": Reader(vectors.read, "Zoë 1.5 2\nruns 3 4\n", "far 5\n"),
 }
 CASES = pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())

@@ -1,0 +1,256 @@
+"""Pairs of sequences (inflection, grapheme-to-phoneme): columns of text -> padded arrays.
+
+Notation: N pairs of a bucket, Ts and Tt its widths.
+
+A source is START, its symbols, END, then its features, which are symbols of their own; a target is
+START, its symbols, END (after Wiemerslage et al. 2024).
+"""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.data import buckets, folders, splits, symbols, tsv
+from jaxeval.errors import ConfigError, DataError
+
+
+@reading.settings
+class Data:
+    """Where the pairs come from and how they are read."""
+
+    path: Annotated[
+        str, pydantic.Field(description="folder of three tab-separated files, a pair a line")
+    ] = ""
+    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
+    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
+    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    source_column: Annotated[int, pydantic.Field(ge=1, description="from 1")] = 1
+    target_column: Annotated[int, pydantic.Field(ge=1, description="from 1")] = 2
+    features_column: Annotated[
+        int | None, pydantic.Field(ge=0, description="from 1; 0 or absent: no features")
+    ] = None
+    feature_separator: Annotated[
+        str, pydantic.Field(min_length=1, description="stands between features")
+    ] = ";"
+    source_symbols: Annotated[
+        symbols.Unit, pydantic.Field(description="code points, or words between spaces")
+    ] = "characters"
+    target_symbols: Annotated[
+        symbols.Unit, pydantic.Field(description="likewise; words: phones between spaces")
+    ] = "characters"
+    tied: Annotated[bool, pydantic.Field(description="one vocabulary for sources and targets")] = (
+        True
+    )
+    longest: Annotated[
+        int,
+        pydantic.Field(ge=1, description="most symbols of a source with features, of a target"),
+    ] = 128
+    train_items: Annotated[
+        int | None, pydantic.Field(ge=1, description="only the first n train pairs")
+    ] = None
+    most_widths: Annotated[
+        int, pydantic.Field(ge=1, description="padded widths (compiled branches) at most")
+    ] = 12
+
+
+class Pair(NamedTuple):
+    """What is to be written from what, in symbols."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    features: tuple[str, ...] = ()
+
+
+Parts = Mapping[str, Sequence[Pair]]
+
+
+class Vocabularies(NamedTuple):
+    """Of the given train pairs; in a source, features are numbered after all other symbols.
+
+    Attributes:
+      source: equal to `target` where they are tied.
+      target: of what a model writes.
+      features: absent where there are none; with specials of its own, so that an unknown feature
+        is not an unknown letter.
+    """
+
+    source: symbols.Vocabulary
+    target: symbols.Vocabulary
+    features: symbols.Vocabulary | None
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """Every source number's name; that of a feature stands in brackets."""
+        features = () if self.features is None else self.features.names
+        return (*self.source.names, *(f"[{name}]" for name in features))
+
+    def encode_source(self, pair: Pair) -> list[int]:
+        """Numbers of a pair's source and features."""
+        features = [] if self.features is None else self.features.encode(pair.features)
+        shifted = (len(self.source) + number for number in features)
+        return [symbols.START, *self.source.encode(pair.source), symbols.END, *shifted]
+
+    def encode_target(self, pair: Pair) -> list[int]:
+        """Numbers of a pair's target."""
+        return [symbols.START, *self.target.encode(pair.target), symbols.END]
+
+
+class Pairs(NamedTuple):
+    """A corpus ready for training.
+
+    A bucket holds source [N, Ts], source_length [N], target [N, Tt] and target_length [N], all
+    int32; lengths count START, END and features; PAD follows. UNKNOWN in a target stands for a
+    symbol that train lacks: whatever a model writes in its place is wrong, UNKNOWN too.
+
+    Attributes:
+      widths: Ts and Tt of each bucket.
+      units: of sources and of targets.
+      fingerprint: of everything that was read.
+    """
+
+    corpus: Corpus
+    given: splits.Rows
+    vocabularies: Vocabularies
+    widths: Sequence[tuple[int, int]]
+    units: tuple[symbols.Unit, symbols.Unit]
+    fingerprint: str
+
+    def split(self, number: int) -> Split:
+        """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
+        rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
+        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
+        return Split(train, dev, test, ())
+
+    def source_text(self, numbers: Sequence[int]) -> str:
+        """A source for people: its text, then its features, as in "zog [N] [PL]"."""
+        own = symbols.upto_end(numbers)
+        text = symbols.join((self.vocabularies.source.names[n] for n in own), self.units[0])
+        first = len(self.vocabularies.source)
+        features = (self.vocabularies.source_names[n] for n in numbers if n >= first)
+        return " ".join([text, *features])
+
+    def target_text(self, numbers: Sequence[int]) -> str:
+        """A target or a model's output as text, up to its END."""
+        own = symbols.upto_end(numbers)
+        return symbols.join((self.vocabularies.target.names[n] for n in own), self.units[1])
+
+
+def build(settings: Data, batch_size: int) -> Pairs:
+    """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
+
+    Raises:
+      ConfigError: no folder named.
+      DataError: what `read` raises.
+    """
+    parts = read(settings)
+    pairs = [pair for part in splits.PARTS for pair in parts[part]]
+    vocabularies = collect(parts["train"], settings.tied)
+    sources = [vocabularies.encode_source(pair) for pair in pairs]
+    targets = [vocabularies.encode_target(pair) for pair in pairs]
+    lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
+    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    rows = buckets.assign(lengths, widths)
+    columns = [
+        {
+            **_padded("source", [sources[row] for row in chosen]),
+            **_padded("target", [targets[row] for row in chosen]),
+        }
+        for chosen in rows
+    ]
+    return Pairs(
+        Corpus(tuple(columns), {}),
+        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
+        vocabularies,
+        [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
+        (settings.source_symbols, settings.target_symbols),
+        fingerprint(parts),
+    )
+
+
+def read(settings: Data) -> Parts:
+    """The pairs of each part.
+
+    Raises:
+      ConfigError: no folder named.
+      DataError: no such folder or file, a line without source, target or features, one that is too
+        long, fewer train pairs than asked for.
+    """
+    if not settings.path:
+        raise ConfigError("data: sequence to sequence needs pairs; --data PATH, or data.path")
+    folder = Path(settings.path)
+    if not folder.is_dir():
+        raise DataError("no such folder; expected one that holds the corpus' files", folder)
+    return {
+        part: _read_file(
+            settings,
+            folders.only(folder, getattr(settings, part), part, f"data.{part}"),
+            settings.train_items if part == "train" else None,
+        )
+        for part in splits.PARTS
+    }
+
+
+def _read_file(settings: Data, file: Path, first: int | None) -> list[Pair]:
+    """The pairs of a file, or the first so many."""
+    columns = {"source": settings.source_column, "target": settings.target_column}
+    if settings.features_column:
+        columns["features"] = settings.features_column
+    rows = itertools.islice(tsv.read(file, columns), first)
+    found = [_pair(settings, values, file, line) for line, values in rows]
+    if first is not None and len(found) < first:
+        raise DataError(f"data.train_items asks for {first} pairs, found {len(found)}", file)
+    return found
+
+
+def _pair(settings: Data, values: Mapping[str, str], file: Path, line: int) -> Pair:
+    features: tuple[str, ...] = ()
+    if "features" in values:
+        features = tuple(values["features"].split(settings.feature_separator))
+    if not all(feature.strip() for feature in features):
+        raise DataError(f"an empty feature in {values['features']!r}", file, line)
+    source = symbols.split(values["source"], settings.source_symbols)
+    target = symbols.split(values["target"], settings.target_symbols)
+    for name, length in (("source", len(source) + len(features)), ("target", len(target))):
+        if length > settings.longest:
+            message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
+            raise DataError(message, file, line)
+    return Pair(source, target, features)
+
+
+def collect(pairs: Sequence[Pair], tied: bool) -> Vocabularies:
+    """The vocabularies of pairs, symbols in code-point order."""
+    source, target, features = (
+        {symbol for pair in pairs for symbol in getattr(pair, field)} for field in Pair._fields
+    )
+    if tied:
+        source = target = source | target
+    return Vocabularies(
+        symbols.Vocabulary(tuple(sorted(source))),
+        symbols.Vocabulary(tuple(sorted(target))),
+        symbols.Vocabulary(tuple(sorted(features))) if features else None,
+    )
+
+
+def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+    """Sequences padded to the longest, and their lengths."""
+    lengths = np.array([len(sequence) for sequence in sequences], np.int32)
+    padded = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
+    for row, sequence in enumerate(sequences):
+        padded[row, : len(sequence)] = sequence
+    return {name: padded, f"{name}_length": lengths}
+
+
+def fingerprint(parts: Parts) -> str:
+    """Hash of all pairs and their parts: 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for part in splits.PARTS:
+        for pair in parts[part]:
+            digest.update(repr((part, *pair)).encode())
+    return digest.hexdigest()[:16]

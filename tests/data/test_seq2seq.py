@@ -1,0 +1,260 @@
+"""From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies
+
+from jaxeval.config import reading
+from jaxeval.data import buckets, seq2seq, splits
+from jaxeval.errors import ConfigError, DataError
+
+HAND = {
+    "train": "ab\tb a\tV;PST\nca\tcaa\tN\n",
+    "dev": "bz\tba\tN;X\n",
+    "test": "a\tzab\tV\n",
+}
+PHONES = {"train": "ab\ta: t͡s\nb\t t͡s  b\n", "dev": "a\tts\n", "test": "ab\ta:\n"}
+LETTERS = strategies.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"])
+TEXTS = strategies.text(LETTERS, min_size=1, max_size=12).filter(str.strip)
+PAIRS = strategies.lists(strategies.tuples(TEXTS, TEXTS), min_size=1, max_size=8)
+
+
+def _settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Data:
+    folder.mkdir(exist_ok=True)
+    for part, content in parts.items():
+        (folder / part).write_text(content)
+    return seq2seq.Data(path=str(folder), **changes)
+
+
+def _inflection(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Pairs:
+    return seq2seq.build(_settings(folder, parts, features_column=3, **changes), 2)
+
+
+def _refused(folder: Path, name: str, lines: str, **changes: Any) -> str:
+    """The message about lines of one file, without its folder (it holds the test's name)."""
+    settings = _settings(folder, {**HAND, name: lines}, features_column=3, **changes)
+    with pytest.raises(DataError) as caught:
+        seq2seq.read(settings)
+    return str(caught.value).removeprefix(f"{folder}/")
+
+
+def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
+    """A corpus with a bucket for every length, as if shapes cost nothing."""
+    lines = {p: "".join(f"{s}\t{t}\n" for s, t in pairs) for p, pairs in parts.items()}
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buckets, "choose_widths", lambda lengths, *_: sorted({*lengths}))
+        return seq2seq.build(_settings(Path(folder), lines), 2)
+
+
+def _rows(made: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[int], list[int]]]:
+    """Source and target numbers of a part of a split, padding checked and taken off."""
+    found = []
+    for bucket, chosen in zip(made.corpus.buckets, rows, strict=True):
+        for row in chosen:
+            pair = []
+            for name in ("source", "target"):
+                length = bucket[f"{name}_length"][row]
+                assert not bucket[name][row, length:].any() and bucket[name][row, :length].all()
+                pair.append(bucket[name][row, :length].tolist())
+            found.append((pair[0], pair[1]))
+    return found
+
+
+def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
+    """Dies if END or a feature has another place, a space is dropped, or dev gives symbols."""
+    made = _inflection(tmp_path / "c", most_widths=1)
+    # shared: space 4, a 5, b 6, c 7; from 8 on the features' own: <unk> 11, N 12, PST 13, V 14
+    split = made.split(0)
+    assert _rows(made, split.train) == [
+        ([1, 5, 6, 2, 14, 13], [1, 6, 4, 5, 2]),
+        ([1, 7, 5, 2, 12], [1, 7, 5, 5, 2]),
+    ]
+    assert _rows(made, split.dev) == [([1, 6, 3, 2, 12, 11], [1, 6, 5, 2])]
+    assert _rows(made, split.test) == [([1, 5, 2, 14], [1, 3, 5, 6, 2])]
+    assert made.widths == [(6, 5)]
+    bucket = made.corpus.buckets[0]
+    assert {k: (v.dtype, v.shape) for k, v in bucket.items()} == {
+        "source": (np.int32, (4, 6)),
+        "target": (np.int32, (4, 5)),
+        "source_length": (np.int32, (4,)),
+        "target_length": (np.int32, (4,)),
+    }
+
+
+def test_sizes_of_vocabularies(tmp_path: Path) -> None:
+    """Dies if features lack specials of their own or count where there are none.
+
+    As published for Albanian: 29 letters and 27 features give 33, 31 and 33 + 31 numbers.
+    """
+    letters = "abcdefghijklmnopqrstuvwxyz çëé"[:29]
+    features = ";".join(f"F{k}" for k in range(27))
+    one = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
+    parts = dict.fromkeys(splits.PARTS, one)
+    found = _inflection(tmp_path / "c", parts).vocabularies
+    assert found.features is not None and len(found.features) == 31
+    assert (len(found.source_names), len(found.target)) == (64, 33)
+    apart = _inflection(tmp_path / "c", parts, tied=False).vocabularies
+    assert (len(apart.source_names), len(apart.source), len(apart.target)) == (24 + 31, 24, 24)
+    for column in (None, 0):
+        settings = _settings(tmp_path / "c", parts, features_column=column)
+        none = seq2seq.build(settings, 2).vocabularies
+        assert none.features is None and len(none.source_names) == 33
+
+
+def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
+    """Dies if tying changes nothing, or ties sides that are apart."""
+    parts = {**HAND, "dev": "b \tcd\tN\n"}  # train's sources have no space, its targets do
+    expected = {True: ([1, 6, 4, 2, 12], [1, 7, 3, 2]), False: ([1, 5, 3, 2, 11], [1, 7, 3, 2])}
+    for tied, pair in expected.items():
+        made = _inflection(tmp_path / "c", parts, tied=tied)
+        assert _rows(made, made.split(0).dev) == [pair]
+
+
+def test_texts_for_people(tmp_path: Path) -> None:
+    """Dies if a feature reads like letters, or an unknown symbol or a missing END raises."""
+    made = _inflection(tmp_path / "c")
+    split = made.split(0)
+    sources = [made.source_text(s) for part in split[:3] for s, _ in _rows(made, part)]
+    assert sorted(sources) == ["a [V]", "ab [V] [PST]", "b<unk> [N] [<unk>]", "ca [N]"]
+    assert made.target_text([5, 4, 6, 2, 7, 0]) == "a b"
+    assert made.target_text([5, 3, 0]) == "a<unk><pad>"
+    padded = [made.target_text(row) for b in made.corpus.buckets for row in b["target"]]
+    assert sorted(padded) == ["<unk>ab", "b a", "ba", "caa"]
+
+
+def test_phones(tmp_path: Path) -> None:
+    """Dies if phones are split into code points, or the unit of sources is that of targets."""
+    phones = {"target_symbols": "words", "tied": False}
+    made = seq2seq.build(_settings(tmp_path / "c", PHONES, **phones), 2)
+    assert made.vocabularies.source.symbols == ("a", "b")
+    assert made.vocabularies.target.symbols == ("a:", "b", "t͡s")
+    targets = [made.target_text(t) for _, t in _rows(made, made.split(0).train)]
+    assert sorted(targets) == ["a: t͡s", "t͡s b"]
+    words = seq2seq.build(_settings(tmp_path / "c", PHONES, source_symbols="words"), 2)
+    assert "ab" in words.vocabularies.source.symbols and "͡" in words.vocabularies.target.symbols
+
+
+@hypothesis.given(train=PAIRS, dev=PAIRS, test=PAIRS)
+@hypothesis.settings(max_examples=30, deadline=None)
+def test_every_pair_is_in_one_bucket_of_its_part(
+    train: list[tuple[str, str]], dev: list[tuple[str, str]], test: list[tuple[str, str]]
+) -> None:
+    """Dies if a pair is lost, doubled, cut or moved, or decoding does not undo encoding."""
+    parts = {"train": train + dev + test, "dev": dev, "test": test}  # every symbol is known
+    made = _bucketed(parts)
+    split = made.split(0)
+    for pairs, rows in zip(parts.values(), split[:3], strict=True):
+        found = _rows(made, rows)
+        read = [(made.source_text(s), made.target_text(t)) for s, t in found]
+        assert sorted(read) == sorted(pairs)
+    for number, bucket in enumerate(made.corpus.buckets):
+        dealt = np.concatenate([rows[number] for rows in split[:3]])
+        assert sorted(dealt) == [*range(len(bucket["source"]))]
+
+
+@hypothesis.given(pairs=PAIRS)
+@hypothesis.settings(max_examples=30, deadline=None)
+def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> None:
+    """Dies if one side alone chooses the bucket, or is padded to the other's width."""
+    made = _bucketed(dict.fromkeys(splits.PARTS, pairs))
+    keys = sorted({max(len(source), len(target)) + 2 for source, target in pairs})
+    assert [max(widths) for widths in made.widths] == keys
+    for bucket, widths in zip(made.corpus.buckets, made.widths, strict=True):
+        assert (bucket["source"].shape[1], bucket["target"].shape[1]) == widths
+        assert (bucket["source_length"].max(), bucket["target_length"].max()) == widths
+
+
+def test_most_widths(tmp_path: Path) -> None:
+    """Dies if the setting is not heeded, or the batch size not told."""
+    parts = dict.fromkeys(splits.PARTS, "ab\tc\n" * 50 + f"{'ab' * 30}\tcc\n" * 50)
+    widths = [
+        seq2seq.build(_settings(tmp_path / "c", parts, most_widths=most), batch).widths
+        for most, batch in ((12, 50), (1, 50), (12, 300))
+    ]
+    assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
+
+
+def test_random_splits(tmp_path: Path) -> None:
+    """Dies if a split changes how many rows a part has, or its number changes nothing."""
+    lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
+    made = _inflection(tmp_path / "c", dict.fromkeys(splits.PARTS, lines))
+    given, first, second = (made.split(number) for number in (0, 1, 2))
+    plain = [[r.tolist() for part in s[:3] for r in part] for s in (given, first, second)]
+    assert plain[0] != plain[1] != plain[2]
+    assert [len(rows) for rows in plain[0]] == [len(rows) for rows in plain[1]]
+
+
+def test_other_columns_and_separators(tmp_path: Path) -> None:
+    """Dies if the columns' order is fixed, or features are always split at semicolons."""
+    parts = dict.fromkeys(splits.PARTS, "7\tpos=N,num=PL;x\tform\tlemma\n")
+    columns = {"source_column": 4, "target_column": 3, "features_column": 2}
+    read = seq2seq.read(_settings(tmp_path / "c", parts, feature_separator=",", **columns))
+    pair = seq2seq.Pair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
+    assert read == {part: [pair] for part in splits.PARTS}
+
+
+def test_fewer_train_pairs(tmp_path: Path) -> None:
+    """Dies if dev is cut too, the last pairs are kept, or too few pass for what was asked."""
+    parts = {**HAND, "dev": HAND["dev"] * 2}
+    read = seq2seq.read(_settings(tmp_path / "c", parts, train_items=1))
+    assert [pair.source for pair in read["train"]] == [("a", "b")] and len(read["dev"]) == 2
+    message = _refused(tmp_path / "c", "train", HAND["train"], train_items=3)
+    assert message == "train: data.train_items asks for 3 pairs, found 2"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ab\tba", "expected a column 3 (features), found 2, split at tabs"),
+        ("ab\t\tV", "column 2 (target) is empty"),
+        ("\tab\tV", "column 1 (source) is empty"),
+        ("ab\tba\t ", "column 3 (features) is empty"),
+        ("ab\tba\tV;", "an empty feature in 'V;'"),
+        ("ab\tba\tV; ;PL", "an empty feature in 'V; ;PL'"),
+        ("abcd\tba\tV", "a source of 5 symbols; data.longest allows 4"),
+        ("ab\tabcde\tV", "a target of 5 symbols; data.longest allows 4"),
+    ],
+)
+def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) -> None:
+    """Dies if a bad line is cut, padded or skipped, or its number counts no blank lines."""
+    good = "abc\tabcd\tV\n"
+    found = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", longest=4)
+    assert found == f"dev:3: {message}"
+
+
+def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
+    """Dies if a missing or empty file or folder is a traceback or an empty part."""
+    assert _refused(tmp_path / "c", "test", "\n") == "test: the file is empty; expected text"
+    assert "data.dev=NAME" in _refused(tmp_path / "c", "a.dev", HAND["dev"])
+    with pytest.raises(DataError, match="gone: no such folder"):
+        seq2seq.read(seq2seq.Data(path=str(tmp_path / "gone")))
+    with pytest.raises(ConfigError, match="--data PATH"):
+        seq2seq.read(seq2seq.Data())
+
+
+@pytest.mark.parametrize(
+    "key", ["source_column=0", "features_column=-1", "longest=0", "source_symbols='bytes'"]
+)
+def test_impossible_settings_are_refused(key: str) -> None:
+    """Dies if a column counts from 0 or from the end."""
+    with pytest.raises(ConfigError, match=key.partition("=")[0]):
+        reading.read(seq2seq.Data, None, [key])
+
+
+def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
+    """Dies if a changed source, target, feature, unit or part leaves it, or a rebuild does not."""
+    first = _inflection(tmp_path / "c").fingerprint
+    assert first == _inflection(tmp_path / "copy", most_widths=1).fingerprint
+    changes = [("bz\t", "bw\t"), ("ba", "bb"), ("N;X", "N;Y"), ("ba\tN;X", "ba\tX;N")]
+    parts = [{**HAND, "dev": HAND["dev"].replace(*change)} for change in changes]
+    first_train, last_train = HAND["train"].splitlines(keepends=True)
+    parts.append({**HAND, "train": first_train, "dev": last_train + HAND["dev"]})
+    prints = [_inflection(tmp_path / "c", changed).fingerprint for changed in parts]
+    prints.append(_inflection(tmp_path / "c", target_symbols="words").fingerprint)
+    assert len({first, *prints}) == len(prints) + 1
