@@ -80,8 +80,7 @@ def _temperature(text: str) -> float | str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
-    made = parser()
-    given = cli.parse_config(made, arguments)
+    given = cli.parse_config(parser(), arguments)
     from jaxeval import backend
 
     backend.prepare()
@@ -144,8 +143,7 @@ def _conditions(
     first = evaluation.Condition(batches[0])
     if given.temperature == "search":
         most = models.prepared.config.training.evaluation_batch_size
-        first_best = evaluation.best_temperature(models, most)
-        yield first._replace(temperature=first_best)
+        yield first._replace(temperature=evaluation.best_temperature(models, most))
     elif given.temperature is not None:
         yield first._replace(temperature=given.temperature)
     for mean in dict.fromkeys(given.mean or []):

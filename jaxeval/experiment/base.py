@@ -196,9 +196,7 @@ class Recorder:
 
     def __init__(self, store: runs.Store, prepared: Prepared, width: int, folder: Path):
         self._store, self._prepared, self._folder = store, prepared, folder
-        mode = prepared.config.training.lane_mode
-        if mode == "auto":
-            mode = lanes.default_mode()
+        mode = lanes.resolve(prepared.config.training.lane_mode)
         self._signature: dict[str, Any] = {
             # under map a score does not depend on the number of lanes
             "lanes": mode if mode == "map" else f"{mode}:{width}",

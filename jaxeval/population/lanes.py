@@ -20,9 +20,11 @@ Mode = Literal["map", "vmap"]
 AXIS = "member"
 
 
-def default_mode() -> Mode:
-    """By backend: `map` on the CPU, `vmap` on accelerators."""
-    return "map" if jax.default_backend() == "cpu" else "vmap"
+def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
+    """The mode itself; `auto` is `map` on the CPU and `vmap` on accelerators."""
+    if mode == "auto":
+        return "map" if jax.default_backend() == "cpu" else "vmap"
+    return mode
 
 
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:

@@ -42,14 +42,13 @@ class Population:
         self._failed: list[seats.Ended] = []
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
-        mode = problem.training.lane_mode
         first = problem.split(members[0].split)
         self.engine = engine.build(
             self.program,
             problem.corpus,
             first,
             mesh,
-            lanes.default_mode() if mode == "auto" else mode,
+            lanes.resolve(problem.training.lane_mode),
         )
         lane = engine.lane_of(self.program, members[0], first)
         count = lanes.round_up(count, mesh)

@@ -22,7 +22,6 @@ class Scorer:
         devices: Sequence[jax.Device] | None = None,
     ):
         mesh = lanes.make_mesh(devices)
-        mode = problem.training.lane_mode
         self._task, self._members, self._mesh = problem.task, members, mesh
         width = lanes.round_up(len(members), mesh)
         # idle lanes repeat the last member and score no rows
@@ -34,7 +33,7 @@ class Scorer:
             problem.corpus,
             first,
             mesh,
-            lanes.default_mode() if mode == "auto" else mode,
+            lanes.resolve(problem.training.lane_mode),
         )
         self._lanes = [
             engine.lane_of(problem.program, who, problem.split(who.split)) for who in members
