@@ -73,7 +73,7 @@ def draw(
         panel.scatter(
             [settings[k][name] for k in kept], values, s=14, color="#0072B2", linewidths=0
         )
-        panel.axhspan(*near, color="#E69F00", alpha=0.25, lw=0)
+        panel.axhspan(*near, color="#E69F00", alpha=0.25, lw=0, zorder=0)
         panel.set_xlabel(literal(name))
         if ranges[name].log:
             panel.set_xscale("log")
