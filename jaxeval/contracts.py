@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 Array = jax.Array
 Tree = Any  # a pytree of arrays
@@ -41,6 +42,10 @@ class Batch(NamedTuple):
     split: Tree  # tables that depend on the member's own split
 
 
+def _rows(batch: Batch) -> Array:
+    return jnp.sum(batch.weight)
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """What is learned from what: pure functions written for one member.
@@ -51,13 +56,14 @@ class Task:
     and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
     """
 
-    init: Callable[[Array, Batch], Tree]  # (key, batch) -> params; the key is consumed
+    init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
     start: Callable[[int], Tree]  # (batch size) -> carry; () unless state is carried
     loss: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Array, Tree]]
     predict: Callable[[Tree, Tree, Batch, Array, Hparams], tuple[Tree, Tree]]
     count: Callable[[Tree, Batch], Mapping[str, Array]]  # additive float32 sums, scalars
     score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
     metric: Metric
+    share: Callable[[Batch], Array] = _rows  # what the loss is a mean over: rows, words ...
 
 
 class Corpus(NamedTuple):

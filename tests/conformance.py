@@ -50,7 +50,7 @@ def check(case: Case) -> None:
         jax.jit(loss), jax.jit(jax.value_and_grad(loss)), jax.jit(outputs), jax.jit(task.count)
     )
     init = jax.jit(task.init)
-    params = init(jax.random.key(0), case.batch)
+    params = init(jax.random.key(0), case.batch, case.hparams)
     _seeded(init, case, params)
     for law in (_weightless, _additive, _blind, _uninformed, _learns, _compiles_once):
         law(case, compiled, params)
@@ -72,7 +72,7 @@ def _counts(compiled: Compiled, params: Any, batch: Batch) -> dict[str, float]:
 
 def _seeded(init: Any, case: Case, params: Any) -> None:
     """The same key gives the same params, another key others."""
-    same, other = (init(jax.random.key(seed), case.batch) for seed in (0, 1))
+    same, other = (init(jax.random.key(seed), case.batch, case.hparams) for seed in (0, 1))
     equal = jax.tree.map(lambda a, b: bool(jnp.array_equal(a, b)), params, same)
     assert all(jax.tree.leaves(equal))
     differ = jax.tree.map(lambda a, b: bool(jnp.any(a != b)), params, other)

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import language, tagging
+from jaxeval.experiment import language, seq2seq, tagging
 from jaxeval.experiment.base import (
     Prepared,
     Recorder,
@@ -34,7 +34,11 @@ __all__ = [
     "read",
     "study",
 ]
-KINDS: dict[str, Any] = {"tagging": tagging, "language": language}  # task -> its module
+KINDS: dict[str, Any] = {  # task -> its module
+    "tagging": tagging,
+    "language": language,
+    "seq2seq": seq2seq,
+}
 
 
 def kind(task: str) -> Any:

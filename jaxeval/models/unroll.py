@@ -39,7 +39,8 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
 
 
 def _width(kernels: Mapping[str, Array]) -> int:
-    return len(next(iter(kernels.values())))
+    """H: the state's own kernels have as many rows, another may read more."""
+    return min(len(kernel) for kernel in kernels.values())
 
 
 def _forward(
@@ -133,7 +134,8 @@ def unroll(
 
     Args:
       step: the cell; static. It calls `tap` once for each kernel.
-      kernels: name -> [H, G H] recurrent weights.
+      kernels: name -> [H, G H] recurrent weights; some may read more than the state (context of
+        an attention): [D, G H], D >= H.
       small: all other weights (biases, scales), a pytree.
       masks: dropout masks that are the same at all steps; a pytree, not differentiated.
       inputs: [T, B, G H] the input's share, computed for all steps at once.

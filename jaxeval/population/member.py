@@ -68,7 +68,7 @@ def _gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
 def init(program: Program, shared: Shared, load: Load) -> State:
     """A member before its first epoch."""
     batch = _gather(shared, load.tables, 0, jnp.zeros(program.batch_size, jnp.int32))
-    params = program.task.init(_key(load.seed, INIT, 0), batch)
+    params = program.task.init(_key(load.seed, INIT, 0), batch, load.hparams)
     epoch = jnp.int32(0)
     state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
     return State(params, state, params, program.task.start(program.batch_size), epoch)

@@ -65,7 +65,8 @@ def build(language: Language) -> Task:
 
     run = runner(language)
 
-    def init(key: Array, batch: Batch) -> Tree:
+    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
+        del hparams
         rows = len(batch.weight)
         tokens = jnp.zeros((1, rows), jnp.int32)
         return model.init(key, tokens, start(rows).state, models.Drawn({}, None))["params"]

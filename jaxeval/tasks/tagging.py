@@ -41,7 +41,8 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
     legality = tagged.legality if choices.mask_illegal else None
     table = spans.label_table(tagged.labels) if tagged.entities else None
 
-    def init(key: Array, batch: Batch) -> Tree:
+    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
+        del hparams
         neutral = dict.fromkeys(choices.dropout.rates(), jnp.float32(0))
         return model.init(key, batch, neutral, None)["params"]
 

@@ -31,8 +31,8 @@ def _count(outputs: jax.Array, batch: Batch) -> dict[str, jax.Array]:
     return {"rows": jnp.sum(batch.weight), "right": jnp.sum(right)}
 
 
-def _init(key: jax.Array, batch: Batch) -> dict[str, jax.Array]:
-    del batch
+def _init(key: jax.Array, batch: Batch, hparams: Any) -> dict[str, jax.Array]:
+    del batch, hparams
     first, second = jax.random.split(key)
     return {
         "table": jax.random.normal(first, (VALUES, 8)),

@@ -55,7 +55,7 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
     """Dies if counts are added up plainly: float32 loses every second token from 2^24 on."""
     loss = jnp.float32(35 * 7.1234)
     task = Task(
-        lambda key, batch: {},
+        lambda key, batch, hparams: {},
         lambda rows: (),
         lambda *given: (jnp.float32(0), ()),
         lambda *given: ((), ()),
@@ -95,7 +95,7 @@ def test_perplexity_of_known_probabilities(tmp_path: Path, heads: int) -> None:
     text = _corpus(tmp_path, heads)
     task = tasks.build(_language(text))
     batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
-    params = jax.tree.map(jnp.zeros_like, task.init(jax.random.key(0), batch))
+    params = jax.tree.map(jnp.zeros_like, task.init(jax.random.key(0), batch, {}))
     p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
     params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
     counts = _evaluate(task, text, heads, params)
@@ -112,7 +112,7 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
     text = _corpus(tmp_path, 1)
     task = tasks.build(_language(text))
     batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
-    params = jax.tree.map(lambda v: v * 3, task.init(jax.random.key(0), batch))
+    params = jax.tree.map(lambda v: v * 3, task.init(jax.random.key(0), batch, {}))
     n, first = text.tokens["dev"], text.tokens["train"] + 1
     whole = tasks.build(_language(text, window=n))
     rows = {"start": jnp.array([first]), "length": jnp.array([n])}
@@ -131,7 +131,7 @@ def test_heads_walk_on_and_wrap_around(tmp_path: Path) -> None:
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
     batch = Batch({}, jnp.ones(4), shared, ())
-    params = task.init(jax.random.key(0), batch)
+    params = task.init(jax.random.key(0), batch, {})
     _, carry = task.loss(params, task.start(4), batch, jax.random.key(3), {})
     began = (carry.place - language.window) % n
     assert np.ptp(np.diff(np.sort(np.asarray(began)))) <= n % 4  # equally far apart

@@ -29,7 +29,7 @@ def _batch(step: int, length: int = T) -> Batch:
 
 def _params() -> Any:
     task = language.build(LANGUAGE)
-    params = task.init(jax.random.key(0), Batch({}, jnp.ones(B), {"tokens": TOKENS}, ()))
+    params = task.init(jax.random.key(0), Batch({}, jnp.ones(B), {"tokens": TOKENS}, ()), {})
     return jax.tree.map(lambda leaf: 2.0 * leaf, params)
 
 

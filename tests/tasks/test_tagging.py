@@ -100,7 +100,7 @@ def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
     }
     task = prepared.problem.task
     task = dataclasses.replace(task, loss=jax.jit(task.loss), predict=jax.jit(task.predict))
-    params = task.init(jax.random.key(3), batch)
+    params = task.init(jax.random.key(3), batch, {})
     hparams = {name: 0.0 for name, _ in experiment.members(prepared.config, [1], [0])[0].hparams}
     key = jax.random.key(0)
     padded = batch._replace(rows=wide)
@@ -125,7 +125,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         batch = _batch(prepared.data, 0, np.arange(4))
         task, key = prepared.problem.task, jax.random.key(0)
         task = dataclasses.replace(task, loss=jax.jit(task.loss))
-        params = task.init(key, batch)
+        params = task.init(key, batch, {})
         hparams = dict.fromkeys(prepared.config.model.rates(), 0.0)
         single = [
             float(task.loss(params, (), _batch(prepared.data, 0, np.array([r])), key, hparams)[0])
@@ -141,7 +141,7 @@ def test_unknown_words_share_a_vector() -> None:
     prepared = _prepared(["data.min_count=2", "model.characters.encoder=none"])
     batch = _batch(prepared.data, 0, np.arange(4))
     task = prepared.problem.task
-    params = task.init(jax.random.key(0), batch)
+    params = task.init(jax.random.key(0), batch, {})
     table = params["features"]["words"]
     unknown = ~np.asarray(batch.split["known"])
     assert unknown.sum() > 5
@@ -160,7 +160,7 @@ def test_legal_labels_only_when_masked() -> None:
     hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
     predict = jax.jit(task.predict)
     for seed in range(5):
-        params = task.init(jax.random.key(seed), batch)
+        params = task.init(jax.random.key(seed), batch, {})
         labels = np.asarray(predict(params, (), batch, jax.random.key(0), hparams)[0])
         for row, length in zip(labels, batch.rows["length"], strict=True):
             path = row[: int(length)]

@@ -1,0 +1,55 @@
+"""Experiments of sequence to sequence."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.data import seq2seq as data
+from jaxeval.experiment import base
+from jaxeval.models import seq2seq_settings
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Training
+from jaxeval.tasks import seq2seq as tasks
+
+DATA = "data.path"  # the key that --data sets
+# widths are chosen as for batches of so many rows, whatever the batch size is, so that members
+# with different batch sizes see the same corpus
+_ROWS = 64
+_TRAINING = Training(
+    batch_size=64,
+    evaluation_batch_size=128,
+    epochs=60,
+    patience=20,
+    optimiser=optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.001}),
+)
+
+
+@reading.settings
+class Config:
+    """One experiment on pairs of your own (--data)."""
+
+    name: Annotated[str, pydantic.Field(description="shown in tables")] = "seq2seq"
+    task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
+    data: data.Data = data.Data()
+    model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
+    training: Training = _TRAINING
+
+
+def prepare(config: Config) -> base.Prepared:
+    """Reads the pairs and builds the task."""
+    pairs = data.build(config.data, _ROWS)
+    read = base.Read(
+        pairs.corpus,
+        pairs.split,
+        pairs.fingerprint,
+        config.data.path,
+        (("data", "path"),),
+        {
+            "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given.items()},
+            "source_symbols": len(pairs.vocabularies.source_names),
+            "target_symbols": len(pairs.vocabularies.target),
+            "padded_widths": [list(widths) for widths in pairs.widths],
+        },
+    )
+    return base.prepared(config, pairs, read, tasks.build(config.model, pairs.vocabularies))

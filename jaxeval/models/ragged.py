@@ -1,0 +1,155 @@
+"""Layers whose members differ in size: padded to one size, each computes what its own would.
+
+Notation: n units of a padded axis, u live ones among them.
+
+The members of a sweep differ in widths, heads and depths, and every shape of its own would be
+compiled. So axes are padded, and what a dead unit is fed and feeds is zero: then its output is
+zero, its gradient is zero, and no optimiser of ours moves it. Three things would still differ from
+a model of the live size, and are made equal here: the random draws (a weight's value depends on
+the numbers of its units among the live ones, never on the padded size), means over units (layer
+normalisation counts the live ones) and what is made of a size (bounds of initialisers, positions).
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+_LEVELS = 1 << 16  # of a dropout rate
+
+
+class Axis(NamedTuple):
+    """The units of an axis.
+
+    Attributes:
+      number: [n] int32 of each unit among the live ones; for a dead unit anything.
+      live: [n] float32, 1 or 0.
+      count: [] float32 live units.
+    """
+
+    number: Array
+    live: Array
+    count: Array
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+def axis(size: int, live: Array | float | None = None, blocks: int = 1) -> Axis:
+    """An axis of `blocks` equal blocks (gates, directions, heads), each padded at its end.
+
+    Args:
+      size: n / blocks, static.
+      live: u / blocks, may be traced; None: all.
+    """
+    count = jnp.asarray(size if live is None else live, jnp.float32)
+    place = jnp.arange(size)
+    of_block = (place < count).astype(jnp.float32)
+    number = jnp.arange(blocks)[:, None] * count.astype(jnp.int32) + place[None]
+    return Axis(number.reshape(-1), jnp.tile(of_block, blocks), blocks * count)
+
+
+def joined(*axes: Axis) -> Axis:
+    """Axes one after the other, numbered on."""
+    before, numbers = jnp.float32(0), []
+    for one in axes:
+        numbers.append(one.number + before.astype(jnp.int32))
+        before = before + one.count
+    return Axis(jnp.concatenate(numbers), jnp.concatenate([a.live for a in axes]), before)
+
+
+def _bits(key: Array, rows: Axis | None, columns: Axis) -> Array:
+    """[rows, columns] uint32 that depend on the units' numbers alone."""
+    if rows is None:
+        return jax.random.bits(key, (len(columns),), jnp.uint32)[columns.number]
+    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(rows.number)
+    drawn = jax.vmap(lambda one: jax.random.bits(one, (len(columns),), jnp.uint32))(keys)
+    return drawn[:, columns.number]
+
+
+def _unit(bits: Array) -> Array:
+    """Uniform in (0, 1): the middle of one of 2**24 equal steps."""
+    return ((bits >> 8).astype(jnp.float32) + 0.5) * jnp.float32(2.0**-24)
+
+
+def _living(values: Array, rows: Axis | None, columns: Axis) -> Array:
+    live = columns.live if rows is None else rows.live[:, None] * columns.live[None]
+    return values * live
+
+
+def uniform(
+    key: Array, rows: Axis | None, columns: Axis, low: Array | float, high: Array | float
+) -> Array:
+    """Uniform in (low, high), 0 at dead units: [rows, columns], or [columns] without rows."""
+    share = _unit(_bits(key, rows, columns))
+    return _living(low + (high - low) * share, rows, columns)
+
+
+def normal(key: Array, rows: Axis | None, columns: Axis, scale: Array | float = 1.0) -> Array:
+    """Normal with standard deviation `scale`, 0 at dead units; shapes as for `uniform`."""
+    share = _unit(_bits(key, rows, columns))
+    return _living(scale * jax.scipy.special.ndtri(share), rows, columns)
+
+
+def _along(units: Array, x: Array) -> Array:
+    """[n] as the last axis of x's rank."""
+    return jnp.expand_dims(units, tuple(range(x.ndim - 1)))
+
+
+def affine(weights: dict[str, Array], x: Array) -> Array:
+    """x [..., rows] -> [..., columns]: one product over all leading axes."""
+    kernel = weights["kernel"]
+    product = x.reshape(-1, len(kernel)) @ kernel
+    return (product + weights["bias"][None]).reshape(*x.shape[:-1], -1)
+
+
+def linear(key: Array, rows: Axis, columns: Axis, fan_in: Array | None = None) -> dict[str, Array]:
+    """Kernel and bias of a linear layer, uniform within 1 / sqrt(fan in), as torch has it."""
+    bound = jax.lax.rsqrt(rows.count if fan_in is None else fan_in)
+    kernel_key, bias_key = jax.random.split(key)
+    return {
+        "kernel": uniform(kernel_key, rows, columns, -bound, bound),
+        "bias": uniform(bias_key, None, columns, -bound, bound),
+    }
+
+
+def layer_norm(x: Array, weights: dict[str, Array], over: Axis, epsilon: float = 1e-5) -> Array:
+    """Layer normalisation (Ba et al. 2016) over the live units of the last axis.
+
+    Args:
+      x: [..., n], 0 at dead units.
+      weights: scale and bias [n].
+    """
+    live = _along(over.live, x)
+    # dead units are 0 in x, but would take a share of the mean's gradient
+    mean = jnp.sum(x * live, axis=-1, keepdims=True) / over.count
+    centred = (x - mean) * live
+    variance = jnp.sum(centred * centred, axis=-1, keepdims=True) / over.count
+    scaled = centred * jax.lax.rsqrt(variance + epsilon)
+    return scaled * _along(weights["scale"], x) + _along(weights["bias"], x)
+
+
+def layer_norm_weights(over: Axis) -> dict[str, Array]:
+    """Scale 1 and bias 0."""
+    return {"scale": over.live, "bias": jnp.zeros_like(over.live)}
+
+
+def dropout(key: Array | None, rate: Array, x: Array) -> Array:
+    """x [..., n] with units zeroed at random, the others scaled up; None: x itself.
+
+    The mask of a unit depends on its place and the leading axes, not on n: one hash of the
+    generator makes the sixteen random bits of two places, and rates are multiples of 2**-16.
+    """
+    if key is None:
+        return x
+    units = x.shape[-1]
+    places = x.size // units
+    half = (places + 1) // 2
+    drawn = jax.vmap(lambda k: jax.random.bits(k, (units,), jnp.uint32))(
+        jax.random.split(key, half)
+    )
+    both = jnp.concatenate([drawn & (_LEVELS - 1), drawn >> 16])[:places]
+    keep = jnp.round((1.0 - rate) * _LEVELS).astype(jnp.uint32)
+    return jnp.where(both.reshape(x.shape) < keep, x / (1.0 - rate), 0.0)

@@ -1,0 +1,77 @@
+"""What the two sequence-to-sequence models have in common: their sizes and how they are used.
+
+Notation, here and in `attentive_lstm` and `transformer`: B rows, Ts and Tt positions of sources
+and targets, E embedding size, H hidden units (of a direction; of a transformer's feed-forward
+layer), V target symbols. After Wiemerslage et al. (2024), as their public code computes it.
+"""
+
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import jax
+
+from jaxeval.contracts import Hparams, Tree
+
+Array = jax.Array
+
+
+class Shape(NamedTuple):
+    """Sizes of arrays."""
+
+    source: int  # symbols
+    target: int  # symbols
+    embedding: int
+    hidden: int
+    encoder_layers: int
+    decoder_layers: int
+    heads: int
+
+
+class Live(NamedTuple):
+    """How much of a shape a member uses, traced; None: all of it (`models.ragged`)."""
+
+    embedding: Array | None = None
+    hidden: Array | None = None
+    encoder_layers: Array | None = None
+    decoder_layers: Array | None = None
+    heads: Array | None = None
+
+
+def live_of(hparams: Hparams) -> Live:
+    """What a member's hyperparameters say of its sizes."""
+    return Live(*(hparams.get(name) for name in Live._fields))
+
+
+class Dropping(NamedTuple):
+    """Dropout of one pass: every site takes a key of its own; without a key nothing is dropped."""
+
+    key: Array | None = None
+    rate: Array | float = 0.0
+
+    def at(self, *numbers: int | Array) -> "Dropping":
+        """The dropout of a site."""
+        key = self.key
+        if key is not None:
+            for number in numbers:
+                key = jax.random.fold_in(key, number)
+        return self._replace(key=key)
+
+
+class Model(Protocol):
+    """A Flax module that reads sources once and writes targets, all at once or step by step."""
+
+    rows_axis: ClassVar[int]  # axis of the rows in the leaves of a state
+
+    def encode(self, source: Array, length: Array, drop: Dropping) -> Tree:
+        """Sources [B, Ts] and their lengths [B] -> what the decoder looks at."""
+
+    def taught(self, memory: Tree, target: Array, drop: Dropping) -> Array:
+        """Scores [B, Tt, V] of the next symbols after the given ones [B, Tt]."""
+
+    def begin(self, memory: Tree, steps: int) -> Tree:
+        """The decoder's state before at most so many steps."""
+
+    def step(self, memory: Tree, state: Tree, token: Array, place: Array) -> tuple[Array, Tree]:
+        """Scores [B, V] after one more symbol [B] at a place [], and the state."""
+
+
+Weights = dict[str, Any]

@@ -1,0 +1,74 @@
+"""What a config says of a sequence-to-sequence model."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.models.attentive_lstm import AttentiveLstm
+from jaxeval.models.seq2seq import Live, Model, Shape
+from jaxeval.models.transformer import Transformer
+
+Positive = Annotated[int, pydantic.Field(ge=1)]
+Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]
+_CLASSES = {"attentive_lstm": AttentiveLstm, "transformer": Transformer}
+
+
+@reading.settings
+class Seq2Seq:
+    """The model; defaults are the LSTM of Wiemerslage et al. (2024) in the middle of its range."""
+
+    architecture: Annotated[
+        Literal["attentive_lstm", "transformer"], pydantic.Field(description="which model")
+    ] = "attentive_lstm"
+    embedding: Annotated[
+        Positive, pydantic.Field(description="size of embeddings; a transformer's width")
+    ] = 128
+    hidden: Annotated[
+        Positive,
+        pydantic.Field(description="units of a direction; of a transformer's feed-forward layer"),
+    ] = 512
+    encoder_layers: Annotated[Positive, pydantic.Field(description="layers")] = 1
+    decoder_layers: Annotated[
+        Positive, pydantic.Field(description="layers; an LSTM's decoder has one")
+    ] = 1
+    heads: Annotated[
+        Positive, pydantic.Field(description="attention heads of a transformer; an LSTM has one")
+    ] = 1
+    dropout: Annotated[Rate, pydantic.Field(description="rate at all sites")] = 0.1
+    label_smoothing: Annotated[
+        Rate, pydantic.Field(description="share of the loss that is spread over all symbols")
+    ] = 0.0
+    beam: Annotated[
+        Positive, pydantic.Field(description="sequences kept while decoding; 1: greedy")
+    ] = 1
+
+    @pydantic.model_validator(mode="after")
+    def _possible(self) -> "Seq2Seq":
+        if self.architecture == "attentive_lstm":
+            if self.decoder_layers != 1 or self.heads != 1:
+                raise ValueError("an attentive_lstm has one decoder layer and one head")
+        elif self.embedding % self.heads:
+            raise ValueError(
+                f"heads: {self.heads} heads do not share an embedding of {self.embedding} evenly"
+            )
+        return self
+
+    def rates(self) -> dict[str, float]:
+        """What a member may differ in; a rate of 0 is left out and costs nothing."""
+        given = {"dropout": self.dropout, "label_smoothing": self.label_smoothing}
+        return {name: rate for name, rate in given.items() if rate}
+
+    def model(self, source: int, target: int, live: Live) -> Model:
+        """The Flax module for vocabularies of such sizes."""
+        shape = Shape(
+            source,
+            target,
+            self.embedding,
+            self.hidden,
+            self.encoder_layers,
+            self.decoder_layers,
+            self.heads,
+        )
+        made: Model = _CLASSES[self.architecture](shape, live)
+        return made
