@@ -195,7 +195,7 @@ class AttentiveLstm(nn.Module):
 
 
 def _dropped(drop: Dropping, x: Array) -> Array:
-    return ragged.dropout(drop.key, drop.rate, x)
+    return ragged.dropout(drop.words, drop.rate, x)
 
 
 def _run(weights: Weights, x: Array, valid: Array, way: str) -> Array:

@@ -10,14 +10,15 @@ the numbers of its units among the live ones, never on the padded size), means o
 normalisation counts the live ones) and what is made of a size (bounds of initialisers, positions).
 """
 
-import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 Array = jax.Array
 _LEVELS = 1 << 16  # of a dropout rate
+_GOLDEN = np.uint32(0x9E3779B9)
 
 
 class Axis(NamedTuple):
@@ -60,13 +61,33 @@ def joined(*axes: Axis) -> Axis:
     return Axis(jnp.concatenate(numbers), jnp.concatenate([a.live for a in axes]), before)
 
 
-def _bits(key: Array, rows: Axis | None, columns: Axis) -> Array:
-    """[rows, columns] uint32 that depend on the units' numbers alone."""
-    if rows is None:
-        return jax.random.bits(key, (len(columns),), jnp.uint32)[columns.number]
-    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(rows.number)
-    drawn = jax.vmap(lambda one: jax.random.bits(one, (len(columns),), jnp.uint32))(keys)
-    return drawn[:, columns.number]
+def _mix(x: Array) -> Array:
+    """A bijection of 32-bit numbers whose outputs look random (murmur3's last step, Appleby)."""
+    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)
+
+
+def words(key: Array) -> Array:
+    """[2] uint32: what the cheap generator below needs of a key, which is consumed."""
+    return jax.random.key_data(key).astype(jnp.uint32)
+
+
+def folded(words: Array, number: Array | int) -> Array:
+    """Other words for every number."""
+    return _mix(words + _mix(jnp.asarray(number).astype(jnp.uint32) * _GOLDEN + 3))
+
+
+def _bits(words: Array, rows: Array, columns: Array) -> Array:
+    """[rows, columns] uint32 that depend on the words and the numbers of row and column alone.
+
+    Neither `jax.random.bits` of a shape nor a key for every row would do: the one depends on the
+    shape, and the other makes 40 % of a program's compile time where masks are many.
+    """
+    first, second = words
+    by_row = _mix(first ^ _mix(rows.astype(jnp.uint32) * _GOLDEN + 1))
+    by_column = _mix(second ^ _mix(columns.astype(jnp.uint32) * _GOLDEN + 2))
+    return _mix(by_row[:, None] + by_column[None])
 
 
 def _unit(bits: Array) -> Array:
@@ -79,18 +100,26 @@ def _living(values: Array, rows: Axis | None, columns: Axis) -> Array:
     return values * live
 
 
+def _drawn(key: Array, rows: Axis | None, columns: Axis) -> tuple[Array, Array]:
+    """Uniform in (0, 1), and which are of live units: [rows, columns], or [columns]."""
+    if rows is None:
+        return _unit(_bits(words(key), jnp.zeros(1), columns.number))[0], columns.live
+    share = _unit(_bits(words(key), rows.number, columns.number))
+    return share, rows.live[:, None] * columns.live[None]
+
+
 def uniform(
     key: Array, rows: Axis | None, columns: Axis, low: Array | float, high: Array | float
 ) -> Array:
     """Uniform in (low, high), 0 at dead units: [rows, columns], or [columns] without rows."""
-    share = _unit(_bits(key, rows, columns))
-    return _living(low + (high - low) * share, rows, columns)
+    share, live = _drawn(key, rows, columns)
+    return (low + (high - low) * share) * live
 
 
 def normal(key: Array, rows: Axis | None, columns: Axis, scale: Array | float = 1.0) -> Array:
     """Normal with standard deviation `scale`, 0 at dead units; shapes as for `uniform`."""
-    share = _unit(_bits(key, rows, columns))
-    return _living(scale * jax.scipy.special.ndtri(share), rows, columns)
+    share, live = _drawn(key, rows, columns)
+    return scale * jax.scipy.special.ndtri(share) * live
 
 
 def _along(units: Array, x: Array) -> Array:
@@ -136,20 +165,17 @@ def layer_norm_weights(over: Axis) -> dict[str, Array]:
     return {"scale": over.live, "bias": jnp.zeros_like(over.live)}
 
 
-def dropout(key: Array | None, rate: Array, x: Array) -> Array:
+def dropout(words: Array | None, rate: Array, x: Array) -> Array:
     """x [..., n] with units zeroed at random, the others scaled up; None: x itself.
 
-    The mask of a unit depends on its place and the leading axes, not on n: one hash of the
-    generator makes the sixteen random bits of two places, and rates are multiples of 2**-16.
+    The mask of a unit depends on its place and the leading axes, not on n: each hash makes the
+    sixteen random bits of two places, and rates are multiples of 2**-16. Words are consumed.
     """
-    if key is None:
+    if words is None:
         return x
     units = x.shape[-1]
     places = x.size // units
-    half = (places + 1) // 2
-    drawn = jax.vmap(lambda k: jax.random.bits(k, (units,), jnp.uint32))(
-        jax.random.split(key, half)
-    )
+    drawn = _bits(words, jnp.arange((places + 1) // 2), jnp.arange(units))
     both = jnp.concatenate([drawn & (_LEVELS - 1), drawn >> 16])[:places]
     keep = jnp.round((1.0 - rate) * _LEVELS).astype(jnp.uint32)
     return jnp.where(both.reshape(x.shape) < keep, x / (1.0 - rate), 0.0)

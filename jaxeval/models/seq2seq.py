@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import jax
 
 from jaxeval.contracts import Hparams, Tree
+from jaxeval.models import ragged
 
 Array = jax.Array
 
@@ -42,18 +43,18 @@ def live_of(hparams: Hparams) -> Live:
 
 
 class Dropping(NamedTuple):
-    """Dropout of one pass: every site takes a key of its own; without a key nothing is dropped."""
+    """Dropout of one pass: every site has words of its own; without any nothing is dropped."""
 
-    key: Array | None = None
+    words: Array | None = None  # [2] uint32 (`ragged.words`)
     rate: Array | float = 0.0
 
     def at(self, *numbers: int | Array) -> "Dropping":
         """The dropout of a site."""
-        key = self.key
-        if key is not None:
+        words = self.words
+        if words is not None:
             for number in numbers:
-                key = jax.random.fold_in(key, number)
-        return self._replace(key=key)
+                words = ragged.folded(words, number)
+        return self._replace(words=words)
 
 
 class Model(Protocol):

@@ -221,7 +221,7 @@ class Transformer(nn.Module):
         """Embeddings [B, T, E] of tokens [B, T] with their positions [T]."""
         model = self.axes.model
         x = table[tokens] * jnp.sqrt(model.count) + _sinusoids(places, model)[None]
-        return ragged.dropout(drop.key, drop.rate, x)
+        return ragged.dropout(drop.words, drop.rate, x)
 
     def _by_head(self, x: Array) -> Array:
         """[B, T, E] -> [B, S, T, D]."""
@@ -266,29 +266,29 @@ class Transformer(nn.Module):
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / self.axes.model.count)
         share = jax.nn.softmax(scores * scale + masks, axis=-1)
-        if drop.key is not None:
+        if drop.words is not None:
             share = self._dropped_shares(share, drop)
         return jnp.einsum("bstk,bskd->bstd", share, values)
 
     def _dropped_shares(self, share: Array, drop: Dropping) -> Array:
         """Computed heads that are parts of one head drop the same."""
         heads = jnp.float32(self.shape.heads) if self.live.heads is None else self.live.heads
-        keys = jax.vmap(lambda n: drop.at(n).key)(_head_of(self.shape.heads, heads))
-        by_head = jax.vmap(lambda key, one: ragged.dropout(key, drop.rate, one), (0, 1), 1)
-        return by_head(keys, share)
+        words = jax.vmap(lambda n: drop.at(n).words)(_head_of(self.shape.heads, heads))
+        by_head = jax.vmap(lambda w, one: ragged.dropout(w, drop.rate, one), (0, 1), 1)
+        return by_head(words, share)
 
     def _back(self, weights: Weights, seen: Array, drop: Dropping) -> Array:
         """[B, S, T, D] -> [B, T, E]."""
         rows, _, steps, _ = seen.shape
         flat = seen.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
-        return ragged.dropout(drop.key, drop.rate, ragged.affine(weights["outer"], flat))
+        return ragged.dropout(drop.words, drop.rate, ragged.affine(weights["outer"], flat))
 
     def _fed(self, weights: Weights, x: Array, drop: Dropping) -> Array:
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         inner = jax.nn.relu(ragged.affine(weights["inner"], normed))
-        inner = ragged.dropout(drop.at(INNER).key, drop.rate, inner)
+        inner = ragged.dropout(drop.at(INNER).words, drop.rate, inner)
         outer = ragged.affine(weights["outer"], inner)
-        return ragged.dropout(drop.at(ADDED_INNER).key, drop.rate, outer)
+        return ragged.dropout(drop.at(ADDED_INNER).words, drop.rate, outer)
 
 
 def _head_of(computed: int, heads: Array) -> Array:

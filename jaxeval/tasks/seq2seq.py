@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
-from jaxeval.models import decoding, seq2seq, seq2seq_settings
+from jaxeval.models import decoding, ragged, seq2seq, seq2seq_settings
 from jaxeval.models.seq2seq import Dropping
 from jaxeval.tasks.edit_distance import edit_distance
 
@@ -33,7 +33,9 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
         return model.init(key, batch, Dropping(), method=_scores)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        drop = Dropping(key, hparams["dropout"]) if "dropout" in hparams else Dropping()
+        drop = Dropping()
+        if "dropout" in hparams:
+            drop = Dropping(ragged.words(key), hparams["dropout"])
         scores = using(params, hparams, _scores, batch, drop)
         losses = symbol_losses(scores, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
