@@ -70,7 +70,9 @@ def init(program: Program, shared: Shared, load: Load) -> State:
     batch = _gather(shared, load.tables, 0, jnp.zeros(program.batch_size, jnp.int32))
     params = program.task.init(_key(load.seed, INIT, 0), batch)
     epoch = jnp.int32(0)
-    state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
+    state = optimisers.make(program.optimiser, load.hparams, epoch, program.batch_size).init(
+        params
+    )
     return State(params, state, params, program.task.start(program.batch_size), epoch)
 
 
@@ -85,7 +87,7 @@ def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> t
     """One pass over the member's train rows; also the mean loss of its steps, by weight."""
     task, size = program.task, program.batch_size
     order = schedule.epoch_order(_key(load.seed, ORDER, state.epoch), load.train, size)
-    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch)
+    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch, size)
     steps_key = _key(load.seed, STEP, state.epoch)
 
     def gradient(bucket: int, slot: Array, params: Tree, carry: Tree, key: Array) -> tuple:

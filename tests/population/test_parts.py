@@ -76,7 +76,7 @@ START = np.array([1.0, -1.0, 0.5])
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
     hparams = {n: jnp.float32(v) for n, v in settings.traced().items()}
-    optimiser = optimisers.make(settings, hparams, jnp.int32(0))
+    optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
     for grad in GRADS:
@@ -164,6 +164,33 @@ def test_learning_rate_schedules() -> None:
     np.testing.assert_allclose(
         optimisers.learning_rate(decay, jnp.float32(0.01), jnp.int32(4)), 0.01 / 1.2, rtol=1e-6
     )
+
+
+def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
+    """Dies if an update is miscounted, or a warm-up of none changes a rate."""
+    for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
+        found = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
+        assert float(found) == factor
+    assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
+
+
+@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
+def test_any_optimiser_is_warmed_up(name: Any) -> None:
+    """Dies if an optimiser's first update is not its plain one times the factor, or rows are
+    taken for updates, or a warm-up shorter than a batch stands still."""
+    settings = optimisers.Optimiser(name=name)
+    params = {"w": jnp.asarray(START, jnp.float32)}
+    grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
+
+    def first(**more: float) -> np.ndarray:
+        hparams = {n: jnp.float32(v) for n, v in {**settings.traced(), **more}.items()}
+        made = optimisers.make(settings, hparams, jnp.int32(0), 8)
+        return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
+
+    np.testing.assert_array_equal(first(warmup=0.0), first())
+    np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
+    np.testing.assert_array_equal(first(warmup=3.0), first())
+    assert optimisers.Optimiser(name=name, warmup=32.0).traced()["warmup"] == 32.0
 
 
 def test_the_rate_falls_on_a_plateau() -> None:
