@@ -75,6 +75,18 @@ def test_impossible_configs_are_explained(changes: list[str], message: str) -> N
         experiment.read(None, ["task=language", *changes])
 
 
+def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() -> None:
+    """Dies if a plateau or a warm-up is static, or counts as a difference from the config."""
+    changes = ["training.optimiser.warmup=500", "training.plateau.floor=0.0001"]
+    config = experiment.read(None, ["task=language", *changes])
+    who = experiment.members(config, [1], [0])[0]
+    schedules = {"plateau_after": 26, "plateau_factor": 0.1, "plateau_floor": 1e-4, "warmup": 500}
+    assert schedules.items() <= dict(who.hparams).items()
+    assert experiment.hparams_json(config, who) == "{}"
+    steady = dict(experiment.members(experiment.read(None), [1], [0])[0].hparams)
+    assert not schedules.keys() & steady.keys()
+
+
 def test_a_language_model_needs_a_text() -> None:
     """Dies if the default without a path is a traceback."""
     with pytest.raises(ConfigError, match="data: a language model needs a text"):

@@ -99,7 +99,10 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
 
 def members(config: Any, seeds: Sequence[int], splits: Sequence[int]) -> list[Member]:
     """All seeds on all splits, with the config's traced hyperparameters."""
-    traced = {**config.training.optimiser.traced(), **config.model.rates()}
+    training = config.training
+    traced = {**training.optimiser.traced(), **config.model.rates()}
+    if training.plateau is not None:
+        traced |= training.plateau.traced()
     hparams = tuple(sorted(traced.items()))
     return [Member(seed, split, hparams) for split in splits for seed in seeds]
 

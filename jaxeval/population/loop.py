@@ -91,11 +91,11 @@ class Population:
 
     def _lower_rate(self, lane: int) -> None:
         """Gives a lane the learning rate that its member's drops have left."""
-        plateau, seat = self.problem.training.plateau, self.seats[lane]
-        if plateau is None or not seat.drops or seat.member is None:
+        seat = self.seats[lane]
+        if not seat.drops:
             return
-        rate = dict(seat.member.hparams)["learning_rate"] * plateau.factor**seat.drops
-        self._given[lane] = engine.with_hparams(self._given[lane], {"learning_rate": rate})
+        changes = {"learning_rate": seats.rate(seat)}
+        self._given[lane] = engine.with_hparams(self._given[lane], changes)
         self._stale = True
 
     def _seat_next(self, lane: int) -> bool:
@@ -194,13 +194,11 @@ class Population:
     def _drop_rates(self) -> None:
         """Lowers the learning rate of members that have waited long enough."""
         plateau = self.problem.training.plateau
-        if plateau is None:
-            return
+        latest = None if plateau is None else plateau.latest
         for lane, seat in enumerate(self.seats):
-            if seat.active:
-                self.seats[lane] = seats.dropped(seat, plateau)
-                if self.seats[lane].drops > seat.drops:
-                    self._lower_rate(lane)
+            self.seats[lane] = seats.dropped(seat, latest)
+            if self.seats[lane].drops > seat.drops:
+                self._lower_rate(lane)
 
     def _end(
         self, losses: Any, dev: Sequence[Mapping[str, float]]

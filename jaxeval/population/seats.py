@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from jaxeval.contracts import Member, Metric
 from jaxeval.population import stopping
-from jaxeval.population.settings import Plateau, Training
+from jaxeval.population.settings import Training
 
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
@@ -74,17 +74,34 @@ def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: floa
     return dataclasses.replace(seat, bests=(*seat.bests, seat.best))
 
 
-def dropped(seat: Seat, plateau: Plateau) -> Seat:
+def dropped(seat: Seat, latest: int | None) -> Seat:
     """The seat with one more drop of its learning rate, if it has waited long enough.
 
     A drop follows an epoch t with max(best epoch, last drop) + after < t, and t = latest if there
-    was none before, as in the public code of Melis et al. (2018).
+    was none before, as in the public code of Melis et al. (2018); `after` is the member's.
     """
-    waited = max(seat.best_epoch or 0, seat.last_drop) + plateau.after < seat.epoch
-    due = plateau.latest is not None and not seat.drops and plateau.latest <= seat.epoch
+    hparams = _hparams(seat)
+    if hparams.get("plateau_factor", 1.0) == 1.0:
+        return seat
+    waited = max(seat.best_epoch or 0, seat.last_drop) + hparams["plateau_after"] < seat.epoch
+    due = latest is not None and not seat.drops and latest <= seat.epoch
     if not (waited or due):
         return seat
     return dataclasses.replace(seat, drops=seat.drops + 1, last_drop=seat.epoch)
+
+
+def rate(seat: Seat) -> float:
+    """The learning rate that drops have left; one that begins below the floor stays."""
+    hparams = _hparams(seat)
+    first = hparams["learning_rate"]
+    if not seat.drops:
+        return first
+    fallen = first * hparams["plateau_factor"] ** seat.drops
+    return max(fallen, min(first, hparams["plateau_floor"]))
+
+
+def _hparams(seat: Seat) -> dict[str, float]:
+    return dict(seat.member.hparams) if seat.member is not None else {}
 
 
 def status(

@@ -19,10 +19,21 @@ class Plateau:
     factor: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
     ] = 0.1
+    floor: Annotated[
+        float, pydantic.Field(ge=0, description="the rate falls no lower than this")
+    ] = 0.0
     latest: Annotated[
         int | None,
         pydantic.Field(ge=1, description="epoch of the first drop, if none came before"),
     ] = None
+
+    def traced(self) -> dict[str, float]:
+        """What a member may differ in, by name; a member of factor 1 has no plateau."""
+        return {
+            "plateau_after": float(self.after),
+            "plateau_factor": self.factor,
+            "plateau_floor": self.floor,
+        }
 
 
 @reading.settings

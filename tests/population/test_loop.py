@@ -14,7 +14,7 @@ import pytest
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
-from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.population.problem import lanes_for
 from jaxeval.population.settings import Plateau
 from jaxeval.population.stopping import Stopping
 from tests.population import toy
@@ -207,14 +207,12 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
     """Dies if a drop reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    plateau = Plateau(after=1, factor=0.01)
-    falling = changed._replace(training=dataclasses.replace(changed.training, plateau=plateau))
+    falling = Plateau(after=1, factor=0.01).traced()
 
-    def losses(problem: Problem, name: str, stop: int | None = None) -> dict:
+    def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}
-        reports = loop.train(
-            problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2
-        )
+        members = [toy.member(1, **plateau), toy.member(2, **plateau)]
+        reports = loop.train(changed, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             for one in report.scores:
                 if one.part == "train":
@@ -225,5 +223,5 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
         return found
 
     whole = losses(falling, "whole")
-    assert whole != losses(changed, "without")
+    assert whole != losses({}, "without")
     assert losses(falling, "parts", 4) | losses(falling, "parts") == whole

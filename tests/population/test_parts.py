@@ -195,18 +195,32 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a drop comes an epoch early or late, or follows itself (golden: 37, then 64)."""
-    seat, fell = seats.Seat(Member(1), best=1.0, best_epoch=10), []
+    who = Member(1, 0, (("learning_rate", 1.0), *sorted(Plateau(after=26).traced().items())))
+    seat, fell = seats.Seat(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
-        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), Plateau(after=26))
+        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), None)
         if seat.last_drop == epoch:
             fell.append(epoch)
     assert fell == [37, 64] and seat.drops == 2
-    late = Plateau(after=26, latest=30)
-    seat = seats.Seat(Member(1), epoch=29, best=1.0, best_epoch=28)
-    assert seats.dropped(seat, late).drops == 0
-    seat = seats.dropped(dataclasses.replace(seat, epoch=30), late)
+    seat = seats.Seat(who, epoch=29, best=1.0, best_epoch=28)
+    assert seats.dropped(seat, 30).drops == 0
+    seat = seats.dropped(dataclasses.replace(seat, epoch=30), 30)
     assert (seat.drops, seat.last_drop) == (1, 30)
-    assert seats.dropped(dataclasses.replace(seat, epoch=31), late).drops == 1  # only the first
+    assert seats.dropped(dataclasses.replace(seat, epoch=31), 30).drops == 1  # only the first
+    for steady in (Member(1), Member(1, 0, (("plateau_factor", 1.0),))):
+        assert seats.dropped(seats.Seat(steady, epoch=99), 30).drops == 0
+
+
+def test_the_rate_falls_to_the_floor() -> None:
+    """Dies if the rate falls through the floor, or is lifted to it."""
+
+    def rates(first: float) -> list[float]:
+        plateau = Plateau(factor=0.5, floor=0.2).traced()
+        who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
+        return [seats.rate(seats.Seat(who, drops=drops)) for drops in range(4)]
+
+    assert rates(1.0) == [1.0, 0.5, 0.25, 0.2]
+    assert rates(0.1) == [0.1] * 4
 
 
 def test_improvement_is_looked_for_in_a_growing_past() -> None:
