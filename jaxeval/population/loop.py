@@ -135,6 +135,8 @@ class Population:
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""
+        if not any(chosen):
+            return [{} for _ in chosen]
         rows = getattr(self.lanes, part)
         flags = self.flags(chosen)
         counts = self.engine.evaluate(self.engine.shared, params, self.lanes.load, rows, flags)
@@ -147,26 +149,27 @@ class Population:
         ]
 
     def epoch(self) -> Report:
-        """Trains and scores every active lane once, and ends the members that are done."""
+        """Trains every active lane once, scores those that are due, ends members that are done."""
         begin = time.perf_counter()
         active = [seat.active for seat in self.seats]
+        due = [seats.due(seat, self.problem.training) for seat in self.seats]
         state, losses = self.engine.epoch(
             self.engine.shared, self.state, self.lanes, self.flags(active)
         )
-        dev = self._score("dev", state.params, active)
+        dev = self._score("dev", state.params, due)
         losses = jax.device_get(losses)
         self.epochs += 1
         seconds = time.perf_counter() - begin
         before, metric = self.seats, self.problem.task.metric
         self.seats = [
             seats.advance(
-                seat, dev[lane][metric.name], losses[lane], metric, seconds / sum(active)
+                seat, dev[lane].get(metric.name), losses[lane], metric, seconds / sum(active)
             )
             if seat.active
             else seat
             for lane, seat in enumerate(before)
         ]
-        self._drop_rates()
+        self._drop_rates(due)
         better = [
             new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
         ]
@@ -176,6 +179,7 @@ class Population:
             for lane, seat in enumerate(self.seats)
             if seat.member is not None
             for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
+            if found
         ]
         before = list(self.seats)
         more, ended = self._end(losses, dev)
@@ -191,11 +195,12 @@ class Population:
             if old.member is not None and new.member is None and old.best is not None
         }
 
-    def _drop_rates(self) -> None:
-        """Lowers the learning rate of members that have waited long enough."""
+    def _drop_rates(self, due: Sequence[bool]) -> None:
+        """Lowers the learning rate of evaluated members that have waited long enough."""
         plateau = self.problem.training.plateau
         latest = None if plateau is None else plateau.latest
-        for lane, seat in enumerate(self.seats):
+        for lane in map(int, np.flatnonzero(due)):
+            seat = self.seats[lane]
             self.seats[lane] = seats.dropped(seat, latest)
             if self.seats[lane].drops > seat.drops:
                 self._lower_rate(lane)
@@ -206,7 +211,7 @@ class Population:
         """Frees the lanes of members that are done, after scoring their best params on test."""
         training, metric = self.problem.training, self.problem.task.metric
         ends = [
-            seats.status(seat, float(losses[lane]), dev[lane][metric.name], training, metric)
+            seats.status(seat, float(losses[lane]), dev[lane].get(metric.name), training, metric)
             if seat.active
             else None
             for lane, seat in enumerate(self.seats)
@@ -215,13 +220,13 @@ class Population:
             end is not None and seat.best is not None
             for end, seat in zip(ends, self.seats, strict=True)
         ]
-        test = self._score("test", self.state.best, scored) if any(scored) else []
+        test = self._score("test", self.state.best, scored)
         scores, ended = [], list(self._failed)
         self._failed = []
         for lane, (end, seat) in enumerate(zip(ends, self.seats, strict=True)):
             if end is None or seat.member is None:
                 continue
-            found = test[lane] if scored[lane] else {}
+            found = test[lane]
             if found and seat.best_epoch is not None:
                 scores.append(seats.EpochScores(seat.member, seat.best_epoch, "test", found))
             ended.append(

@@ -57,17 +57,25 @@ class Ended(NamedTuple):
     message: str = ""
 
 
-def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: float) -> Seat:
+def due(seat: Seat, training: Training) -> bool:
+    """Whether the member is evaluated after its next epoch: every so many, and after the last."""
+    epoch = seat.epoch + 1
+    return seat.active and (epoch % training.evaluate_every == 0 or epoch >= training.epochs)
+
+
+def advance(seat: Seat, score: float | None, loss: float, metric: Metric, seconds: float) -> Seat:
     """The seat after one more epoch with the given dev score; strictly better scores count.
 
     The score of an epoch whose loss is not finite counts for nothing: labels are predicted from
     NaN too.
+
+    Args:
+      score: None if dev was not evaluated.
     """
     epoch = seat.epoch + 1
-    sound = math.isfinite(score) and math.isfinite(loss)
-    better = sound and (seat.best is None or metric.improves(score, seat.best))
     seat = dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds)
-    if better:
+    sound = score is not None and math.isfinite(score) and math.isfinite(loss)
+    if score is not None and sound and (seat.best is None or metric.improves(score, seat.best)):
         seat = dataclasses.replace(seat, best=score, best_epoch=epoch)
     if seat.best is None:
         return seat
@@ -105,11 +113,17 @@ def _hparams(seat: Seat) -> dict[str, float]:
 
 
 def status(
-    seat: Seat, loss: float, score: float, training: Training, metric: Metric
+    seat: Seat, loss: float, score: float | None, training: Training, metric: Metric
 ) -> Status | None:
-    """How the member ended with an epoch of this loss and dev score, or None if it goes on."""
-    if not (math.isfinite(loss) and math.isfinite(score)):
+    """How the member ended with an epoch of this loss and dev score, or None if it goes on.
+
+    Args:
+      score: None if dev was not evaluated; then only a loss can end a member.
+    """
+    if not (math.isfinite(loss) and (score is None or math.isfinite(score))):
         return "diverged"
+    if score is None:
+        return None
     best_epoch = seat.best_epoch or 0
     if training.patience and seat.epoch - best_epoch >= training.patience:
         return "early_stopped"

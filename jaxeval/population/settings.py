@@ -45,6 +45,12 @@ class Training:
         int, pydantic.Field(ge=1, description="rows a batch of an evaluation")
     ] = 64
     epochs: Annotated[int, pydantic.Field(ge=1, description="at most so many epochs")] = 30
+    evaluate_every: Annotated[
+        int,
+        pydantic.Field(
+            ge=1, description="epochs between evaluations on dev; the last one has its own"
+        ),
+    ] = 1
     patience: Annotated[
         int,
         pydantic.Field(

@@ -123,6 +123,30 @@ def test_stopped_and_resumed(truth: tuple, tmp_path: Path, stop: int) -> None:
     assert min(trained) == stop + 1  # it did resume
 
 
+def test_evaluated_now_and_then(tmp_path: Path) -> None:
+    """Dies if lanes are evaluated by the population's epochs (the second lane is refilled after
+    one), if the last epoch is not, or if an evaluation changes what is learned."""
+    members = [MEMBERS[0], toy.member(9, learning_rate=1e38), MEMBERS[1]]
+    often = _run(tmp_path / "a", members, lanes=2, patience=0)[0]
+    seldom, ended = _run(tmp_path / "b", members, lanes=2, patience=0, evaluate_every=4)
+    for who in (MEMBERS[0], MEMBERS[1]):
+        kept = [s for s in often[who] if s[1] == "train" or (s[1] == "dev" and s[0] in (4, 6))]
+        assert [s for s in seldom[who] if s[1] != "test"] == kept
+        assert ended[who].best_epoch in (4, 6)
+    assert (ended[members[1]].status, ended[members[1]].epochs) == ("diverged", 1)
+
+
+@pytest.mark.parametrize("stop", [1, 4])
+def test_resumed_between_evaluations(tmp_path: Path, stop: int) -> None:
+    """Dies if an evaluation is lost or moved with a checkpoint between two."""
+    changes = {"evaluate_every": 3, "epochs": 8, "patience": 0}
+    whole = _run(tmp_path / "a", MEMBERS[:2], **changes)
+    first, _ = _run(tmp_path / "b", MEMBERS[:2], stop=stop, **changes)
+    second, ended = _run(tmp_path / "b", MEMBERS[:2], **changes)
+    assert ({who: first[who] + second[who] for who in second}, ended) == whole
+    assert [s[0] for s in whole[0][MEMBERS[0]] if s[1] == "dev"] == [3, 6, 8]
+
+
 def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> None:
     """Dies if a resumed member needs its old lane or its old companions."""
     _, ended = _run(tmp_path / "c", MEMBERS, stop=2)

@@ -51,6 +51,23 @@ def test_seats_count_strict_improvements() -> None:
     assert seats.from_json(seats.to_json(seat)) == seat
 
 
+def test_epochs_count_between_evaluations_too() -> None:
+    """Dies if patience counts evaluations, or an epoch without a score ends a member."""
+    training = Training(epochs=7, patience=3, evaluate_every=2)
+    seat, metric = seats.Seat(toy.member(1)), Metric("f1")
+    evaluated, ends = [], []
+    for epoch in range(1, 8):
+        score = 0.5 if seats.due(seat, training) else None
+        evaluated += [epoch] if score else []
+        seat = seats.advance(seat, score, 1.0, metric, 0.0)
+        ends.append(seats.status(seat, 1.0, score, training, metric))
+    assert ends == [None] * 5 + ["early_stopped"] * 2  # 2 + 3, and then the next evaluation
+    assert evaluated == [2, 4, 6, 7] and seat.best_epoch == 2
+    assert seat.bests == (0.5,) * 6  # one for each epoch, as the look back counts them
+    assert seats.status(seat, math.nan, None, training, metric) == "diverged"
+    assert not seats.due(seats.Seat(), training)
+
+
 def test_balance_shares_active_lanes() -> None:
     """Dies if lanes are lost or one device keeps the work."""
     assert lanes.balance([True, False, True, True], 2) is None
