@@ -50,7 +50,10 @@ class Population:
             mesh,
             lanes.resolve(problem.training.lane_mode),
         )
-        lane = engine.lane_of(self.program, members[0], first)
+        self._longest = engine.most_steps(members, first)
+        if self._longest:
+            problem.refuse_cut_batches("batch_size")
+        lane = engine.lane_of(self.program, members[0], first, self._longest)
         count = lanes.round_up(count, mesh)
         self.seats = [seats.Seat()] * count
         self._given = [lane] * count  # an idle lane keeps its last member's data
@@ -85,7 +88,7 @@ class Population:
         assert seat.member is not None
         self.waiting.remove(seat.member)
         split = self.problem.split(seat.member.split)
-        self._given[lane] = engine.lane_of(self.program, seat.member, split)
+        self._given[lane] = engine.lane_of(self.program, seat.member, split, self._longest)
         self.seats[lane] = seat
         self._lower_rate(lane)
 

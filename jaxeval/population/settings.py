@@ -40,7 +40,11 @@ class Plateau:
 class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows a step")] = 32
+    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows an update")] = 32
+    micro_batch: Annotated[
+        int | None,
+        pydantic.Field(ge=1, description="rows computed at once; absent: the whole batch"),
+    ] = None
     evaluation_batch_size: Annotated[
         int, pydantic.Field(ge=1, description="rows a batch of an evaluation")
     ] = 64
