@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 Array = jax.Array
 Tree = Any  # a pytree of arrays
@@ -42,8 +41,9 @@ class Batch(NamedTuple):
     split: Tree  # tables that depend on the member's own split
 
 
-def _rows(batch: Batch) -> Array:
-    return jnp.sum(batch.weight)
+def weighted_rows(batch: Batch) -> Array:
+    """[] number of real rows."""
+    return batch.weight.sum()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,9 +51,10 @@ class Task:
     """What is learned from what: pure functions written for one member.
 
     Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows
-    of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole;
-    `predict` ignores gold fields; the loss of an untrained model is near log(outcomes) a decision
-    and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
+    of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole,
+    as shares do, and the mean of their losses by share is the loss of the whole; `predict` ignores
+    gold fields; the loss of an untrained model is near log(outcomes) a decision and falls on fixed
+    rows; traced hparams cause no compilation; perfect outputs score best.
     """
 
     init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
@@ -63,7 +64,8 @@ class Task:
     count: Callable[[Tree, Batch], Mapping[str, Array]]  # additive float32 sums, scalars
     score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
     metric: Metric
-    share: Callable[[Batch], Array] = _rows  # what the loss is a mean over: rows, words ...
+    # what the loss is a mean over (rows, words ...): [] float32, how many of them a batch has
+    share: Callable[[Batch], Array] = weighted_rows
 
 
 class Corpus(NamedTuple):

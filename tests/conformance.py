@@ -52,7 +52,7 @@ def check(case: Case) -> None:
     init = jax.jit(task.init)
     params = init(jax.random.key(0), case.batch, case.hparams)
     _seeded(init, case, params)
-    for law in (_weightless, _additive, _blind, _uninformed, _learns, _compiles_once):
+    for law in (_weightless, _additive, _shared, _blind, _uninformed, _learns, _compiles_once):
         law(case, compiled, params)
     _best(case)
 
@@ -105,6 +105,17 @@ def _additive(case: Case, compiled: Compiled, params: Any) -> None:
     for name, whole in counts[2].items():
         np.testing.assert_allclose(counts[0][name] + counts[1][name], whole, rtol=1e-6)
     assert any(counts[0].values()) and any(counts[1].values())
+
+
+def _shared(case: Case, compiled: Compiled, params: Any) -> None:
+    """The loss of the whole is the mean of its parts' losses by share; the draws are the same."""
+    part = np.arange(len(case.batch.weight)) < len(case.batch.weight) // 3
+    parts = [_weighted(case.batch, weight) for weight in (part, ~part)]
+    shares = [float(case.task.share(batch)) for batch in parts]
+    assert min(shares) > 0 and sum(shares) == float(case.task.share(case.batch))
+    losses = [float(_loss(case, compiled, params, batch)) for batch in parts]
+    whole = float(_loss(case, compiled, params, case.batch))
+    np.testing.assert_allclose(np.average(losses, weights=shares), whole, rtol=1e-5)
 
 
 def _blind(case: Case, compiled: Compiled, params: Any) -> None:

@@ -75,6 +75,35 @@ def test_impossible_configs_are_explained(changes: list[str], message: str) -> N
         experiment.read(None, ["task=language", *changes])
 
 
+def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() -> None:
+    """Dies if a plateau or a warm-up is static, or counts as a difference from the config."""
+    changes = ["training.optimiser.warmup=500", "training.plateau.floor=0.0001"]
+    config = experiment.read(None, ["task=language", *changes])
+    who = experiment.members(config, [1], [0])[0]
+    schedules = {"plateau_after": 26, "plateau_factor": 0.1, "plateau_floor": 1e-4, "warmup": 500}
+    assert schedules.items() <= dict(who.hparams).items()
+    assert experiment.hparams_json(config, who) == "{}"
+    steady = dict(experiment.members(experiment.read(None), [1], [0])[0].hparams)
+    assert not schedules.keys() & steady.keys()
+
+
+def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() -> None:
+    """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
+    changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
+    prepared = experiment.prepare(experiment.read(None, [*changes, "data.most_widths=1"]))
+    (batch,) = experiment.plan(prepared, experiment.members(prepared.config, [1], [0]))["batches"]
+    expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
+    assert batch == {**expected, "effective": 33.3}
+
+
+def test_batches_that_carry_state_are_not_cut(tmp_path: Path) -> None:
+    """Dies if heads of a text would be read by parts, or a limit beyond the batch is refused."""
+    words = [*SMALL, "model.hidden=8", f"data.path={_text(tmp_path)}"]
+    with pytest.raises(ConfigError, match=r"training\.micro_batch: this task carries state"):
+        experiment.prepare(experiment.read(None, [*words, "training.micro_batch=2"]))
+    experiment.prepare(experiment.read(None, [*words, "training.micro_batch=4"]))
+
+
 def test_a_language_model_needs_a_text() -> None:
     """Dies if the default without a path is a traceback."""
     with pytest.raises(ConfigError, match="data: a language model needs a text"):

@@ -14,7 +14,7 @@ from jaxeval import __version__, backend, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Member, Split, Task, Tree
 from jaxeval.errors import RunError
-from jaxeval.population import kept, lanes, loop, member, seats
+from jaxeval.population import kept, lanes, loop, member, schedule, seats
 from jaxeval.population.problem import Problem, lanes_for
 
 # what does not change a member's scores does not make another experiment
@@ -53,7 +53,9 @@ class Prepared(NamedTuple):
 
 def prepared(config: Any, data: Any, read: Read, task: Task) -> Prepared:
     """Puts an experiment together."""
-    problem = Problem(task, read.corpus, read.split, config.training)
+    problem, training = Problem(task, read.corpus, read.split, config.training), config.training
+    if (training.micro_batch or training.batch_size) < training.batch_size:
+        problem.refuse_cut_batches("training.micro_batch")
     return Prepared(config, data, read, problem, _record(config, read, task))
 
 
@@ -99,7 +101,10 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
 
 def members(config: Any, seeds: Sequence[int], splits: Sequence[int]) -> list[Member]:
     """All seeds on all splits, with the config's traced hyperparameters."""
-    traced = {**config.training.optimiser.traced(), **config.model.rates()}
+    training = config.training
+    traced = {**training.optimiser.traced(), **config.model.rates()}
+    if training.plateau is not None:
+        traced |= training.plateau.traced()
     hparams = tuple(sorted(traced.items()))
     return [Member(seed, split, hparams) for split in splits for seed in seeds]
 
@@ -144,6 +149,7 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     count = parameters(prepared)
     arrays = jax.tree.leaves(read.corpus)
     shapes = len(read.corpus.buckets)
+    batches = _batches(prepared, of)
     return {
         "experiment": prepared.record.id,
         "config": reading.to_dict(config),
@@ -153,8 +159,9 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
         "members": len(of),
         "cohorts": 1,
         "lanes": f"{width} on {backend.describe()}",
+        "batches": batches,
         "compiled_programs": {
-            "train epoch": f"{shapes} shapes, batch {training.batch_size}",
+            "train epoch": f"{shapes} shapes, batch {max(batch['at_once'] for batch in batches)}",
             "evaluation": f"{shapes} shapes, batch {training.evaluation_batch_size}",
             "lane loading": 1,
             "keep best": 1,
@@ -165,6 +172,26 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
             "population": _megabytes(4 * 4 * count * width),
         },
     }
+
+
+def _batches(prepared: Prepared, of: Sequence[Member]) -> list[dict[str, Any]]:
+    """For each batch size of the members: rows asked for, computed at once, and really taken.
+
+    A bucket's last batch is of what is left, so that an update has fewer rows on average.
+    """
+    program = prepared.problem.program
+    rows = [len(rows) for rows in prepared.read.split(0).train]
+    sizes = {int(dict(who.hparams).get("batch_size", program.batch_size)) for who in of}
+    return [
+        {
+            "nominal": size,
+            "at_once": min(program.at_once, size),
+            "micro_batches": -(-size // program.at_once),
+            "updates_an_epoch": int(schedule.steps(rows, size).count),
+            "effective": round(sum(rows) / int(schedule.steps(rows, size).count), 1),
+        }
+        for size in sorted(sizes)
+    ]
 
 
 def _megabytes(size: float) -> float:

@@ -12,7 +12,8 @@ from jax import lax
 from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
-from jaxeval.population import lanes, member, schedule
+from jaxeval.errors import ConfigError
+from jaxeval.population import lanes, member, schedule, training
 
 
 class Lane(NamedTuple):
@@ -46,7 +47,7 @@ def build(
     def epoch(shared: Any, state: Any, lane: Lane, active: Array) -> Any:
         return lax.cond(
             active,
-            lambda: member.train_epoch(program, shared, state, lane.load),
+            lambda: training.train_epoch(program, shared, state, lane.load),
             lambda: (state, jnp.float32(0)),
         )
 
@@ -73,13 +74,33 @@ def build(
     )
 
 
-def lane_of(program: member.Program, who: Member, split: Split) -> Lane:
-    """What a member brings to its lane, on the host."""
+def own_steps(who: Member, split: Split) -> schedule.Steps | None:
+    """The steps of a member with a batch size of its own; None: they are those of all."""
+    hparams = dict(who.hparams)
+    if "batch_size" not in hparams:
+        return None
+    size = hparams["batch_size"]
+    if not float(size).is_integer() or size < 1:
+        raise ConfigError(f"batch_size: expected a whole number above 0, got {size:g}")
+    return schedule.steps([len(rows) for rows in split.train], int(size))
+
+
+def most_steps(members: Sequence[Member], split: Split) -> int:
+    """Of an epoch of those members whose steps are their own; any split gives the sizes."""
+    found = (own_steps(who, split) for who in members)
+    return max((len(steps.bucket) for steps in found if steps is not None), default=0)
+
+
+def lane_of(program: member.Program, who: Member, split: Split, longest: int) -> Lane:
+    """What a member brings to its lane, on the host; `longest`: `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     batch = program.evaluation_batch_size
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
-    load = member.Load(np.uint32(who.seed), hparams, train, split.tables)
+    steps = own_steps(who, split)
+    if steps is not None:
+        steps = schedule.pad_steps(steps, longest)
+    load = member.Load(np.uint32(who.seed), hparams, train, split.tables, steps)
     return Lane(
         load,
         schedule.part_order(split.dev, sizes, batch),

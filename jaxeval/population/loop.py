@@ -50,7 +50,10 @@ class Population:
             mesh,
             lanes.resolve(problem.training.lane_mode),
         )
-        lane = engine.lane_of(self.program, members[0], first)
+        self._longest = engine.most_steps(members, first)
+        if self._longest:
+            problem.refuse_cut_batches("batch_size")
+        lane = engine.lane_of(self.program, members[0], first, self._longest)
         count = lanes.round_up(count, mesh)
         self.seats = [seats.Seat()] * count
         self._given = [lane] * count  # an idle lane keeps its last member's data
@@ -85,17 +88,17 @@ class Population:
         assert seat.member is not None
         self.waiting.remove(seat.member)
         split = self.problem.split(seat.member.split)
-        self._given[lane] = engine.lane_of(self.program, seat.member, split)
+        self._given[lane] = engine.lane_of(self.program, seat.member, split, self._longest)
         self.seats[lane] = seat
         self._lower_rate(lane)
 
     def _lower_rate(self, lane: int) -> None:
         """Gives a lane the learning rate that its member's drops have left."""
-        plateau, seat = self.problem.training.plateau, self.seats[lane]
-        if plateau is None or not seat.drops or seat.member is None:
+        seat = self.seats[lane]
+        if not seat.drops:
             return
-        rate = dict(seat.member.hparams)["learning_rate"] * plateau.factor**seat.drops
-        self._given[lane] = engine.with_hparams(self._given[lane], {"learning_rate": rate})
+        changes = {"learning_rate": seats.rate(seat)}
+        self._given[lane] = engine.with_hparams(self._given[lane], changes)
         self._stale = True
 
     def _seat_next(self, lane: int) -> bool:
@@ -135,6 +138,8 @@ class Population:
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""
+        if not any(chosen):
+            return [{} for _ in chosen]
         rows = getattr(self.lanes, part)
         flags = self.flags(chosen)
         counts = self.engine.evaluate(self.engine.shared, params, self.lanes.load, rows, flags)
@@ -147,26 +152,27 @@ class Population:
         ]
 
     def epoch(self) -> Report:
-        """Trains and scores every active lane once, and ends the members that are done."""
+        """Trains every active lane once, scores those that are due, ends members that are done."""
         begin = time.perf_counter()
         active = [seat.active for seat in self.seats]
+        due = [seats.due(seat, self.problem.training) for seat in self.seats]
         state, losses = self.engine.epoch(
             self.engine.shared, self.state, self.lanes, self.flags(active)
         )
-        dev = self._score("dev", state.params, active)
+        dev = self._score("dev", state.params, due)
         losses = jax.device_get(losses)
         self.epochs += 1
         seconds = time.perf_counter() - begin
         before, metric = self.seats, self.problem.task.metric
         self.seats = [
             seats.advance(
-                seat, dev[lane][metric.name], losses[lane], metric, seconds / sum(active)
+                seat, dev[lane].get(metric.name), losses[lane], metric, seconds / sum(active)
             )
             if seat.active
             else seat
             for lane, seat in enumerate(before)
         ]
-        self._drop_rates()
+        self._drop_rates(due)
         better = [
             new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
         ]
@@ -176,6 +182,7 @@ class Population:
             for lane, seat in enumerate(self.seats)
             if seat.member is not None
             for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
+            if found
         ]
         before = list(self.seats)
         more, ended = self._end(losses, dev)
@@ -191,16 +198,15 @@ class Population:
             if old.member is not None and new.member is None and old.best is not None
         }
 
-    def _drop_rates(self) -> None:
-        """Lowers the learning rate of members that have waited long enough."""
+    def _drop_rates(self, due: Sequence[bool]) -> None:
+        """Lowers the learning rate of evaluated members that have waited long enough."""
         plateau = self.problem.training.plateau
-        if plateau is None:
-            return
-        for lane, seat in enumerate(self.seats):
-            if seat.active:
-                self.seats[lane] = seats.dropped(seat, plateau)
-                if self.seats[lane].drops > seat.drops:
-                    self._lower_rate(lane)
+        latest = None if plateau is None else plateau.latest
+        for lane in map(int, np.flatnonzero(due)):
+            seat = self.seats[lane]
+            self.seats[lane] = seats.dropped(seat, latest)
+            if self.seats[lane].drops > seat.drops:
+                self._lower_rate(lane)
 
     def _end(
         self, losses: Any, dev: Sequence[Mapping[str, float]]
@@ -208,7 +214,7 @@ class Population:
         """Frees the lanes of members that are done, after scoring their best params on test."""
         training, metric = self.problem.training, self.problem.task.metric
         ends = [
-            seats.status(seat, float(losses[lane]), dev[lane][metric.name], training, metric)
+            seats.status(seat, float(losses[lane]), dev[lane].get(metric.name), training, metric)
             if seat.active
             else None
             for lane, seat in enumerate(self.seats)
@@ -217,13 +223,13 @@ class Population:
             end is not None and seat.best is not None
             for end, seat in zip(ends, self.seats, strict=True)
         ]
-        test = self._score("test", self.state.best, scored) if any(scored) else []
+        test = self._score("test", self.state.best, scored)
         scores, ended = [], list(self._failed)
         self._failed = []
         for lane, (end, seat) in enumerate(zip(ends, self.seats, strict=True)):
             if end is None or seat.member is None:
                 continue
-            found = test[lane] if scored[lane] else {}
+            found = test[lane]
             if found and seat.best_epoch is not None:
                 scores.append(seats.EpochScores(seat.member, seat.best_epoch, "test", found))
             ended.append(

@@ -1,4 +1,4 @@
-"""One member: its state, an epoch of training and an evaluation, as pure functions.
+"""One member: its state and an evaluation, as pure functions; `training` has its epochs.
 
 Nothing here knows of other members; `lanes` spreads these functions over the member axis.
 Every random draw is `fold_in` of the member's own seed with a purpose and a number, so a result
@@ -36,6 +36,7 @@ class Load(NamedTuple):
     hparams: Mapping[str, Any]  # scalars
     train: Sequence[Any]  # bucket b: [N_b] int32
     tables: Tree  # of the member's split
+    steps: schedule.Steps | None = None  # of a member with a batch size of its own
 
 
 class Shared(NamedTuple):
@@ -46,31 +47,52 @@ class Shared(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What is static in a member's functions."""
+    """What is static in a member's functions.
+
+    Attributes:
+      batch_size: rows an update, of members without a `batch_size` among their hparams.
+      micro_batch: rows computed at once; None: the whole batch.
+    """
 
     task: Task
     optimiser: optimisers.Optimiser
     batch_size: int
     evaluation_batch_size: int
+    micro_batch: int | None = None
+
+    @property
+    def at_once(self) -> int:
+        """Rows whose gradient is computed at once."""
+        return self.micro_batch or self.batch_size
 
 
-def _key(seed: Array, purpose: int, number: Array | int) -> Array:
+def key_of(seed: Array, purpose: int, number: Array | int) -> Array:
+    """The key of a member's draws for a purpose."""
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), number)
 
 
-def _gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
+def gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
     """The batch of the given rows [B] of a bucket; -1 stands for padding."""
     real = jnp.maximum(rows, 0)
     data = jax.tree.map(lambda column: column[real], shared.corpus.buckets[bucket])
     return Batch(data, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
 
 
+def batch_size(program: Program, load: Load) -> Array | int:
+    """Rows of an update: [] int32 if the number is the member's own."""
+    if "batch_size" in load.hparams:
+        return jnp.asarray(load.hparams["batch_size"], jnp.int32)
+    return program.batch_size
+
+
 def init(program: Program, shared: Shared, load: Load) -> State:
     """A member before its first epoch."""
-    batch = _gather(shared, load.tables, 0, jnp.zeros(program.batch_size, jnp.int32))
-    params = program.task.init(_key(load.seed, INIT, 0), batch, load.hparams)
+    rows = min(program.at_once, program.batch_size)
+    batch = gather(shared, load.tables, 0, jnp.zeros(rows, jnp.int32))
+    params = program.task.init(key_of(load.seed, INIT, 0), batch, load.hparams)
     epoch = jnp.int32(0)
-    state = optimisers.make(program.optimiser, load.hparams, epoch).init(params)
+    size = batch_size(program, load)
+    state = optimisers.make(program.optimiser, load.hparams, epoch, size).init(params)
     return State(params, state, params, program.task.start(program.batch_size), epoch)
 
 
@@ -81,40 +103,6 @@ def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member
     return jax.eval_shape(functools.partial(init, program), shared, load).params
 
 
-def train_epoch(program: Program, shared: Shared, state: State, load: Load) -> tuple[State, Array]:
-    """One pass over the member's train rows; also the mean loss of its steps, by weight."""
-    task, size = program.task, program.batch_size
-    order = schedule.epoch_order(_key(load.seed, ORDER, state.epoch), load.train, size)
-    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch)
-    steps_key = _key(load.seed, STEP, state.epoch)
-
-    def gradient(bucket: int, slot: Array, params: Tree, carry: Tree, key: Array) -> tuple:
-        rows = lax.dynamic_slice(order[bucket], (slot * size,), (size,))
-        batch = _gather(shared, load.tables, bucket, rows)
-        value_and_grad = jax.value_and_grad(task.loss, has_aux=True)
-        (loss, carry), grads = value_and_grad(params, carry, batch, key, load.hparams)
-        return grads, carry, loss, jnp.sum(batch.weight)
-
-    branches = [
-        functools.partial(gradient, bucket) for bucket, rows in enumerate(load.train) if len(rows)
-    ]
-
-    def step(running: tuple, now: tuple) -> tuple[tuple, None]:
-        params, optimiser_state, carry, total, weight = running
-        number, (bucket, slot) = now
-        key = jax.random.fold_in(steps_key, number)
-        grads, carry, loss, rows = lax.switch(bucket, branches, slot, params, carry, key)
-        updates, optimiser_state = optimiser.update(grads, optimiser_state, params)
-        params = jax.tree.map(jnp.add, params, updates)
-        return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
-
-    numbers = jnp.arange(len(shared.steps.bucket))
-    start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
-    last, _ = lax.scan(step, start, (numbers, tuple(shared.steps)))
-    params, optimiser_state, carry, total, weight = last
-    return State(params, optimiser_state, state.best, carry, state.epoch + 1), total / weight
-
-
 def evaluate(
     program: Program, shared: Shared, params: Tree, load: Load, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
@@ -123,11 +111,11 @@ def evaluate(
     Batches of a bucket are taken in order, and the task's carry goes from each to the next.
     """
     task, size = program.task, program.evaluation_batch_size
-    key = _key(load.seed, EVALUATE, 0)
+    key = key_of(load.seed, EVALUATE, 0)
 
     def batch_counts(bucket: int, slot: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         chosen = lax.dynamic_slice(rows[bucket], (slot * size,), (size,))
-        batch = _gather(shared, load.tables, bucket, chosen)
+        batch = gather(shared, load.tables, bucket, chosen)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), slot)
         outputs, carry = task.predict(params, carry, batch, step_key, load.hparams)
         return task.count(outputs, batch), carry

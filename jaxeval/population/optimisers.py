@@ -56,6 +56,14 @@ class Optimiser:
             description="(epoch from 1, rate) pairs that replace the rate from then on"
         ),
     ] = ()
+    warmup: Annotated[
+        float,
+        pydantic.Field(
+            ge=0,
+            description="rows until the rate is reached, which then falls with the inverse "
+            "square root; 0: none",
+        ),
+    ] = 0.0
     clip: Annotated[
         Literal["none", "value", "global_norm"],
         pydantic.Field(description="clip gradients element-wise, or rescale to a global norm"),
@@ -78,7 +86,8 @@ class Optimiser:
         given = {**DEFAULTS[self.name], **self.hyperparameters}
         if self.clip != "none":
             given["clip_at"] = self.clip_at
-        return given | ({"l2": self.l2} if self.l2 else {})
+        optional = {"l2": self.l2, "warmup": self.warmup}
+        return given | {name: value for name, value in optional.items() if value}
 
 
 class NadamState(NamedTuple):
@@ -200,8 +209,37 @@ def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax
     return rate / (1.0 + settings.decay * epoch)
 
 
-def make(settings: Optimiser, hparams: Hparams, epoch: jax.Array) -> optax.GradientTransformation:
-    """The member's optimiser in an epoch; the structure of its state depends on the name only."""
+def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
+    """What the rate of an update is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
+
+    Updates s are counted from 1, so that each moves the parameters. Public code counts from 0: its
+    first update has rate 0, and all have where w, rounded down, is 0.
+
+    Args:
+      update: s, [] from 1.
+      warmup_updates: w, [] updates until the rate is reached.
+    """
+    factor = jnp.minimum(update / warmup_updates, jnp.sqrt(warmup_updates / update))
+    return jnp.where(warmup_updates > 0, factor, 1.0)
+
+
+def _warmed_up(warmup: jax.Array, batch_size: jax.Array | int) -> optax.GradientTransformation:
+    """Multiplies updates by their factor; `warmup` rows are at least one update, none if 0."""
+    updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
+    return optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates))
+
+
+def make(
+    settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
+) -> optax.GradientTransformation:
+    """The member's optimiser in an epoch.
+
+    The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
+
+    Args:
+      epoch: [] from 0.
+      batch_size: rows an update, static or [].
+    """
     values = {name: hparams[name] for name in DEFAULTS[settings.name]}
     values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
     parts = []
@@ -211,4 +249,7 @@ def make(settings: Optimiser, hparams: Hparams, epoch: jax.Array) -> optax.Gradi
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    return optax.chain(*parts, FACTORIES[settings.name](**values))
+    parts.append(FACTORIES[settings.name](**values))
+    if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
+        parts.append(_warmed_up(hparams["warmup"], batch_size))
+    return optax.chain(*parts)

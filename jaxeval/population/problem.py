@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
+
 from jaxeval.contracts import Corpus, Split, Task
+from jaxeval.errors import ConfigError
 from jaxeval.population import member
 from jaxeval.population.settings import Training
 
@@ -23,8 +26,20 @@ class Problem(NamedTuple):
         """The static part of a member's functions."""
         training = self.training
         return member.Program(
-            self.task, training.optimiser, training.batch_size, training.evaluation_batch_size
+            self.task,
+            training.optimiser,
+            training.batch_size,
+            training.evaluation_batch_size,
+            training.micro_batch,
         )
+
+    def refuse_cut_batches(self, key: str) -> None:
+        """Raises ConfigError, naming the key that asks for it, if batches cannot be cut."""
+        if jax.tree.leaves(jax.eval_shape(lambda: self.task.start(1))):
+            raise ConfigError(
+                f"{key}: this task carries state from batch to batch, whose rows must stay "
+                "together; leave it out"
+            )
 
 
 def lanes_for(training: Training, members: int) -> int:

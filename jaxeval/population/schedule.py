@@ -21,6 +21,7 @@ class Steps(NamedTuple):
 
     bucket: Any  # [steps] int32, counted over the buckets that have train rows
     slot: Any  # [steps] int32, number of the batch within its bucket
+    count: Any  # [] int32, steps that are taken; those behind them are padding
 
 
 def batches(rows: int, batch_size: int) -> int:
@@ -34,7 +35,13 @@ def steps(sizes: Sequence[int], batch_size: int) -> Steps:
     pairs = [(b, s) for b, size in enumerate(filled) for s in range(batches(size, batch_size))]
     order = np.random.default_rng([len(pairs), batch_size]).permutation(len(pairs))
     shuffled = np.array(pairs, np.int32).reshape(-1, 2)[order]
-    return Steps(shuffled[:, 0], shuffled[:, 1])
+    return Steps(shuffled[:, 0], shuffled[:, 1], np.int32(len(pairs)))
+
+
+def pad_steps(given: Steps, longest: int) -> Steps:
+    """The same steps in arrays for `longest` of them (host)."""
+    behind = (0, longest - len(given.bucket))
+    return Steps(np.pad(given.bucket, behind), np.pad(given.slot, behind), given.count)
 
 
 def epoch_order(key: Array, rows: Sequence[Array], batch_size: int) -> list[Array]:

@@ -35,8 +35,10 @@ class Scorer:
             mesh,
             lanes.resolve(problem.training.lane_mode),
         )
+        longest = engine.most_steps(members, first)
         self._lanes = [
-            engine.lane_of(problem.program, who, problem.split(who.split)) for who in members
+            engine.lane_of(problem.program, who, problem.split(who.split), longest)
+            for who in members
         ]
         self._params = self._stacked(params)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from jaxeval.contracts import Member, Metric
 from jaxeval.population import stopping
-from jaxeval.population.settings import Plateau, Training
+from jaxeval.population.settings import Training
 
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
@@ -57,42 +57,73 @@ class Ended(NamedTuple):
     message: str = ""
 
 
-def advance(seat: Seat, score: float, loss: float, metric: Metric, seconds: float) -> Seat:
+def due(seat: Seat, training: Training) -> bool:
+    """Whether the member is evaluated after its next epoch: every so many, and after the last."""
+    epoch = seat.epoch + 1
+    return seat.active and (epoch % training.evaluate_every == 0 or epoch >= training.epochs)
+
+
+def advance(seat: Seat, score: float | None, loss: float, metric: Metric, seconds: float) -> Seat:
     """The seat after one more epoch with the given dev score; strictly better scores count.
 
     The score of an epoch whose loss is not finite counts for nothing: labels are predicted from
     NaN too.
+
+    Args:
+      score: None if dev was not evaluated.
     """
     epoch = seat.epoch + 1
-    sound = math.isfinite(score) and math.isfinite(loss)
-    better = sound and (seat.best is None or metric.improves(score, seat.best))
     seat = dataclasses.replace(seat, epoch=epoch, seconds=seat.seconds + seconds)
-    if better:
+    sound = score is not None and math.isfinite(score) and math.isfinite(loss)
+    if score is not None and sound and (seat.best is None or metric.improves(score, seat.best)):
         seat = dataclasses.replace(seat, best=score, best_epoch=epoch)
     if seat.best is None:
         return seat
     return dataclasses.replace(seat, bests=(*seat.bests, seat.best))
 
 
-def dropped(seat: Seat, plateau: Plateau) -> Seat:
+def dropped(seat: Seat, latest: int | None) -> Seat:
     """The seat with one more drop of its learning rate, if it has waited long enough.
 
     A drop follows an epoch t with max(best epoch, last drop) + after < t, and t = latest if there
-    was none before, as in the public code of Melis et al. (2018).
+    was none before, as in the public code of Melis et al. (2018); `after` is the member's.
     """
-    waited = max(seat.best_epoch or 0, seat.last_drop) + plateau.after < seat.epoch
-    due = plateau.latest is not None and not seat.drops and plateau.latest <= seat.epoch
+    hparams = _hparams(seat)
+    if hparams.get("plateau_factor", 1.0) == 1.0:
+        return seat
+    waited = max(seat.best_epoch or 0, seat.last_drop) + hparams["plateau_after"] < seat.epoch
+    due = latest is not None and not seat.drops and latest <= seat.epoch
     if not (waited or due):
         return seat
     return dataclasses.replace(seat, drops=seat.drops + 1, last_drop=seat.epoch)
 
 
+def rate(seat: Seat) -> float:
+    """The learning rate that drops have left; one that begins below the floor stays."""
+    hparams = _hparams(seat)
+    first = hparams["learning_rate"]
+    if not seat.drops:
+        return first
+    fallen = first * hparams["plateau_factor"] ** seat.drops
+    return max(fallen, min(first, hparams["plateau_floor"]))
+
+
+def _hparams(seat: Seat) -> dict[str, float]:
+    return dict(seat.member.hparams) if seat.member is not None else {}
+
+
 def status(
-    seat: Seat, loss: float, score: float, training: Training, metric: Metric
+    seat: Seat, loss: float, score: float | None, training: Training, metric: Metric
 ) -> Status | None:
-    """How the member ended with an epoch of this loss and dev score, or None if it goes on."""
-    if not (math.isfinite(loss) and math.isfinite(score)):
+    """How the member ended with an epoch of this loss and dev score, or None if it goes on.
+
+    Args:
+      score: None if dev was not evaluated; then only a loss can end a member.
+    """
+    if not (math.isfinite(loss) and (score is None or math.isfinite(score))):
         return "diverged"
+    if score is None:
+        return None
     best_epoch = seat.best_epoch or 0
     if training.patience and seat.epoch - best_epoch >= training.patience:
         return "early_stopped"

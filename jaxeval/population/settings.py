@@ -19,21 +19,42 @@ class Plateau:
     factor: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
     ] = 0.1
+    floor: Annotated[
+        float, pydantic.Field(ge=0, description="the rate falls no lower than this")
+    ] = 0.0
     latest: Annotated[
         int | None,
         pydantic.Field(ge=1, description="epoch of the first drop, if none came before"),
     ] = None
+
+    def traced(self) -> dict[str, float]:
+        """What a member may differ in, by name; a member of factor 1 has no plateau."""
+        return {
+            "plateau_after": float(self.after),
+            "plateau_factor": self.factor,
+            "plateau_floor": self.floor,
+        }
 
 
 @reading.settings
 class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows a step")] = 32
+    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows an update")] = 32
+    micro_batch: Annotated[
+        int | None,
+        pydantic.Field(ge=1, description="rows computed at once; absent: the whole batch"),
+    ] = None
     evaluation_batch_size: Annotated[
         int, pydantic.Field(ge=1, description="rows a batch of an evaluation")
     ] = 64
     epochs: Annotated[int, pydantic.Field(ge=1, description="at most so many epochs")] = 30
+    evaluate_every: Annotated[
+        int,
+        pydantic.Field(
+            ge=1, description="epochs between evaluations on dev; the last one has its own"
+        ),
+    ] = 1
     patience: Annotated[
         int,
         pydantic.Field(

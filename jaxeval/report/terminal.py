@@ -135,11 +135,9 @@ def _status(report: Any, ended: Sequence[float], metric: str) -> str:
     live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
     epochs = [seat.epoch for seat in report.seats if seat.active]
     scores = [*ended, *live]
-    if not scores:
-        return "no scores yet"
-    low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))
     where = f"epoch {min(epochs)}-{max(epochs)}, " if epochs else ""
-    return (
-        f"{where}{len(live)} training, {report.waiting} waiting; dev {_unit(metric)}: "
-        f"{low} / {median} / {high}"
-    )
+    head = f"{where}{len(epochs)} training, {report.waiting} waiting"
+    if not scores:
+        return f"{head}; no dev scores yet"
+    low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))
+    return f"{head}; dev {_unit(metric)}: {low} / {median} / {high}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.models import language as models
 from jaxeval.models.budget import Shape
 from jaxeval.models.cells import Cell
@@ -78,7 +78,7 @@ def build(language: Language) -> Task:
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
         state = _forgetful(carry.state, forget_key, language.forget)
         state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
-        share = batch.weight / jnp.maximum(jnp.sum(batch.weight), 1.0)
+        share = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(share[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
         total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import tagging as data
 from jaxeval.data import words
 from jaxeval.models import crf, tagging_settings
@@ -38,6 +38,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
     """The tagging task of a corpus."""
     sizes = models.Sizes(len(tagged.labels), tagged.alphabet, len(words.CASINGS))
     model = models.Tagger(choices, sizes)
+    share = weighted_rows if choices.classifier == "crf" else _words
     legality = tagged.legality if choices.mask_illegal else None
     table = spans.label_table(tagged.labels) if tagged.entities else None
 
@@ -57,9 +58,8 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         found = scores(params, batch, key, hparams)
         by_sentence = sentence_losses(found, batch.rows["labels"], batch.rows["length"])
-        share = 1.0 if found.potentials is not None else batch.rows["length"]
         total = jnp.sum(by_sentence * batch.weight)
-        return total / jnp.maximum(jnp.sum(batch.weight * share), 1.0), carry
+        return total / jnp.maximum(share(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
@@ -69,7 +69,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         gold, valid = batch.rows["labels"], _valid(batch)
         right = jnp.sum((outputs == gold) & valid, axis=1)
         counts = {
-            "words": jnp.sum(batch.rows["length"] * batch.weight),
+            "words": _words(batch),
             "right_words": jnp.sum(right * batch.weight),
         }
         if table is None:
@@ -83,7 +83,12 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
     metric = scoring.metric
     if metric == "auto":
         metric = "f1" if tagged.entities else "accuracy"
-    return Task(init, lambda size: (), loss, predict, count, score, Metric(metric))
+    return Task(init, lambda size: (), loss, predict, count, score, Metric(metric), share)
+
+
+def _words(batch: Batch) -> Array:
+    """[] number of words of real rows."""
+    return jnp.sum(batch.rows["length"] * batch.weight)
 
 
 def _valid(batch: Batch) -> Array:

@@ -14,7 +14,7 @@ import pytest
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
-from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.population.problem import lanes_for
 from jaxeval.population.settings import Plateau
 from jaxeval.population.stopping import Stopping
 from tests.population import toy
@@ -123,6 +123,30 @@ def test_stopped_and_resumed(truth: tuple, tmp_path: Path, stop: int) -> None:
     assert min(trained) == stop + 1  # it did resume
 
 
+def test_evaluated_now_and_then(tmp_path: Path) -> None:
+    """Dies if lanes are evaluated by the population's epochs (the second lane is refilled after
+    one), if the last epoch is not, or if an evaluation changes what is learned."""
+    members = [MEMBERS[0], toy.member(9, learning_rate=1e38), MEMBERS[1]]
+    often = _run(tmp_path / "a", members, lanes=2, patience=0)[0]
+    seldom, ended = _run(tmp_path / "b", members, lanes=2, patience=0, evaluate_every=4)
+    for who in (MEMBERS[0], MEMBERS[1]):
+        kept = [s for s in often[who] if s[1] == "train" or (s[1] == "dev" and s[0] in (4, 6))]
+        assert [s for s in seldom[who] if s[1] != "test"] == kept
+        assert ended[who].best_epoch in (4, 6)
+    assert (ended[members[1]].status, ended[members[1]].epochs) == ("diverged", 1)
+
+
+@pytest.mark.parametrize("stop", [1, 4])
+def test_resumed_between_evaluations(tmp_path: Path, stop: int) -> None:
+    """Dies if an evaluation is lost or moved with a checkpoint between two."""
+    changes = {"evaluate_every": 3, "epochs": 8, "patience": 0}
+    whole = _run(tmp_path / "a", MEMBERS[:2], **changes)
+    first, _ = _run(tmp_path / "b", MEMBERS[:2], stop=stop, **changes)
+    second, ended = _run(tmp_path / "b", MEMBERS[:2], **changes)
+    assert ({who: first[who] + second[who] for who in second}, ended) == whole
+    assert [s[0] for s in whole[0][MEMBERS[0]] if s[1] == "dev"] == [3, 6, 8]
+
+
 def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> None:
     """Dies if a resumed member needs its old lane or its old companions."""
     _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
@@ -207,14 +231,12 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
     """Dies if a drop reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    plateau = Plateau(after=1, factor=0.01)
-    falling = changed._replace(training=dataclasses.replace(changed.training, plateau=plateau))
+    falling = Plateau(after=1, factor=0.01).traced()
 
-    def losses(problem: Problem, name: str, stop: int | None = None) -> dict:
+    def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}
-        reports = loop.train(
-            problem, [toy.member(1), toy.member(2)], tmp_path / name, lambda r: None, 2
-        )
+        members = [toy.member(1, **plateau), toy.member(2, **plateau)]
+        reports = loop.train(changed, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             for one in report.scores:
                 if one.part == "train":
@@ -225,5 +247,5 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
         return found
 
     whole = losses(falling, "whole")
-    assert whole != losses(changed, "without")
+    assert whole != losses({}, "without")
     assert losses(falling, "parts", 4) | losses(falling, "parts") == whole

@@ -51,6 +51,23 @@ def test_seats_count_strict_improvements() -> None:
     assert seats.from_json(seats.to_json(seat)) == seat
 
 
+def test_epochs_count_between_evaluations_too() -> None:
+    """Dies if patience counts evaluations, or an epoch without a score ends a member."""
+    training = Training(epochs=7, patience=3, evaluate_every=2)
+    seat, metric = seats.Seat(toy.member(1)), Metric("f1")
+    evaluated, ends = [], []
+    for epoch in range(1, 8):
+        score = 0.5 if seats.due(seat, training) else None
+        evaluated += [epoch] if score else []
+        seat = seats.advance(seat, score, 1.0, metric, 0.0)
+        ends.append(seats.status(seat, 1.0, score, training, metric))
+    assert ends == [None] * 5 + ["early_stopped"] * 2  # 2 + 3, and then the next evaluation
+    assert evaluated == [2, 4, 6, 7] and seat.best_epoch == 2
+    assert seat.bests == (0.5,) * 6  # one for each epoch, as the look back counts them
+    assert seats.status(seat, math.nan, None, training, metric) == "diverged"
+    assert not seats.due(seats.Seat(), training)
+
+
 def test_balance_shares_active_lanes() -> None:
     """Dies if lanes are lost or one device keeps the work."""
     assert lanes.balance([True, False, True, True], 2) is None
@@ -76,7 +93,7 @@ START = np.array([1.0, -1.0, 0.5])
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
     hparams = {n: jnp.float32(v) for n, v in settings.traced().items()}
-    optimiser = optimisers.make(settings, hparams, jnp.int32(0))
+    optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
     for grad in GRADS:
@@ -166,20 +183,61 @@ def test_learning_rate_schedules() -> None:
     )
 
 
+def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
+    """Dies if an update is miscounted, or a warm-up of none changes a rate."""
+    for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
+        found = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
+        assert float(found) == factor
+    assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
+
+
+@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
+def test_any_optimiser_is_warmed_up(name: Any) -> None:
+    """Dies if an optimiser's first update is not its plain one times the factor, or rows are
+    taken for updates, or a warm-up shorter than a batch stands still."""
+    settings = optimisers.Optimiser(name=name)
+    params = {"w": jnp.asarray(START, jnp.float32)}
+    grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
+
+    def first(**more: float) -> np.ndarray:
+        hparams = {n: jnp.float32(v) for n, v in {**settings.traced(), **more}.items()}
+        made = optimisers.make(settings, hparams, jnp.int32(0), 8)
+        return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
+
+    np.testing.assert_array_equal(first(warmup=0.0), first())
+    np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
+    np.testing.assert_array_equal(first(warmup=3.0), first())
+    assert optimisers.Optimiser(name=name, warmup=32.0).traced()["warmup"] == 32.0
+
+
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a drop comes an epoch early or late, or follows itself (golden: 37, then 64)."""
-    seat, fell = seats.Seat(Member(1), best=1.0, best_epoch=10), []
+    who = Member(1, 0, (("learning_rate", 1.0), *sorted(Plateau(after=26).traced().items())))
+    seat, fell = seats.Seat(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
-        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), Plateau(after=26))
+        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), None)
         if seat.last_drop == epoch:
             fell.append(epoch)
     assert fell == [37, 64] and seat.drops == 2
-    late = Plateau(after=26, latest=30)
-    seat = seats.Seat(Member(1), epoch=29, best=1.0, best_epoch=28)
-    assert seats.dropped(seat, late).drops == 0
-    seat = seats.dropped(dataclasses.replace(seat, epoch=30), late)
+    seat = seats.Seat(who, epoch=29, best=1.0, best_epoch=28)
+    assert seats.dropped(seat, 30).drops == 0
+    seat = seats.dropped(dataclasses.replace(seat, epoch=30), 30)
     assert (seat.drops, seat.last_drop) == (1, 30)
-    assert seats.dropped(dataclasses.replace(seat, epoch=31), late).drops == 1  # only the first
+    assert seats.dropped(dataclasses.replace(seat, epoch=31), 30).drops == 1  # only the first
+    for steady in (Member(1), Member(1, 0, (("plateau_factor", 1.0),))):
+        assert seats.dropped(seats.Seat(steady, epoch=99), 30).drops == 0
+
+
+def test_the_rate_falls_to_the_floor() -> None:
+    """Dies if the rate falls through the floor, or is lifted to it."""
+
+    def rates(first: float) -> list[float]:
+        plateau = Plateau(factor=0.5, floor=0.2).traced()
+        who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
+        return [seats.rate(seats.Seat(who, drops=drops)) for drops in range(4)]
+
+    assert rates(1.0) == [1.0, 0.5, 0.25, 0.2]
+    assert rates(0.1) == [0.1] * 4
 
 
 def test_improvement_is_looked_for_in_a_growing_past() -> None:

@@ -14,7 +14,9 @@ import pytest
 from scipy import stats
 
 from jaxeval import runs
+from jaxeval.contracts import Member
 from jaxeval.errors import RunError
+from jaxeval.population import loop, seats
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures, page, summary, terminal
 from tests.runs import test_store
@@ -168,6 +170,18 @@ def test_remarks_name_the_best_member(tmp_path: Path) -> None:
     """Dies if ties on dev are hidden."""
     lines = list(terminal.remarks(summary.of_members(runs.load(fill(tmp_path)))))
     assert any("seed 2 (one of 2 with this dev score), dev 85.00, test 78.00" in x for x in lines)
+
+
+def test_progress_before_the_first_evaluation() -> None:
+    """Dies if members without a dev score are not counted, or have one invented."""
+    who = Member(1)
+    fresh, scored = seats.Seat(who, epoch=2), seats.Seat(who, epoch=4, best=0.5, best_epoch=4)
+    report = loop.Report([], [], [fresh, seats.Seat()], 3, 0.0, {})
+    assert terminal._status(report, [], "f1") == (
+        "epoch 2-2, 1 training, 3 waiting; no dev scores yet"
+    )
+    line = terminal._status(report._replace(seats=[fresh, scored]), [], "f1")
+    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1, %: 50.00 / 50.00 / 50.00"
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on the PATH")

@@ -68,3 +68,11 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     few = describe([1.0, 2.0, 3.0, 4.0, 5.0], settings[:5], 1.0, higher_is_better=False)
     assert few.trends[0].p_value == pytest.approx(2 * 2 / 120)  # all 120 orders, two trends
     assert describe([1.0] * 5, settings[:5], 1.0, higher_is_better=False).trends == []
+
+
+def test_only_what_has_a_range_is_varied() -> None:
+    """Dies if a schedule is varied unasked: its neutral values (0; factor 1) mean none."""
+    schedules = ("plateau_after", "plateau_factor", "plateau_floor", "warmup")
+    centre = {"learning_rate": 0.01, "input": 0.1, **dict.fromkeys(schedules, 1.0)}
+    assert set(ranges_of(centre, {"input": 0.1}, [])) == {"learning_rate", "input"}
+    assert "warmup" in ranges_of(centre, {"input": 0.1}, ["warmup=1:100:log"])

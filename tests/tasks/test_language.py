@@ -44,7 +44,7 @@ def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, 
     program = member.Program(task, optimisers.Optimiser(name="adam"), 4, heads)
     split = text.split(0)
     who = Member(1)
-    lane = engine.lane_of(program, who, split)
+    lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
     given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
     counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.load, w.dev))(params, *given)

@@ -1,0 +1,142 @@
+"""An epoch of one member: every step an update, of one batch or of the sums of its parts.
+
+Notation: F buckets with train rows, B rows an update, M rows computed at once. Where every member
+has the program's B and B <= M, a batch is computed whole. Otherwise it is cut into ceil(rows / M)
+micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
+`task.share`, so that gradients summed by share and divided by its total are those of one batch.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxeval.contracts import Array, Tree
+from jaxeval.population import member, optimisers, schedule
+
+
+class Step(NamedTuple):
+    """What a step is done with, traced."""
+
+    bucket: Array  # [] int32 of F
+    slot: Array  # [] int32, number of the batch within the bucket
+    params: Tree
+    carry: Tree
+    key: Array
+
+
+class Gradient(NamedTuple):
+    """Of the loss of a batch."""
+
+    grads: Tree  # like params
+    carry: Tree
+    loss: Array  # []
+    rows: Array  # [] float32, how many are no padding
+
+
+class Epoch(NamedTuple):
+    """What all steps of an epoch share.
+
+    Attributes:
+      order: bucket b: its rows in the member's order of this epoch.
+      filled: [F] the buckets that have train rows.
+    """
+
+    program: member.Program
+    shared: member.Shared
+    load: member.Load
+    order: Sequence[Array]
+    filled: Sequence[int]
+
+
+def train_epoch(
+    program: member.Program, shared: member.Shared, state: member.State, load: member.Load
+) -> tuple[member.State, Array]:
+    """One pass over the member's train rows; also the mean loss of its steps, by weight."""
+    whole = load.steps is None and program.at_once >= program.batch_size
+    order_key = member.key_of(load.seed, member.ORDER, state.epoch)
+    order = schedule.epoch_order(order_key, load.train, program.batch_size if whole else 1)
+    filled = [bucket for bucket, rows in enumerate(load.train) if len(rows)]
+    epoch = Epoch(program, shared, load, order, filled)
+    branches = [
+        functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
+        for branch in range(len(filled))
+    ]
+    size = member.batch_size(program, load)
+    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch, size)
+    steps_key = member.key_of(load.seed, member.STEP, state.epoch)
+
+    def step(running: tuple, now: tuple) -> tuple[tuple, None]:
+        params, optimiser_state, carry, total, weight = running
+        number, bucket, slot = now
+        given = Step(bucket, slot, params, carry, jax.random.fold_in(steps_key, number))
+        grads, carry, loss, rows = lax.switch(bucket, branches, given)
+        updates, optimiser_state = optimiser.update(grads, optimiser_state, params)
+        params = jax.tree.map(jnp.add, params, updates)
+        return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
+
+    start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
+    last = _run(step, start, load.steps or shared.steps, padded=not whole)
+    params, optimiser_state, carry, total, weight = last
+    state = member.State(params, optimiser_state, state.best, carry, state.epoch + 1)
+    return state, total / weight
+
+
+def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> tuple:
+    """What is left running after all steps; `padded`: their number is traced."""
+    if not padded:
+        numbers = jnp.arange(len(steps.bucket))
+        last: tuple = lax.scan(step, start, (numbers, steps.bucket, steps.slot))[0]
+        return last
+
+    def numbered(number: Array, running: tuple) -> tuple:
+        after: tuple = step(running, (number, steps.bucket[number], steps.slot[number]))[0]
+        return after
+
+    return lax.fori_loop(0, steps.count, numbered, start)
+
+
+def whole_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
+    """The gradient of a batch of bucket `filled[branch]` at once."""
+    size, bucket = epoch.program.batch_size, epoch.filled[branch]
+    rows = lax.dynamic_slice(epoch.order[bucket], (step.slot * size,), (size,))
+    loss, carry, grads, batch = _value_and_grad(epoch, bucket, rows, step, step.key)
+    return Gradient(grads, carry, loss, jnp.sum(batch.weight))
+
+
+def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
+    """The same for as many rows as the member's batch has, some at once; carries nothing."""
+    program, bucket = epoch.program, epoch.filled[branch]
+    order, most = epoch.order[bucket], program.at_once
+    size = member.batch_size(program, epoch.load)
+    first = step.slot * size
+    last = jnp.minimum(first + size, len(order))
+    # under vmap every branch is computed: no parts of a bucket that no lane is in
+    parts = jnp.where(step.bucket == branch, (last - first + most - 1) // most, 0)
+
+    def add(number: Array, sums: tuple) -> tuple:
+        places = first + number * most + jnp.arange(most)
+        rows = jnp.where(places < last, order[jnp.minimum(places, len(order) - 1)], -1)
+        key = jax.random.fold_in(step.key, number)
+        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key)
+        share = program.task.share(batch)
+        grads, loss = jax.tree.map(lambda part: share * part, (grads, loss))
+        return jax.tree.map(jnp.add, sums, (grads, loss, share, jnp.sum(batch.weight)))
+
+    zero = jnp.float32(0)
+    start = (jax.tree.map(jnp.zeros_like, step.params), zero, zero, zero)
+    grads, loss, share, rows = lax.fori_loop(0, parts, add, start)
+    share = jnp.where(share > 0, share, 1.0)
+    grads, loss = jax.tree.map(lambda total: total / share, (grads, loss))
+    return Gradient(grads, step.carry, loss, rows)
+
+
+def _value_and_grad(epoch: Epoch, bucket: int, rows: Array, step: Step, key: Array) -> tuple:
+    """Loss, carry, gradient of the given rows [n] of a bucket, and the batch they make."""
+    batch = member.gather(epoch.shared, epoch.load.tables, bucket, rows)
+    function = jax.value_and_grad(epoch.program.task.loss, has_aux=True)
+    (loss, carry), grads = function(step.params, step.carry, batch, key, epoch.load.hparams)
+    return loss, carry, grads, batch

@@ -1,0 +1,119 @@
+"""Batches cut into parts, and members with batch sizes of their own, against plain batches."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Array, Batch, Member, Task
+from jaxeval.errors import ConfigError
+from jaxeval.population import engine, loop
+from jaxeval.population.scoring import Scorer
+from tests.population import toy
+
+EPOCHS = 2
+
+
+def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
+    """Params and losses after some epochs, leaves [S, ...]."""
+    problem = toy.problem(**{"epochs": EPOCHS, "patience": 0, **changes})._replace(task=task)
+    population = loop.Population(problem, members, len(members), jax.devices()[:1])
+    population.compile()
+    losses: list[list[float]] = []
+    while population.arrange():
+        scores = population.epoch().scores
+        losses.append([found.scores["loss"] for found in scores if found.part == "train"])
+    return jax.device_get(population.state.params), np.transpose(losses)
+
+
+@functools.cache
+def _plain(size: int, task: Task, *members: Member) -> tuple[Any, Any]:
+    """The same without parts."""
+    return _trained(list(members), task, batch_size=size)
+
+
+def _by_value(batch: Batch) -> Array:
+    return jnp.sum(batch.weight * (1.0 + batch.rows["x"][:, 0]))
+
+
+def _loss_by_value(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
+    """The toy's loss, rows counted by their first value."""
+    counted = batch.weight * (1.0 + batch.rows["x"][:, 0])
+    loss, carry = toy.TASK.loss(params, carry, batch._replace(weight=counted), key, hparams)
+    return loss, carry
+
+
+BY_VALUE = dataclasses.replace(toy.TASK, loss=_loss_by_value, share=_by_value)
+
+
+@pytest.mark.parametrize("task", [toy.TASK, BY_VALUE], ids=["rows", "values"])
+@pytest.mark.parametrize("micro", [1, 3])
+def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
+    """Dies if parts are averaged alike, by rows instead of share, or the last one is lost."""
+    members = [toy.member(1, rate=0.0), toy.member(2, rate=0.0)]
+    cut, whole = _trained(members, task, micro_batch=micro), _plain(8, task, *members)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
+
+
+@pytest.mark.parametrize("micro", [8, 9])
+def test_a_batch_that_fits_is_not_cut(micro: int) -> None:
+    """Dies if the draws of dropout, or the last bit, depend on a limit that is not reached."""
+    members = [toy.member(1, rate=0.4)]
+    found, whole = _trained(members, micro_batch=micro), _plain(8, toy.TASK, *members)
+    jax.tree.map(np.testing.assert_array_equal, found, whole)
+
+
+def test_every_part_has_draws_of_its_own() -> None:
+    """Dies if all parts of a batch use one key: gradients that are draws would not change."""
+
+    def loss(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
+        return jnp.sum(params["out"]) * jax.random.uniform(key), carry
+
+    task = dataclasses.replace(toy.TASK, loss=loss)
+    cut, whole = (
+        _trained([toy.member(1)], task, micro_batch=micro)[0]["out"] for micro in (4, None)
+    )
+    assert np.abs(cut - whole).max() > 1e-4
+
+
+@pytest.mark.parametrize(("mode", "micro"), [("map", 5), ("vmap", None)])
+def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> None:
+    """Dies if a member takes a step or a row more, less, or of another; if its warm-up is counted
+    by the program's batch size; or if its loss is another's (50 rows a bucket)."""
+    sizes = [3, 5, 11, 64]
+    plain = [toy.member(seed, rate=0.0, warmup=40.0) for seed, _ in enumerate(sizes, 1)]
+    own = [
+        dataclasses.replace(
+            who, hparams=tuple(sorted((*who.hparams, ("batch_size", float(size)))))
+        )
+        for who, size in zip(plain, sizes, strict=True)
+    ]
+    params, losses = _trained(own, micro_batch=micro, lane_mode=mode)
+    for k, size in enumerate(sizes):
+        wanted, expected = _plain(size, toy.TASK, plain[k])
+        for name, leaf in wanted.items():
+            np.testing.assert_allclose(params[name][k], leaf[0], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
+
+
+def test_members_of_other_batch_sizes_are_scored_together() -> None:
+    """Dies if trained members whose steps differ cannot be stacked."""
+    members = [toy.member(1, batch_size=size) for size in (4.0, 32.0)]
+    problem = toy.problem()
+    params = problem.task.init(jax.random.key(0), None)  # type: ignore[arg-type]
+    first, second = Scorer(problem, members, [params] * 2).scores("dev")
+    assert first == second
+
+
+def test_impossible_batch_sizes_are_refused() -> None:
+    """Dies if a part of a row is rounded away, or a carried state is cut."""
+    for size in (2.5, 0.0, float("nan")):
+        with pytest.raises(ConfigError, match="batch_size: expected a whole number"):
+            engine.own_steps(toy.member(1, batch_size=size), toy.split(0))
+    task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
+    with pytest.raises(ConfigError, match="batch_size: this task carries state"):
+        _trained([toy.member(1, batch_size=4.0)], task)

@@ -1,0 +1,88 @@
+"""Members with and without warm-up and plateau in one program, update by update."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
+from jaxeval.population import loop, optimisers, schedule
+from jaxeval.population.problem import Problem
+from jaxeval.population.settings import Plateau, Training
+
+RATE, EPOCHS = 0.5, 9
+
+
+def _loss(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
+    """The weights of the batch's rows: each row's gradient is 1, in a place of its own."""
+    del key, hparams
+    chosen = params[batch.rows["place"]]
+    return jnp.sum(chosen * batch.weight) / jnp.maximum(jnp.sum(batch.weight), 1.0), carry
+
+
+def _score(counts: Any) -> dict[str, float]:
+    return {"sum": counts["0"] + counts["1"], "0": counts["0"], "1": counts["1"]}
+
+
+def _problem() -> Problem:
+    """Two buckets of one row each: two updates an epoch, which dev scores tell apart."""
+    task = Task(
+        lambda key, batch: jnp.zeros(2),
+        lambda size: (),
+        _loss,
+        lambda params, carry, batch, key, hparams: (params, carry),
+        lambda params, batch: {str(k): params[k] * jnp.sum(batch.weight) for k in range(2)},
+        _score,
+        Metric("sum"),
+    )
+    buckets = tuple({"place": np.array([k, 0], np.int32)} for k in range(2))
+    one, none = np.array([0], np.int32), np.array([], np.int32)
+    split = Split((one, one), (one, none), (one, none), ())
+    sgd = optimisers.Optimiser(name="sgd", clip="none", hyperparameters={"learning_rate": RATE})
+    training = Training(batch_size=1, epochs=EPOCHS, patience=0, optimiser=sgd, lane_mode="map")
+    return Problem(task, Corpus(buckets, ()), lambda number: split, training)
+
+
+def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
+    """The rate of an update (from 1) in an epoch (from 1), by the formulas.
+
+    dev is best after epoch 1, so that with after = 1 a drop follows epochs 3, 5, 7 ...
+    """
+    drops = max(0, (epoch - 2) // 2)
+    rate = max(RATE * hparams["plateau_factor"] ** drops, hparams["plateau_floor"])
+    w = hparams["warmup"]
+    return rate * (min(update / w, math.sqrt(w / update)) if w else 1.0)
+
+
+def test_schedulers_of_all_kinds_in_one_program() -> None:
+    """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
+    an epoch, the floor is left out, or a value is compiled in."""
+    plateau, none = Plateau(after=1, factor=0.5, floor=0.1).traced(), {"plateau_factor": 1.0}
+    kinds = [
+        {"warmup": warmup, **plateau, **changes}
+        for warmup in (0.0, 5.0)
+        for changes in (none, {}, {"plateau_factor": 0.8, "plateau_floor": 0.0})
+    ]
+    problem = _problem()
+    base = problem.training.optimiser.traced()
+    members = [
+        Member(k, 0, tuple(sorted({**base, **kind}.items()))) for k, kind in enumerate(kinds)
+    ]
+    population = loop.Population(problem, members, len(members), jax.devices()[:1])
+    order = schedule.steps([1, 1], 1).bucket.tolist()
+    before = {who: {"0": 0.0, "1": 0.0} for who in members}
+    population.compile()  # one program, ahead of time: it cannot be compiled again
+    while population.arrange():
+        for found in population.epoch().scores:
+            if found.part != "dev":
+                continue
+            hparams = dict(found.member.hparams)
+            for k, bucket in enumerate(order):
+                rate = before[found.member][str(bucket)] - found.scores[str(bucket)]
+                expected = _expected(2 * (found.epoch - 1) + k + 1, found.epoch, hparams)
+                assert rate == pytest.approx(expected, rel=1e-5)
+            before[found.member] = dict(found.scores)
+    assert population.epochs == EPOCHS
