@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import seq2seq as data
+from jaxeval.data import seq2seq as pairs_data
 from jaxeval.experiment import base
 from jaxeval.models import seq2seq_settings
 from jaxeval.population import optimisers
@@ -31,14 +31,14 @@ class Config:
 
     name: Annotated[str, pydantic.Field(description="shown in tables")] = "seq2seq"
     task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
-    data: data.Data = data.Data()
+    data: pairs_data.Data = pairs_data.Data()
     model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
     training: Training = _TRAINING
 
 
 def prepare(config: Config) -> base.Prepared:
     """Reads the pairs and builds the task."""
-    pairs = data.build(config.data, _ROWS)
+    pairs = pairs_data.build(config.data, _ROWS)
     read = base.Read(
         pairs.corpus,
         pairs.split,

@@ -64,7 +64,7 @@ def _recurrent(key: Array, inputs: dict[str, Axis], axes: _Axes) -> Weights:
     Args:
       inputs: name -> what the kernel of that name reads.
     """
-    bound = lax.rsqrt(axes.hidden.count)
+    bound = lax.rsqrt(axes.hidden.units)
     keys = jax.random.split(key, len(inputs) + len(_BIASES) + 1)
     kernels = {**inputs, "recurrent": axes.hidden}
     weights = {

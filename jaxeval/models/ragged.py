@@ -27,12 +27,12 @@ class Axis(NamedTuple):
     Attributes:
       number: [n] int32 of each unit among the live ones; for a dead unit anything.
       live: [n] float32, 1 or 0.
-      count: [] float32 live units.
+      units: [] float32 live ones.
     """
 
     number: Array
     live: Array
-    count: Array
+    units: Array
 
     def __len__(self) -> int:
         return len(self.number)
@@ -57,7 +57,7 @@ def joined(*axes: Axis) -> Axis:
     before, numbers = jnp.float32(0), []
     for one in axes:
         numbers.append(one.number + before.astype(jnp.int32))
-        before = before + one.count
+        before = before + one.units
     return Axis(jnp.concatenate(numbers), jnp.concatenate([a.live for a in axes]), before)
 
 
@@ -136,7 +136,7 @@ def affine(weights: dict[str, Array], x: Array) -> Array:
 
 def linear(key: Array, rows: Axis, columns: Axis, fan_in: Array | None = None) -> dict[str, Array]:
     """Kernel and bias of a linear layer, uniform within 1 / sqrt(fan in), as torch has it."""
-    bound = jax.lax.rsqrt(rows.count if fan_in is None else fan_in)
+    bound = jax.lax.rsqrt(rows.units if fan_in is None else fan_in)
     kernel_key, bias_key = jax.random.split(key)
     return {
         "kernel": uniform(kernel_key, rows, columns, -bound, bound),
@@ -153,9 +153,9 @@ def layer_norm(x: Array, weights: dict[str, Array], over: Axis, epsilon: float =
     """
     live = _along(over.live, x)
     # dead units are 0 in x, but would take a share of the mean's gradient
-    mean = jnp.sum(x * live, axis=-1, keepdims=True) / over.count
+    mean = jnp.sum(x * live, axis=-1, keepdims=True) / over.units
     centred = (x - mean) * live
-    variance = jnp.sum(centred * centred, axis=-1, keepdims=True) / over.count
+    variance = jnp.sum(centred * centred, axis=-1, keepdims=True) / over.units
     scaled = centred * jax.lax.rsqrt(variance + epsilon)
     return scaled * _along(weights["scale"], x) + _along(weights["bias"], x)
 
@@ -165,7 +165,7 @@ def layer_norm_weights(over: Axis) -> dict[str, Array]:
     return {"scale": over.live, "bias": jnp.zeros_like(over.live)}
 
 
-def dropout(words: Array | None, rate: Array, x: Array) -> Array:
+def dropout(words: Array | None, rate: Array | float, x: Array) -> Array:
     """x [..., n] with units zeroed at random, the others scaled up; None: x itself.
 
     The mask of a unit depends on its place and the leading axes, not on n: each hash makes the

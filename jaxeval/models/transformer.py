@@ -6,9 +6,9 @@ multiplied by sqrt(E), positions are sinusoids, nothing is tied.
 
 Notation: S heads that are computed, D = E / S units of each; K positions that are looked at.
 
-The layers of a stack are one loop over stacked weights: a stack of eight compiles as fast as one of
-two. Members of one program may use fewer layers (a loop's step that does nothing) and fewer heads:
-a head is then a group of the computed ones, whose scores are added up before the softmax
+The layers of a stack are one loop over stacked weights: eight compile as fast as two. Members of
+one program may use fewer layers (a loop's step that does nothing) and fewer heads: a head is then
+a group of the computed ones, whose scores are added up before the softmax
 (`models.ragged` says the rest).
 """
 
@@ -62,14 +62,14 @@ def _axes(shape: Shape, live: Live) -> _Axes:
 
 
 def _embeddings(key: Array, symbols: int, columns: Axis) -> Array:
-    table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.count))
+    table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.units))
     return table.at[0].set(0.0)
 
 
 def _attention(key: Array, axes: _Axes) -> Weights:
     """Projections to queries, keys and values (Glorot uniform as one matrix), and back."""
     inner, outer = jax.random.split(key)
-    bound = jnp.sqrt(6.0 / (4.0 * axes.model.count))
+    bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
     back = ragged.linear(outer, axes.heads, axes.model)
     return {
         "inner": {
@@ -95,9 +95,7 @@ def _stack(key: Array, layers: int, attentions: tuple[str, ...], axes: _Axes) ->
 
     def layer(number: Array) -> Weights:
         keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
-        made = {
-            name: _attention(k, axes) for name, k in zip(attentions, keys[1:], strict=True)
-        }
+        made = {name: _attention(k, axes) for name, k in zip(attentions, keys[1:], strict=True)}
         return {**made, "feed_forward": _feed_forward(keys[0], axes)}
 
     return {
@@ -121,9 +119,7 @@ class Transformer(nn.Module):
         self.source = self.param("source", _embeddings, shape.source, axes.model)
         self.target = self.param("target", _embeddings, shape.target, axes.model)
         self.encoder = self.param("encoder", _stack, shape.encoder_layers, ("own",), axes)
-        self.decoder = self.param(
-            "decoder", _stack, shape.decoder_layers, ("own", "across"), axes
-        )
+        self.decoder = self.param("decoder", _stack, shape.decoder_layers, ("own", "across"), axes)
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
     def encode(self, source: Array, length: Array, drop: Dropping) -> Memory:
@@ -220,7 +216,7 @@ class Transformer(nn.Module):
     def _embedded(self, table: Array, tokens: Array, places: Array, drop: Dropping) -> Array:
         """Embeddings [B, T, E] of tokens [B, T] with their positions [T]."""
         model = self.axes.model
-        x = table[tokens] * jnp.sqrt(model.count) + _sinusoids(places, model)[None]
+        x = table[tokens] * jnp.sqrt(model.units) + _sinusoids(places, model)[None]
         return ragged.dropout(drop.words, drop.rate, x)
 
     def _by_head(self, x: Array) -> Array:
@@ -264,7 +260,7 @@ class Transformer(nn.Module):
             same = (own[:, None] == own[None]).astype(scores.dtype)
             scores = jnp.einsum("bstk,sr->brtk", scores, same)
         count = self.shape.heads if heads is None else heads
-        scale = jnp.sqrt(count / self.axes.model.count)
+        scale = jnp.sqrt(count / self.axes.model.units)
         share = jax.nn.softmax(scores * scale + masks, axis=-1)
         if drop.words is not None:
             share = self._dropped_shares(share, drop)
@@ -300,7 +296,7 @@ def _sinusoids(places: Array, model: Axis) -> Array:
     """[T, E]: sin(t / 10000^(2i/E)) at unit 2i, the cosine at 2i + 1 (Vaswani et al., 3.5)."""
     units = model.number.astype(jnp.float32)
     pair = jnp.floor(units / 2)
-    angles = places[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.count)[None]
+    angles = places[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
     waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
     return waves * model.live[None]
 

@@ -2,8 +2,8 @@
 
 Notation: B pairs, Ts and Tt positions, V target symbols. The loss is cross-entropy with label
 smoothing a, averaged over the target's symbols and END, the decoder being told the true symbols
-before: (1 - a) (-log p(gold)) + a mean over V of (-log p) (Wiemerslage et al. 2024, as their public
-code computes it). Scores are of what the model writes by itself.
+before: (1 - a) (-log p(gold)) + a mean over V of (-log p) (Wiemerslage et al. 2024, as their
+public code computes it). Scores are of what the model writes by itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -102,7 +102,7 @@ def _writer(width: int) -> Callable[[seq2seq.Model, Batch], Array]:
 
 
 def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-    """Outputs [B, T] against the gold targets; what stands for an unknown symbol is never right."""
+    """Outputs [B, T] against gold; what a model writes for an unknown symbol is never right."""
     gold = jnp.where(_gold(batch) == symbols.UNKNOWN, -1, _gold(batch))
     length = batch.rows["target_length"] - 1  # with END
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
