@@ -16,6 +16,8 @@ from jaxeval.report import (
 )
 from jaxeval.runs.records import CurveRow, MemberRow
 
+_WIDE = 9.0  # inches; from here a figure gets the width of the page
+
 
 def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) -> str:
     """The page of the given members (at least one) and their scores by epoch."""
@@ -78,7 +80,8 @@ def of_experiment(
 
 
 def _drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
-    return figure._asdict() | {"svg": figures.to_svg(figure, salt)}
+    wide = figure.drawing.get_figwidth() > _WIDE
+    return figure._asdict() | {"svg": figures.to_svg(figure, salt), "wide": wide}
 
 
 def _experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> dict[str, Any]:

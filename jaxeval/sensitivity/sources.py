@@ -144,8 +144,7 @@ def _of_sweep(table: Columns, of: Space, wanted: Wanted) -> Source:
     scores, keep, unusable = checks.usable(table, column, wanted.missing)
     cut = foreign.pick(table, keep.tolist())
     drawn = recorded.values(of, cut["hparams"])
-    known = {**cut.values, **drawn}
-    chosen = {n: known[n] for n in wanted.hyperparameters or drawn if n in known}
+    chosen = {n: drawn[n] for n in wanted.hyperparameters or drawn if n in drawn}
     said, given = recorded.declared(of), wanted.declared
     declared = Declared(
         {n: v for n, v in {**said.orders, **given.orders}.items() if n in chosen},
