@@ -10,7 +10,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "backend", "config", ""}
 ROOMS = [  # downstream only
-    *("data", "models", "tasks", "population", "runs", "stats", "bandits", "sensitivity", "report")
+    *("data", "models", "tasks", "population", "runs", "sweep", "stats", "bandits"),
+    *("sensitivity", "report"),
 ]
 VERBS = {
     *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare", "select")
@@ -20,6 +21,7 @@ LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
     "jaxeval.bandits",
+    "jaxeval.sweep.space",
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
     "jaxeval.select",

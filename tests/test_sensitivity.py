@@ -89,7 +89,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert sensitivity.main([a, b, *WORDS, *NAMED, "--figures", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
-    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals"}
+    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "best_settings"}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def settings(cls: type[T]) -> type[T]:
 
 def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
     """The value that a file and overrides give a top-level key; None without one."""
-    tree = {} if path is None else _read_toml(Path(path))
+    tree = {} if path is None else read_toml(Path(path))
     for override in overrides:
         _apply(tree, override)
     return tree.get(key)
@@ -39,7 +39,7 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else _read_toml(Path(path))
+    tree = {} if path is None else read_toml(Path(path))
     for override in overrides:
         _apply(tree, override)
     try:
@@ -57,7 +57,12 @@ def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file as they stand.
+
+    Raises:
+      ConfigError: no such file, not text, or not TOML (with the line).
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxeval import __version__
-from jaxeval.report import figures, summary, terminal
+from jaxeval.report import (
+    figures,
+    summary,
+    sweep_data,
+    sweep_figures,
+    sweep_panels,
+    terminal,
+)
 from jaxeval.runs.records import CurveRow, MemberRow
+
+_WIDE = 9.0  # inches; from here a figure gets the width of the page
 
 
 def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) -> str:
@@ -25,15 +34,26 @@ def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) ->
         place=place,
         version=__version__,
         shown=summary.shown,
-        overview=[_drawn(f, f"overview-{f.title}") for f in overview(groups)],
+        overview=[_drawn(f, f"overview-{f.name}") for f in overview(groups)],
         experiments=[_experiment(members, points) for members in groups],
     )
 
 
 def overview(groups: Sequence[Sequence[MemberRow]]) -> list[figures.Figure]:
-    """A violin figure for each metric."""
-    metrics = list(dict.fromkeys(members[0].metric for members in groups))
-    return [figures.violins([g for g in groups if g[0].metric == m]) for m in metrics]
+    """For each metric: violins of the experiments, and scores by rank of the sweeps.
+
+    A sweep has no violin: beside those of seeds its spread, that of settings, would mislead.
+    """
+    found = []
+    for metric in dict.fromkeys(members[0].metric for members in groups):
+        alike = [members for members in groups if members[0].metric == metric]
+        sweeps = [one for one in map(sweep_data.of_members, alike) if one is not None]
+        seeds = [members for members in alike if not summary.is_sweep(members)]
+        found += [figures.violins(seeds)] if seeds else []
+        if sweeps:
+            drawn = sweep_figures.ranks(sweeps)
+            found.append(drawn._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
+    return found
 
 
 def of_experiment(
@@ -46,11 +66,22 @@ def of_experiment(
         for p in points
         if p.experiment == members[0].experiment and (p.seed, p.split, p.hparams) in own
     ]
-    return [figures.scatter(members), figures.curves(curve, members[0].metric)]
+    found = [figures.scatter(members), figures.curves(curve, members[0].metric)]
+    sweep = sweep_data.of_members(members)
+    if sweep is None:
+        return found
+    said = "Each member has a setting of its own. "
+    return [
+        sweep_figures.ranks([sweep]),
+        sweep_panels.best_settings([sweep], summary.ROPE),
+        sweep_panels.marginals([sweep]),
+        *(one._replace(caption=said + one.caption) for one in found),
+    ]
 
 
 def _drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
-    return figure._asdict() | {"svg": figures.to_svg(figure, salt)}
+    wide = figure.drawing.get_figwidth() > _WIDE
+    return figure._asdict() | {"svg": figures.to_svg(figure, salt), "wide": wide}
 
 
 def _experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> dict[str, Any]:

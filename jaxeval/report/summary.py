@@ -1,6 +1,7 @@
 """Numbers that describe the score distribution of an experiment (numpy and scipy only)."""
 
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +10,11 @@ import numpy as np
 
 from jaxeval import stats
 from jaxeval.runs.records import MemberRow
+from jaxeval.sensitivity import conventions, metrics, recorded
 
 _FRACTIONS = ("f1", "precision", "recall", "accuracy")
 FEW = 5  # fewer scores than this: quartiles say little
+ROPE = 0.01  # scores this near to each other are practically the same (Wiemerslage et al. 2024)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +29,15 @@ class Distribution:
     maximum: float
     mean: float
     sd: float | None  # n - 1 in the denominator (ddof=1); None for one score
+
+
+@dataclasses.dataclass(frozen=True)
+class OfSweep:
+    """What is said of a random sweep beside its scores, whose spread is that of settings."""
+
+    setting: dict[str, Any] | None  # drawn for the run of the best dev score; None without any
+    near: int  # runs as good as that one on dev, itself included
+    rope: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +60,7 @@ class Summary:
     rho_note: str  # why there is no rho, or ""
     best_epochs: tuple[int, float, int] | None  # min, median, max
     wall_seconds: float  # summed over members
+    sweep: OfSweep | None  # None: members differ in seed or split, not in their settings
 
 
 def is_fraction(metric: str) -> bool:
@@ -97,7 +110,47 @@ def of_members(rows: Sequence[MemberRow]) -> Summary:
         rho_note=note,
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
+        sweep=_of_sweep(best, dev) if is_sweep(rows) else None,
     )
+
+
+def is_sweep(rows: Sequence[MemberRow]) -> bool:
+    """Whether an experiment's members are the runs of a random sweep."""
+    return recorded.space_of(rows[0].config, rows[0].name) is not None
+
+
+def _of_sweep(best: MemberRow | None, dev: Sequence[float]) -> OfSweep:
+    if best is None:
+        return OfSweep(None, 0, ROPE)
+    near = near_best(np.array(dev), is_fraction(best.metric), best.higher_is_better, ROPE)
+    return OfSweep(json.loads(best.hparams), int(near.sum()), ROPE)
+
+
+def near_best(
+    scores: np.ndarray, fraction: bool, higher_is_better: bool, rope: float
+) -> np.ndarray:
+    """Which scores are as good as the best of them, itself included.
+
+    Args:
+      scores: [n].
+      fraction: those within the ROPE are, by the default convention of sensitivity; else those
+        within so large a share of the best score.
+
+    Returns:
+      [n] bool.
+    """
+    if not len(scores):
+        return np.zeros(0, bool)
+    best = scores.max() if higher_is_better else scores.min()
+    reach = rope if fraction else rope * abs(float(best))
+    return metrics.within(best, scores, reach, conventions.DEFAULT)
+
+
+def nearness(fraction: bool, rope: float) -> str:
+    """How far `near_best` reaches, in words."""
+    if not fraction:
+        return f"{100 * rope:g} %"
+    return f"{100 * rope:g} " + ("point" if rope == ROPE else "points")
 
 
 def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:

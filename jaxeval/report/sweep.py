@@ -76,7 +76,8 @@ def _profile_rows(
     analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[Sequence[str]]:
     said = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": "mean change"}
-    paths = {f"by_hyperparameter.{name}": name for name in analyses[0].by_hyperparameter}
+    names = dict.fromkeys(name for one in analyses for name in one.by_hyperparameter)
+    paths = {f"by_hyperparameter.{name}": name for name in names}
     if not paths:
         return []
     return [

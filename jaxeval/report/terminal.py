@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +33,8 @@ def print_summary(found: summary.Summary) -> None:
             continue
         values = (d.minimum, d.lower_quartile, d.median, d.upper_quartile, d.maximum, d.mean, d.sd)
         table.add_row(part, str(d.n), *(summary.shown(v, found.metric) for v in values))
-    console.print(f"\n{found.name} ({found.experiment})", markup=False, style="bold")
+    kind = ": a random sweep" if found.sweep else ""
+    console.print(f"\n{found.name} ({found.experiment}){kind}", markup=False, style="bold")
     console.print(table)
     for line in remarks(found):
         console.print(line, markup=False)
@@ -42,7 +43,10 @@ def print_summary(found: summary.Summary) -> None:
 def remarks(found: summary.Summary) -> Iterator[str]:
     """What to know beside the table, a line each."""
     counts = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in found.statuses.items())
-    yield f"members: {counts}; sd with n - 1"
+    if found.sweep is None:
+        yield f"members: {counts}; sd with n - 1"
+    else:
+        yield from _of_sweep(found, found.sweep, counts)
     if found.best_seed is not None:
         split = f", split {found.best_split}" if found.best_split else ""
         tie = f" (one of {found.ties} with this dev score)" if found.ties > 1 else ""
@@ -51,13 +55,40 @@ def remarks(found: summary.Summary) -> Iterator[str]:
             f"dev {summary.shown(found.best_dev, found.metric)}, "
             f"test {summary.shown(found.best_test, found.metric)}"
         )
+    if found.sweep is not None and found.sweep.setting is not None:
+        yield f"its setting: {_setting(found.sweep.setting)}"
     rho = f"{found.rho:.2f}" if found.rho is not None else f"not defined ({found.rho_note})"
     yield f"Spearman's rho between dev and test: {rho}"
     if found.best_epochs is not None:
         low, median, high = found.best_epochs
         yield f"best epoch: median {median:g}, {low} to {high}"
     if found.test is None or found.test.n < summary.FEW:
-        yield f"fewer than {summary.FEW} scores: quartiles and sd say little; train more seeds"
+        more = "draw more runs" if found.sweep else "train more seeds"
+        yield f"fewer than {summary.FEW} scores: quartiles and sd say little; {more}"
+
+
+def _of_sweep(found: summary.Summary, sweep: summary.OfSweep, counts: str) -> Iterator[str]:
+    runs = sum(found.statuses.values())
+    yield (
+        f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
+        "spread is that of settings, not of seeds"
+    )
+    if found.dev is None:
+        return
+    best, median = (summary.shown(v, found.metric) for v in (found.best_dev, found.dev.median))
+    near = summary.nearness(summary.is_fraction(found.metric), sweep.rope)
+    yield (
+        f"dev: best {best}, median {median}; {sweep.near} of {found.dev.n} runs within {near} of "
+        "the best"
+    )
+
+
+def _setting(values: Mapping[str, Any]) -> str:
+    """Drawn values, real numbers to three digits."""
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+    )
 
 
 def print_table(

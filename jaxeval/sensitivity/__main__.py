@@ -11,17 +11,19 @@ from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
-    from jaxeval.report.sweep_figures import Sweep
-    from jaxeval.runs.checks import Unusable
+    from jaxeval.report.sweep_data import Sweep
     from jaxeval.sensitivity.hyperparameters import Declared
+    from jaxeval.sensitivity.sources import Source, Wanted
 
 _DESCRIPTION = """\
 The metrics of Wiemerslage et al. (2024) for one random sweep, or for two side by side: how near to
 the best the other runs come, how many are as good, how the score goes with each hyperparameter.
-A sweep is a table with a row a run (CSV, TSV, JSON, Parquet) or a runs folder.
+A sweep is a table with a row a run (CSV, TSV, JSON, Parquet) or a runs folder; sweeps that jaxeval
+recorded need no flags: their space says what was drawn, in which order and when.
 """
 _EPILOG = """\
-example (a published sweep of 200 runs; empty accuracies count as 0):
+examples (of our own; and a published one of 200 runs, where an empty accuracy counts as 0):
+  python -m jaxeval.sensitivity RUNS --figures figures
   python -m jaxeval.sensitivity albanian-attentive_lstm.tsv --score max_val_accuracy --rows 200 \\
       --missing zero --hyperparameters batch_size,learning_rate,dropout,scheduler,factor \\
       --order scheduler=None,reduceonplateau,warmupinvsqrt --when factor:scheduler=reduceonplateau
@@ -39,10 +41,23 @@ docs/sensitivity.md defines the metrics and the three conventions, and describes
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     made = cli.parser("sensitivity", _DESCRIPTION, _EPILOG)
-    made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders, 1 or 2")
-    made.add_argument("--score", default="score", metavar="COLUMN", help="fractions (score)")
+    made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders")
     made.add_argument(
-        "--hyperparameters", nargs="+", default=[], metavar="A", help="columns: A B or A,B"
+        "--score", metavar="COLUMN", help="fractions (score; dev in a sweep of a runs folder)"
+    )
+    made.add_argument(
+        "--experiment",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this name or id of a runs folder; may be repeated (all sweeps)",
+    )
+    made.add_argument(
+        "--hyperparameters",
+        nargs="+",
+        default=[],
+        metavar="A",
+        help="columns: A B or A,B (all that a recorded sweep drew)",
     )
     made.add_argument(
         "--order", action="append", default=[], metavar="NAME=A,B,..", help="of a category"
@@ -72,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
     )
-    made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals")
+    made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals, best")
     return made
 
 
@@ -89,21 +104,22 @@ def main(words: Sequence[str] | None = None) -> int:
         raise ConfigError(f"--json {given.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
     from jaxeval.report import figures, sweep, sweep_figures
+    from jaxeval.sensitivity import sources
 
-    declared = _declared(given)
-    sweeps, notes = zip(*(_read(path, given, declared) for path in given.sweeps), strict=True)
+    found = sources.read(given.sweeps, _wanted(given))
+    sweeps = [_sweep(one) for one in found]
     analyses = [
         sensitivity.analyze(
             one.scores,
-            {axis.name: axis.values for axis in one.axes},
+            one.values,
             rope=given.rope,
             ks=given.ks,
             convention=given.convention,
-            declared=declared,
+            declared=one.declared,
             resamples=given.resamples,
             seed=given.seed + place,  # two sweeps are drawn apart
         )
-        for place, one in enumerate(sweeps)
+        for place, one in enumerate(found)
     ]
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
     if given.figures:
@@ -112,11 +128,10 @@ def main(words: Sequence[str] | None = None) -> int:
         cli.write_json(given.json, _tree(sweeps, analyses, gaps))
     paths: list[Path] = []
     if given.figures:
-        drawn = sweep_figures.draw(sweeps, given.convention)
+        drawn = sweep_figures.draw(sweeps, given.convention, given.rope)
         paths = figures.save_all(drawn, Path(given.figures))
     if given.json != "-":
-        listed = [note for many in notes for note in many]
-        sweep.print_sweeps([one.name for one in sweeps], analyses, gaps, listed)
+        sweep.print_sweeps([one.name for one in sweeps], analyses, gaps, _notes(found, given))
         for path in paths:
             print(f"figure: {path}")
     return 0
@@ -133,31 +148,36 @@ def _tree(sweeps: Sequence["Sweep"], analyses: Sequence[Any], gaps: Mapping) -> 
     return trees[0] if len(trees) == 1 else {"sweeps": trees, "difference": plain(gaps)}
 
 
-def _read(path: str, given: argparse.Namespace, declared: "Declared") -> tuple["Sweep", list[str]]:
-    """A sweep, and what was wrong with its scores."""
-    from jaxeval.report.sweep_figures import Sweep
-    from jaxeval.runs import checks, foreign, own
+def _wanted(given: argparse.Namespace) -> "Wanted":
+    from jaxeval.sensitivity.sources import Wanted
+
+    return Wanted(
+        score=given.score,
+        hyperparameters=arguments.names(given.hyperparameters),
+        declared=_declared(given),
+        rows=given.rows,
+        missing=given.missing,
+        experiments=given.experiment,
+    )
+
+
+def _sweep(one: "Source") -> "Sweep":
+    from jaxeval.report.sweep_data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
-    if Path(path).is_dir() or "://" in path:
-        table = foreign.head(own.columns(path), given.rows)
-    else:
-        table = foreign.read(path, given.rows)
-    scores, keep, unusable = checks.usable(table, given.score, given.missing)
-    cut = foreign.pick(table, keep.tolist())
-    values = {name: cut[name] for name in arguments.names(given.hyperparameters)}
-    stem = Path(path).name.removesuffix(".gz")
-    name = stem.rpartition(".")[0] or stem
-    axes = hyperparameters.axes(values, declared, len(keep))
-    return Sweep(name, scores[keep], axes), _notes(name, unusable, given.missing)
+    axes = hyperparameters.axes(one.values, one.declared, len(one.scores))
+    return Sweep(one.name, one.scores, axes)
 
 
-def _notes(name: str, unusable: Sequence["Unusable"], missing: Any) -> list[str]:
+def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
+    """What was wrong with the scores."""
     from jaxeval.report import verdict
 
-    if not unusable:
-        return []
-    return [f"{name}: {verdict.unusable(unusable, missing)}"]
+    return [
+        f"{one.name}: {verdict.unusable(one.unusable, given.missing)}"
+        for one in found
+        if one.unusable
+    ]
 
 
 def _declared(given: argparse.Namespace) -> "Declared":

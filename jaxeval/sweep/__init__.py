@@ -1,0 +1,1 @@
+"""Random sweeps: many settings of hyperparameters, drawn from a declared space."""
