@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import fcntl
 import importlib.metadata
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,13 +43,25 @@ class Read(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """An experiment ready for training; `data` is what its task's reader gave."""
+    """An experiment ready for training; `data` is what its task's reader gave.
+
+    Attributes:
+      drawn: of the members that are runs of a sweep, what was drawn, as canonical JSON.
+      cohort: number among those of a sweep; None: the experiment trains at once.
+    """
 
     config: Any
     data: Any
     read: Read
     problem: Problem
     record: runs.Experiment
+    drawn: Mapping[Member, str] = types.MappingProxyType({})
+    cohort: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Name of its checkpoints."""
+        return self.record.id + ("" if self.cohort is None else f"-{self.cohort}")
 
 
 def prepared(config: Any, data: Any, read: Read, task: Task) -> Prepared:
@@ -128,14 +141,15 @@ def parameters(prepared: Prepared) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(prepared)))
 
 
-def key_of(config: Any, who: Member) -> tuple[int, int, str]:
+def key_of(prepared: Prepared, who: Member) -> tuple[int, int, str]:
     """Under what a member is found in the runs database: seed, split, hparams."""
-    return who.seed, who.split, hparams_json(config, who)
+    drawn = prepared.drawn.get(who)
+    return who.seed, who.split, drawn or hparams_json(prepared.config, who)
 
 
 def model_path(folder: Path, prepared: Prepared, who: Member) -> Path:
     """Where a runs folder keeps a member's best parameters."""
-    differing = hparams_json(prepared.config, who)
+    *_, differing = key_of(prepared, who)
     name = f"seed{who.seed}" + (f"-split{who.split}" if who.split else "")
     name += f"-{reading.digest(differing)}" if differing != "{}" else ""
     return folder / "models" / prepared.record.id / f"{name}.npz"
@@ -241,12 +255,9 @@ class Recorder:
         self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
 
     def _key(self, who: Member) -> dict:
-        return {
-            "experiment": self._prepared.record.id,
-            "seed": who.seed,
-            "split": who.split,
-            "hparams": hparams_json(self._prepared.config, who),
-        }
+        seed, split, hparams = key_of(self._prepared, who)
+        experiment = self._prepared.record.id
+        return {"experiment": experiment, "seed": seed, "split": split, "hparams": hparams}
 
     def _result(self, end: seats.Ended) -> runs.MemberResult:
         return runs.MemberResult(

@@ -33,15 +33,16 @@ def run(
     config, record = prepared.config, prepared.record
     with runs.open_store(store_url or folder) as store:
         store.register(record)
-        done = store.ended(record.id)
-        waiting = [who for who in members if base.key_of(config, who) not in done]
+        ended, keys = store.ended(record.id), {who: base.key_of(prepared, who) for who in members}
+        done = {key: ended[key] for key in keys.values() if key in ended}
+        waiting = [who for who in members if keys[who] not in done]
         terminal.print_start(record, len(members), len(members) - len(waiting))
         count = lanes_for(config.training, len(members))
-        with base.locked(folder, record.id), _first_interrupt_waits() as interrupted:
+        with base.locked(folder, prepared.place), _first_interrupt_waits() as interrupted:
             reports = loop.train(
                 prepared.problem,
                 waiting,
-                folder / "checkpoints" / record.id,
+                folder / "checkpoints" / prepared.place,
                 base.Recorder(store, prepared, count, folder),
                 count,
             )
@@ -52,7 +53,7 @@ def run(
                         reports.close()
                         _say("stopped between two epochs; the same command continues from here")
                         return None
-        wanted = {base.key_of(config, who) for who in members}
+        wanted = set(keys.values())
         return [
             row
             for row in store.members()

@@ -59,9 +59,9 @@ class Seq2Seq:
         given = {"dropout": self.dropout, "label_smoothing": self.label_smoothing}
         return {name: rate for name, rate in given.items() if rate}
 
-    def model(self, source: int, target: int, live: Live) -> Model:
-        """The Flax module for vocabularies of such sizes."""
-        shape = Shape(
+    def shape(self, source: int, target: int) -> Shape:
+        """Sizes of arrays for vocabularies of such sizes."""
+        return Shape(
             source,
             target,
             self.embedding,
@@ -70,5 +70,8 @@ class Seq2Seq:
             self.decoder_layers,
             self.heads,
         )
-        made: Any = _CLASSES[self.architecture](shape, live)
+
+    def model(self, source: int, target: int, live: Live) -> Model:
+        """The Flax module for vocabularies of such sizes."""
+        made: Any = _CLASSES[self.architecture](self.shape(source, target), live)
         return made

@@ -1,0 +1,275 @@
+"""Runs of a sweep: configs drawn from a space, grouped into cohorts that share a program."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxeval import cli
+from jaxeval.config import reading
+from jaxeval.contracts import Member
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.experiment import base
+from jaxeval.runs import Experiment
+from jaxeval.sweep import cohorts, space
+from jaxeval.sweep.space import Space
+
+# what a member has that its own config leaves out, so that all have the same names
+_NEUTRAL = {
+    "warmup": 0.0,
+    "plateau_factor": 1.0,
+    "plateau_after": 1.0,
+    "plateau_floor": 0.0,
+    "dropout": 0.0,
+    "label_smoothing": 0.0,
+}
+
+
+class Run(NamedTuple):
+    """One run of a sweep."""
+
+    values: Mapping[str, space.Value]  # as drawn, by the names of the space
+    config: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """A `cohorts.Extent` with all else that runs must share.
+
+    Attributes:
+      static: canonical JSON of what is compiled in.
+      extent: of a task whose members may differ in size; None: `static` says all.
+    """
+
+    static: str
+    extent: Any
+
+    def joined(self, other: "Room") -> "Room | None":
+        """What holds both; None: they cannot share a program."""
+        if self.static != other.static:
+            return None
+        both = None if self.extent is None else self.extent.joined(other.extent)
+        return self if self.extent is None else both and dataclasses.replace(self, extent=both)
+
+    def operations(self) -> float:
+        """Of a training step for a row; 1 where nothing is known of it."""
+        return 1.0 if self.extent is None else self.extent.operations()
+
+    def parameters(self) -> int:
+        """Numbers of a member; 1 where nothing is known of it."""
+        return 1 if self.extent is None else self.extent.parameters()
+
+    def describe(self) -> str:
+        """For people."""
+        return "as configured" if self.extent is None else self.extent.describe()
+
+
+def draw(
+    path: str | None,
+    changes: Sequence[str],
+    module: Any,
+    of: Space,
+    seed: int,
+    count: int,
+) -> list[Run]:
+    """The first so many runs of a sweep.
+
+    Args:
+      path: of the base config.
+      changes: `key=value` each, before what is drawn.
+      module: of the task (`experiment.kind`).
+
+    Raises:
+      ConfigError: a run's values are no config; with its number and values.
+    """
+    made = []
+    for number in range(count):
+        values = space.draw(of, seed, number)
+        drawn = [f"{key}={json.dumps(value)}" for key, value in space.changes(of, values)]
+        try:
+            config = reading.read(module.Config, path, [*changes, *drawn])
+        except ConfigError as error:
+            raise ConfigError(
+                f"run {number + 1}, drawn as {json.dumps(values)}: {error}"
+            ) from None
+        made.append(Run(values, config))
+    return made
+
+
+def record_of(prepared: base.Prepared, of: Space, seed: int) -> Experiment:
+    """The record of a sweep: the base config's with the space, under an id of its own."""
+    sweep = {"space": space.to_dict(of), "seed": seed}
+    tree = {**json.loads(prepared.record.config), "sweep": sweep}
+    digest = reading.digest(f"{prepared.record.id} {reading.canonical(sweep)}")
+    return dataclasses.replace(
+        prepared.record,
+        id=digest,
+        config=reading.canonical(tree),
+        config_hash=reading.digest(reading.canonical(tree)),
+    )
+
+
+def is_ragged(module: Any) -> bool:
+    """Whether members of a program may differ in size and batch size."""
+    return hasattr(module, "RAGGED")
+
+
+def room_of(module: Any, config: Any, data: Any) -> Room:
+    """What a run's program must hold."""
+    tree = reading.to_dict(config)
+    tree.pop("name")
+    training, model = tree["training"], tree["model"]
+    for key in ("hyperparameters", "clip_at", "warmup"):
+        training["optimiser"].pop(key)
+    training["optimiser"]["l2"] = bool(training["optimiser"]["l2"])
+    training["plateau"] = (training["plateau"] or {}).get("latest")
+    if isinstance(model.get("dropout"), dict):
+        numbers = {k: v for k, v in model["dropout"].items() if isinstance(v, float)}
+        model["dropout"].update({k: bool(v) for k, v in numbers.items()})
+    if not is_ragged(module):
+        return Room(reading.canonical(tree), None)
+    for key in (*module.RAGGED, "dropout", "label_smoothing"):
+        model.pop(key)
+    for key in ("batch_size", "micro_batch"):
+        training.pop(key)
+    return Room(reading.canonical(tree), module.extent(config, data))
+
+
+def asked(runs: Sequence[Run], module: Any, prepared: base.Prepared) -> list[cohorts.Run]:
+    """What the planner knows of the runs."""
+    return [
+        cohorts.Run(
+            room_of(module, run.config, prepared.data),
+            run.config.training.batch_size,
+            run.config.training.epochs,
+        )
+        for run in runs
+    ]
+
+
+def sizes_of(prepared: base.Prepared) -> list[int]:
+    """Train rows of each bucket."""
+    return [len(rows) for rows in prepared.read.split(0).train]
+
+
+def config_of(cohort: cohorts.Cohort, runs: Sequence[Run]) -> Any:
+    """The config of a cohort's program: its first run's at the cohort's sizes."""
+    config = runs[cohort.runs[0]].config
+    extent = cohort.extent.extent  # type: ignore[attr-defined]
+    if extent is None:
+        return config
+    rows = cohort.micro_batch
+    return dataclasses.replace(
+        config,
+        model=dataclasses.replace(config.model, **extent.sizes()),
+        training=dataclasses.replace(config.training, batch_size=rows, micro_batch=rows),
+    )
+
+
+def members_of(
+    cohort: cohorts.Cohort, runs: Sequence[Run], module: Any
+) -> tuple[list[Member], dict[Member, str]]:
+    """The members of a cohort, and what was drawn for each, as canonical JSON.
+
+    Run k has seed k + 1: a sweep tries seeds as it tries everything else.
+    """
+    traced = {number: _traced(runs[number].config, module) for number in cohort.runs}
+    names = set().union(*traced.values())
+    if is_ragged(module):  # a size that all members have is compiled in
+        model = config_of(cohort, runs).model
+        names -= {
+            name
+            for name in module.RAGGED
+            if all(values[name] == getattr(model, name) for values in traced.values())
+        }
+    members = {
+        number: Member(
+            number + 1, 0, tuple((n, v.get(n, _NEUTRAL.get(n, 0.0))) for n in sorted(names))
+        )
+        for number, v in traced.items()
+    }
+    drawn = {members[number]: reading.canonical(dict(runs[number].values)) for number in members}
+    return list(members.values()), drawn
+
+
+def _traced(config: Any, module: Any) -> dict[str, float]:
+    """All in which a run may differ from the others of its cohort."""
+    found = dict(base.members(config, [1], [0])[0].hparams)
+    if is_ragged(module):
+        found |= {name: float(getattr(config.model, name)) for name in module.RAGGED}
+        found["batch_size"] = float(config.training.batch_size)
+    return found
+
+
+def prepare(
+    cohort: cohorts.Cohort, number: int, runs: Sequence[Run], module: Any, record: Experiment
+) -> tuple[base.Prepared, list[Member]]:
+    """A cohort ready for training."""
+    prepared: base.Prepared = module.prepare(config_of(cohort, runs))
+    members, drawn = members_of(cohort, runs, module)
+    return prepared._replace(record=record, drawn=drawn, cohort=number), members
+
+
+def path_of(folder: Path, record: Experiment) -> Path:
+    """Where a sweep's draws and cohorts stand."""
+    return folder / "sweeps" / f"{record.id}.json"
+
+
+def planned(
+    path: Path,
+    runs: Sequence[Run],
+    asked: Sequence[cohorts.Run],
+    sizes: Sequence[int],
+    machine: cohorts.Machine,
+    most: int | None,
+) -> list[cohorts.Cohort]:
+    """The cohorts as they were planned before, and new ones for the runs that are new.
+
+    Raises:
+      RunError: the file is damaged, or holds other draws.
+    """
+    groups, rows, known = _load(path, runs)
+    try:
+        before = cohorts.as_grouped(asked, sizes, machine, groups, rows)
+    except (ValueError, IndexError) as error:
+        raise RunError(f"{path}: not the plan of this sweep ({error}); move it away") from None
+    new = cohorts.plan(asked[known:], sizes, machine, most)
+    return before + [
+        cohort._replace(runs=tuple(number + known for number in cohort.runs)) for cohort in new
+    ]
+
+
+def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], int]:
+    """Groups and micro-batches of a plan, and how many runs it holds; none before the first."""
+    if not path.exists():
+        return [], [], 0
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
+        rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
+        values = [dict(run) for run in tree["runs"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: not the plan of a sweep ({error}); move it away") from None
+    if len(values) > len(runs):
+        raise RunError(f"{path}: holds {len(values)} runs; ask for as many (--runs), or more")
+    if values != [dict(run.values) for run in runs[: len(values)]]:
+        raise RunError(f"{path}: holds other draws than this version makes; move it away")
+    return groups, rows, len(values)
+
+
+def save(
+    path: Path, record: Experiment, runs: Sequence[Run], made: Sequence[cohorts.Cohort]
+) -> None:
+    """Writes all draws and the cohorts, whole or not at all; runs are numbered from 1."""
+    tree = {
+        "sweep": record.id,
+        "name": record.name,
+        **json.loads(record.config)["sweep"],
+        "runs": [dict(run.values) for run in runs],
+        "cohorts": [
+            {"runs": [n + 1 for n in cohort.runs], "micro_batch": cohort.micro_batch}
+            for cohort in made
+        ],
+    }
+    cli.write_json(str(path), tree)

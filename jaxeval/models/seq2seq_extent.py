@@ -1,0 +1,102 @@
+"""How large the arrays of sequence-to-sequence models are, and what a training step costs.
+
+Counts are of multiplications and additions in products, three times those of the way forward.
+Notation as in `models.seq2seq`; Ts and Tt here are mean lengths.
+"""
+
+import dataclasses
+import math
+from typing import Literal
+
+from jaxeval.models.seq2seq import Shape
+
+Architecture = Literal["attentive_lstm", "transformer"]
+RAGGED = ("embedding", "hidden", "encoder_layers", "decoder_layers", "heads")
+
+
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """Arrays that hold members of several sizes.
+
+    Attributes:
+      lengths: mean Ts and Tt.
+      grain: embedding sizes of all members are multiples of it.
+    """
+
+    architecture: Architecture
+    shape: Shape
+    lengths: tuple[float, float]
+    grain: int
+
+    def joined(self, other: "Extent") -> "Extent | None":
+        """The least extent that holds both: the largest of everything.
+
+        Computed heads are so many that every member's heads are groups of them, which all members'
+        embeddings must allow.
+        """
+        heads = math.lcm(self.shape.heads, other.shape.heads)
+        grain = math.gcd(self.grain, other.grain)
+        if self.architecture != other.architecture or grain % heads:
+            return None
+        largest = map(max, zip(self.shape, other.shape, strict=True))
+        shape = Shape(*largest)
+        embedding = math.ceil(shape.embedding / heads) * heads
+        return dataclasses.replace(
+            self, shape=shape._replace(heads=heads, embedding=embedding), grain=grain
+        )
+
+    def sizes(self) -> dict[str, int]:
+        """By the names of the config's keys."""
+        return {name: getattr(self.shape, name) for name in RAGGED}
+
+    def describe(self) -> str:
+        """Sizes for people."""
+        shape = self.shape
+        layers = f"{shape.encoder_layers}+{shape.decoder_layers} layers"
+        heads = f", heads {shape.heads}" if self.architecture == "transformer" else ""
+        return f"embedding {shape.embedding}, hidden {shape.hidden}, {layers}{heads}"
+
+    def operations(self) -> float:
+        """Of a training step for a row."""
+        forward = _lstm(self) if self.architecture == "attentive_lstm" else _transformer(self)
+        return 2.0 * 3.0 * forward
+
+    def parameters(self) -> int:
+        """Numbers of a member: the closed forms of the reference."""
+        s, e, h = self.shape, self.shape.embedding, self.shape.hidden
+        if self.architecture == "attentive_lstm":
+            widths = [e] + [2 * h] * (s.encoder_layers - 1)
+            encoder = sum(2 * (4 * h * (w + h) + 8 * h) for w in widths)
+            decoder = 4 * h * (2 * h + e + h) + 8 * h
+            attention = 3 * h * h + h + h + 1
+            return (
+                (s.source + s.target) * e
+                + encoder
+                + decoder
+                + attention
+                + 2 * h
+                + h * s.target
+                + s.target
+            )
+        encoder = s.encoder_layers * (4 * e * e + 2 * e * h + 9 * e + h)
+        decoder = s.decoder_layers * (8 * e * e + 2 * e * h + 15 * e + h)
+        return (s.source + s.target) * e + encoder + decoder + 4 * e + e * s.target + s.target
+
+
+def _lstm(extent: Extent) -> float:
+    """Multiplications of the way forward."""
+    s, (source, target) = extent.shape, extent.lengths
+    e, h = s.embedding, s.hidden
+    widths = [e] + [2 * h] * (s.encoder_layers - 1)
+    read = sum(2 * 4 * h * (w + h) for w in widths) + 2 * h * h
+    written = 4 * h * (e + 2 * h + h) + h * h + 3 * h * source + h * s.target
+    return source * read + target * written
+
+
+def _transformer(extent: Extent) -> float:
+    s, (source, target) = extent.shape, extent.lengths
+    e, h = s.embedding, s.hidden
+    read = s.encoder_layers * (4 * e * e + 2 * e * h + 2 * source * e)
+    read += s.decoder_layers * 2 * e * e
+    written = s.decoder_layers * (6 * e * e + 2 * e * h + 2 * (source + target) * e)
+    return source * read + target * (written + e * s.target)

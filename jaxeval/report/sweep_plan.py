@@ -1,0 +1,79 @@
+"""The plan of a sweep: its cohorts, what they cost, and what padding wastes."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.report import terminal
+from jaxeval.sweep.cohorts import Cohort
+
+
+def to_dict(cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Plain data; runs are numbered from 1."""
+    return {
+        "runs": list(runs),
+        "cohorts": [
+            {
+                "runs": [number + 1 for number in cohort.runs],
+                "size": cohort.extent.describe(),
+                "micro_batch": cohort.micro_batch,
+                "compile_seconds": cohort.compile_seconds,
+                "train_seconds": cohort.seconds,
+                "wasted": cohort.wasted,
+            }
+            for cohort in cohorts
+        ],
+        **totals(cohorts),
+    }
+
+
+def totals(cohorts: Sequence[Cohort]) -> dict[str, float]:
+    """Of all cohorts: estimated seconds, and the share of operations that is for nothing."""
+    operations = sum(cohort.operations for cohort in cohorts)
+    needed = sum(cohort.needed for cohort in cohorts)
+    return {
+        "compile_seconds": sum(cohort.compile_seconds for cohort in cohorts),
+        "train_seconds": sum(cohort.seconds for cohort in cohorts),
+        "wasted": 1 - needed / operations if operations else 0.0,
+    }
+
+
+def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
+    """A row a cohort."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True, stderr=stderr)
+    rows = [
+        [
+            str(number),
+            str(len(cohort.runs)),
+            cohort.extent.describe(),
+            str(cohort.micro_batch),
+            _time(cohort.compile_seconds),
+            _time(cohort.seconds),
+            f"{100 * cohort.wasted:.0f} %",
+        ]
+        for number, cohort in enumerate(cohorts, 1)
+    ]
+    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "training", "wasted"]
+    terminal.print_table(console, head, rows)
+    total = totals(cohorts)
+    console.print(
+        f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs; at most "
+        f"{_time(total['compile_seconds'])} of compiling and {_time(total['train_seconds'])} of "
+        f"training by the cost model; {100 * total['wasted']:.0f} % of the operations are padding",
+        markup=False,
+    )
+
+
+def announce(number: int, cohorts: Sequence[Cohort]) -> None:
+    """Which cohort comes next, on stderr."""
+    size = cohorts[number].extent.describe()
+    print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"

@@ -1,0 +1,139 @@
+"""`python -m jaxeval.sweep`: a random sweep of hyperparameters, as few compiled programs."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxeval import cli
+from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval import runs as runs_room
+    from jaxeval.experiment import sweeping
+    from jaxeval.sweep import cohorts
+
+_DESCRIPTION = """\
+Draws runs from a search space, writes all draws down, and trains them: runs whose shapes can share
+a compiled program are members of one population, padded to its size.
+"""
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.sweep configs/wiemerslage2024/georgian_transformer_small.toml \\
+      --space configs/wiemerslage2024/space_transformer_small.toml --data DIR --runs 24
+  python -m jaxeval.sweep CONFIG --space FILE --data DIR --runs 200 --dry-run   # the plan
+  python -m jaxeval.sensitivity runs    # what the sweep says of the architecture
+  python -m jaxeval.report runs         # the same as a page with figures
+
+The same command continues what was interrupted; with more --runs it goes on where it ended.
+docs/sweeps.md describes space files, cohorts and the cost model.
+"""
+# Of one device of two-core machines that we measured: multiplications and additions a second in
+# products of many rows, and seconds of compiling one cohort for one padded width.
+_RATE = 6e10
+_COMPILE_SECONDS = 8.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = cli.parser("sweep", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(made)
+    made.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
+    made.add_argument(
+        "--runs", type=cli.positive, default=24, metavar="N", help="runs 1 .. N (24)"
+    )
+    made.add_argument(
+        "--seed", type=arguments.count, default=1, metavar="S", help="of the draws (1)"
+    )
+    made.add_argument(
+        "--most-cohorts",
+        type=cli.positive,
+        default=24,
+        metavar="N",
+        help="programs at most, whatever padding costs (24)",
+    )
+    made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    made.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
+    return made
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Parses, draws, plans, trains, prints."""
+    given = cli.parse_config(parser(), words)
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval import experiment
+    from jaxeval.experiment import sweeping
+    from jaxeval.report import sweep_plan
+    from jaxeval.sweep import space
+
+    of = space.read(given.space)
+    config = experiment.read(given.config, given.changes, given.data)
+    module = experiment.kind(config.task)
+    place = [f"{module.DATA}={json.dumps(given.data)}"] if given.data else []
+    runs = sweeping.draw(
+        given.config, [*given.changes, *place], module, of, given.seed, given.runs
+    )
+    prepared = experiment.prepare(config)
+    record = sweeping.record_of(prepared, of, given.seed)
+    path = sweeping.path_of(Path(given.out), record)
+    made = sweeping.planned(
+        path,
+        runs,
+        sweeping.asked(runs, module, prepared),
+        sweeping.sizes_of(prepared),
+        _machine(len(prepared.read.corpus.buckets)),
+        given.most_cohorts,
+    )
+    if given.dry_run:
+        plan = sweep_plan.to_dict(made, [dict(run.values) for run in runs])
+        if given.json:
+            cli.write_json(given.json, plan)
+        if given.json != "-":
+            sweep_plan.show(made)
+        return 0
+    sweep_plan.show(made, stderr=True)
+    sweeping.save(path, record, runs, made)
+    return _train(made, runs, module, record, given)
+
+
+def _machine(widths: int) -> "cohorts.Machine":
+    import jax
+
+    from jaxeval.sweep import cohorts
+
+    return cohorts.Machine(len(jax.devices()), _RATE, _COMPILE_SECONDS * widths)
+
+
+def _train(
+    made: Sequence["cohorts.Cohort"],
+    runs: Sequence["sweeping.Run"],
+    module: Any,
+    record: "runs_room.Experiment",
+    given: argparse.Namespace,
+) -> int:
+    from jaxeval.experiment import base, running, sweeping
+    from jaxeval.report import summary, sweep_plan, terminal
+
+    folder, rows = Path(given.out), []
+    with base.locked(folder, record.id):
+        for number, cohort in enumerate(made):
+            sweep_plan.announce(number, made)
+            prepared, members = sweeping.prepare(cohort, number, runs, module, record)
+            found = running.run(prepared, members, folder, given.store)
+            if found is None:
+                return running.STOPPED
+            rows += found
+    whole = summary.of_members(rows)
+    if given.json:
+        cli.write_json(given.json, summary.to_dict(whole))
+    if given.json != "-":
+        terminal.print_summary(whole)
+        print(f"\nnext: python -m jaxeval.sensitivity {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,240 @@
+"""Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
+
+A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
+work for nothing (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
+one for all compiles once and computes every run at the largest size. Between them the cheapest is
+sought greedily: from one cohort a shape, the two whose union saves most seconds are joined, again
+and again, until no union saves any.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+MICRO_BATCHES = (16, 32, 64, 128, 256)
+_FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
+_UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
+
+
+class Extent(Protocol):
+    """What a cohort's arrays must hold."""
+
+    def joined(self, other: Any) -> Any | None:
+        """What holds both; None: they cannot share arrays."""
+
+    def operations(self) -> float:
+        """Floating-point operations of a training step for a row, at this size."""
+
+    def parameters(self) -> int:
+        """Numbers of a member at this size."""
+
+    def describe(self) -> str:
+        """For people."""
+
+
+class Run(NamedTuple):
+    """What the planner knows of a run: its own extent, rows of an update, and how long it is."""
+
+    extent: Extent
+    batch_size: int
+    epochs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What time is made of.
+
+    Attributes:
+      devices: that share a cohort's members.
+      rate: floating-point operations a second of one device, in products of many rows.
+      compile_seconds: of a cohort's programs.
+    """
+
+    devices: int
+    rate: float
+    compile_seconds: float
+
+
+class Cohort(NamedTuple):
+    """Runs that share a program.
+
+    Attributes:
+      runs: their numbers, ascending.
+      micro_batch: rows that are computed at once.
+      seconds: estimated, of training.
+      operations: of training, at the extent.
+      needed: of them, at each run's own extent and without padding rows.
+    """
+
+    runs: tuple[int, ...]
+    extent: Extent
+    micro_batch: int
+    compile_seconds: float
+    seconds: float
+    operations: float
+    needed: float
+
+    @property
+    def wasted(self) -> float:
+        """Share of the operations that is for nothing."""
+        return 1.0 - self.needed / self.operations if self.operations else 0.0
+
+
+class _Group(NamedTuple):
+    """A cohort in the making; arrays hold a number a micro-batch size."""
+
+    runs: tuple[int, ...]
+    extent: Extent
+    rows: np.ndarray  # computed in all epochs of all members, padding included
+    updates: float
+
+
+def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
+    """Rows of an epoch with those of weight 0, for train rows of each bucket."""
+    whole = math.ceil(batch_size / micro_batch) * micro_batch
+    full = sum(size // batch_size * whole for size in sizes)
+    rest = sum(math.ceil(size % batch_size / micro_batch) * micro_batch for size in sizes)
+    return full + rest
+
+
+def plan(
+    runs: Sequence[Run],
+    sizes: Sequence[int],
+    machine: Machine,
+    most: int | None = None,
+    join: bool = True,
+) -> list[Cohort]:
+    """The cohorts, those of the first runs first.
+
+    Args:
+      sizes: train rows of each bucket of the corpus.
+      most: cohorts; beyond that, the unions that cost least are made too.
+      join: False: one cohort for each extent, whatever it costs.
+    """
+    groups = _by_extent([_alone(number, run, sizes) for number, run in enumerate(runs)])
+    if join:
+        groups = _joined(groups, machine, most)
+    made = [_cohort(group, runs, sizes, machine) for group in groups]
+    return sorted(made, key=lambda cohort: cohort.runs)
+
+
+def as_grouped(
+    runs: Sequence[Run],
+    sizes: Sequence[int],
+    machine: Machine,
+    groups: Sequence[Sequence[int]],
+    micro_batches: Sequence[int],
+) -> list[Cohort]:
+    """Cohorts that were made before, of the numbers of their runs.
+
+    Raises:
+      ValueError: runs that cannot share a program.
+    """
+    made = []
+    for numbers, micro_batch in zip(groups, micro_batches, strict=True):
+        whole: _Group | None = None
+        for number in numbers:
+            one = _alone(number, runs[number], sizes)
+            whole = one if whole is None else _union(whole, one)
+            if whole is None:
+                raise ValueError(f"run {number + 1} does not fit into its cohort")
+        if whole is None:
+            raise ValueError("a cohort without runs")
+        made.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
+    return made
+
+
+def _alone(number: int, run: Run, sizes: Sequence[int]) -> _Group:
+    rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
+    updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
+    return _Group((number,), run.extent, np.array(rows, float), updates)
+
+
+def _union(one: _Group, other: _Group) -> _Group | None:
+    extent = one.extent.joined(other.extent)
+    if extent is None:
+        return None
+    runs = tuple(sorted((*one.runs, *other.runs)))
+    return _Group(runs, extent, one.rows + other.rows, one.updates + other.updates)
+
+
+def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
+    """Groups of equal extents joined, which wastes nothing."""
+    found: dict[Extent, _Group] = {}
+    for group in groups:
+        same = found.get(group.extent)
+        joined = None if same is None else _union(same, group)
+        found[group.extent] = joined or group
+    return list(found.values())
+
+
+def _seconds(group: _Group, machine: Machine) -> np.ndarray:
+    """Of training, for each micro-batch size: devices share members, not a member's work."""
+    sizes = np.array(MICRO_BATCHES)
+    rate = machine.rate * sizes / (sizes + _FEW_ROWS)
+    products = group.rows * group.extent.operations() / rate
+    total = products + group.updates * group.extent.parameters() * _UPDATE
+    count = len(group.runs)
+    return total / count * math.ceil(count / machine.devices)
+
+
+def _cost(group: _Group, machine: Machine) -> float:
+    return machine.compile_seconds + float(_seconds(group, machine).min())
+
+
+def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> list[_Group]:
+    """Unions as long as one saves time, or there are more than `most` groups."""
+    alive: dict[int, tuple[_Group, float]] = {
+        k: (group, _cost(group, machine)) for k, group in enumerate(groups)
+    }
+    savings: dict[tuple[int, int], tuple[float, _Group]] = {}
+
+    def weigh(one: int, other: int) -> None:
+        union = _union(alive[one][0], alive[other][0])
+        if union is not None:
+            saved = alive[one][1] + alive[other][1] - _cost(union, machine)
+            savings[one, other] = (saved, union)
+
+    for one in alive:
+        for other in range(one + 1, len(groups)):
+            weigh(one, other)
+    fresh = len(groups)
+    while savings:
+        pair = max(savings, key=lambda p: savings[p][0])
+        saved, union = savings[pair]
+        if saved <= 0 and (most is None or len(alive) <= most):
+            break
+        for gone in pair:
+            del alive[gone]
+        savings = {p: found for p, found in savings.items() if not set(p) & set(pair)}
+        alive[fresh] = (union, _cost(union, machine))
+        for other in [k for k in alive if k != fresh]:
+            weigh(other, fresh)
+        fresh += 1
+    return [group for group, _ in alive.values()]
+
+
+def _cohort(
+    group: _Group,
+    runs: Sequence[Run],
+    sizes: Sequence[int],
+    machine: Machine,
+    best: int | None = None,
+) -> Cohort:
+    """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
+    seconds = _seconds(group, machine)
+    if best is None:
+        best = int(np.argmin(seconds))
+    needed = sum(runs[n].epochs * sum(sizes) * runs[n].extent.operations() for n in group.runs)
+    return Cohort(
+        group.runs,
+        group.extent,
+        MICRO_BATCHES[best],
+        machine.compile_seconds,
+        float(seconds[best]),
+        float(group.rows[best]) * group.extent.operations(),
+        needed,
+    )
