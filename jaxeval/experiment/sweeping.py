@@ -52,9 +52,9 @@ class Room:
         both = None if self.extent is None else self.extent.joined(other.extent)
         return self if self.extent is None else both and dataclasses.replace(self, extent=both)
 
-    def operations(self) -> float:
-        """Of a training step for a row; 1 where nothing is known of it."""
-        return 1.0 if self.extent is None else self.extent.operations()
+    def operations(self, own: "Room") -> float:
+        """Of a training step for a row of a run of room `own`; 1 where nothing is known of it."""
+        return 1.0 if self.extent is None else self.extent.operations(own.extent)
 
     def parameters(self) -> int:
         """Numbers of a member; 1 where nothing is known of it."""

@@ -56,9 +56,14 @@ class Extent:
         heads = f", heads {shape.heads}" if self.architecture == "transformer" else ""
         return f"embedding {shape.embedding}, hidden {shape.hidden}, {layers}{heads}"
 
-    def operations(self) -> float:
-        """Of a training step for a row."""
-        forward = _lstm(self) if self.architecture == "attentive_lstm" else _transformer(self)
+    def operations(self, own: "Extent") -> float:
+        """Of a training step for a row of a member of extent `own`.
+
+        Its units are padded; layers that it lacks are skipped, at least where lanes are mapped.
+        """
+        layers = {name: getattr(own.shape, name) for name in ("encoder_layers", "decoder_layers")}
+        done = dataclasses.replace(self, shape=self.shape._replace(**layers))
+        forward = _lstm(done) if self.architecture == "attentive_lstm" else _transformer(done)
         return 2.0 * 3.0 * forward
 
     def parameters(self) -> int:

@@ -29,10 +29,11 @@ examples:
 The same command continues what was interrupted; with more --runs it goes on where it ended.
 docs/sweeps.md describes space files, cohorts and the cost model.
 """
-# Of one device of two-core machines that we measured: multiplications and additions a second in
-# products of many rows, and seconds of compiling one cohort for one padded width.
-_RATE = 6e10
-_COMPILE_SECONDS = 8.0
+# Multiplications and additions a second of one device in products of many rows: of a core as we
+# measured it; of an accelerator, which we could not, a guess.
+_RATES = {"cpu": 6e10}
+_ACCELERATOR = 5e12
+_COMPILE_SECONDS = 8.0  # of a cohort for each padded width, on one core
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,9 +50,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--most-cohorts",
         type=cli.positive,
-        default=24,
         metavar="N",
-        help="programs at most, whatever padding costs (24)",
+        help="compiled programs at most, whatever padding costs",
     )
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     made.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
@@ -104,7 +104,8 @@ def _machine(widths: int) -> "cohorts.Machine":
 
     from jaxeval.sweep import cohorts
 
-    return cohorts.Machine(len(jax.devices()), _RATE, _COMPILE_SECONDS * widths)
+    rate = _RATES.get(jax.default_backend(), _ACCELERATOR)
+    return cohorts.Machine(len(jax.devices()), rate, _COMPILE_SECONDS * widths)
 
 
 def _train(

@@ -25,8 +25,8 @@ class Extent(Protocol):
     def joined(self, other: Any) -> Any | None:
         """What holds both; None: they cannot share arrays."""
 
-    def operations(self) -> float:
-        """Floating-point operations of a training step for a row, at this size."""
+    def operations(self, own: Any) -> float:
+        """Floating-point operations of a training step for a row of a member of extent `own`."""
 
     def parameters(self) -> int:
         """Numbers of a member at this size."""
@@ -83,13 +83,20 @@ class Cohort(NamedTuple):
         return 1.0 - self.needed / self.operations if self.operations else 0.0
 
 
-class _Group(NamedTuple):
-    """A cohort in the making; arrays hold a number a micro-batch size."""
+class _Member(NamedTuple):
+    """A run as the search needs it."""
 
-    runs: tuple[int, ...]
+    number: int
     extent: Extent
-    rows: np.ndarray  # computed in all epochs of all members, padding included
-    updates: float
+    rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
+    updates: int
+
+
+class _Group(NamedTuple):
+    """A cohort in the making."""
+
+    members: tuple[_Member, ...]
+    extent: Extent
 
 
 def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
@@ -150,15 +157,14 @@ def as_grouped(
 def _alone(number: int, run: Run, sizes: Sequence[int]) -> _Group:
     rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    return _Group((number,), run.extent, np.array(rows, float), updates)
+    return _Group((_Member(number, run.extent, np.array(rows, float), updates),), run.extent)
 
 
 def _union(one: _Group, other: _Group) -> _Group | None:
     extent = one.extent.joined(other.extent)
     if extent is None:
         return None
-    runs = tuple(sorted((*one.runs, *other.runs)))
-    return _Group(runs, extent, one.rows + other.rows, one.updates + other.updates)
+    return _Group((*one.members, *other.members), extent)
 
 
 def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
@@ -171,13 +177,18 @@ def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
     return list(found.values())
 
 
+def _operations(group: _Group) -> np.ndarray:
+    """Of all members, for each micro-batch size."""
+    return np.sum([m.rows * group.extent.operations(m.extent) for m in group.members], axis=0)
+
+
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     """Of training, for each micro-batch size: devices share members, not a member's work."""
     sizes = np.array(MICRO_BATCHES)
     rate = machine.rate * sizes / (sizes + _FEW_ROWS)
-    products = group.rows * group.extent.operations() / rate
-    total = products + group.updates * group.extent.parameters() * _UPDATE
-    count = len(group.runs)
+    updates = sum(m.updates for m in group.members) * group.extent.parameters() * _UPDATE
+    total = _operations(group) / rate + updates
+    count = len(group.members)
     return total / count * math.ceil(count / machine.devices)
 
 
@@ -228,13 +239,15 @@ def _cohort(
     seconds = _seconds(group, machine)
     if best is None:
         best = int(np.argmin(seconds))
-    needed = sum(runs[n].epochs * sum(sizes) * runs[n].extent.operations() for n in group.runs)
+    needed = sum(
+        runs[m.number].epochs * sum(sizes) * m.extent.operations(m.extent) for m in group.members
+    )
     return Cohort(
-        group.runs,
+        tuple(sorted(m.number for m in group.members)),
         group.extent,
         MICRO_BATCHES[best],
         machine.compile_seconds,
         float(seconds[best]),
-        float(group.rows[best]) * group.extent.operations(),
+        float(_operations(group)[best]),
         needed,
     )
