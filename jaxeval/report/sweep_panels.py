@@ -16,7 +16,9 @@ from jaxeval.report.sweep_data import Sweep
 from jaxeval.sensitivity.hyperparameters import Axis
 
 _COLUMNS = 4
-_LOG_RATIO = 100  # values that span more are drawn on a logarithmic axis
+_LOG_RATIO = 100  # values on a logarithmic axis span more
+_LOW = 0.2  # and their median is below this share of the ends' sum; .5 if they were drawn evenly
+_LETTERS = 26  # that fit beneath a panel
 _FEW = 6  # so many different values stand side by side
 _MARKERS = "o^sDvP*X"
 
@@ -34,7 +36,7 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
             panel.scatter(x, y, s=6, color=COLOURS[k % 8], marker=_MARKERS[k % 8])
         panel.set_xlabel(literal(name), fontsize=8)
         if _is_counted(all_axes):
-            panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7)
+            _name_ticks(panel, categories)
         elif _is_wide(all_axes):
             panel.set_xscale("log")
         if place % _COLUMNS == 0:
@@ -72,7 +74,7 @@ def best_settings(sweeps: Sequence[Sweep], rope: float) -> Figure:
         f"Filled: runs within {summary.nearness(sweeps[0].fraction, rope)} of the sweep's best, "
         f"{'; '.join(near)}. Hollow: all runs. Bars are shares of the runs in which the "
         "hyperparameter has an effect, in percent; boxes are quartiles, whiskers the range, marks "
-        "the best runs. What the best runs share and the others do not is what matters.",
+        "the best runs. Where filled and hollow differ, the hyperparameter may matter.",
         drawing,
         ("sweep", "hyperparameter", "runs", "n", "values"),
         rows,
@@ -113,7 +115,7 @@ def _box(panel: Any, place: float, values: np.ndarray, colour: str, filled: bool
     )
     if filled:
         shift = 0.4 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
-        panel.scatter(place + shift, values, s=5, color=colour, zorder=3)
+        panel.scatter(place + shift, values, s=4, color=colour, linewidths=0, zorder=3)
 
 
 def _quartiles(values: np.ndarray) -> str:
@@ -145,7 +147,7 @@ def _bars(
             )
             shown = ", ".join(f"{one}: {counts[one]}" for one in categories)
             rows.append((sweep.name, axis.name, part, len(chosen), shown))
-    panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7)
+    _name_ticks(panel, categories)
     panel.set_ylabel("% of runs", fontsize=7)
     return rows
 
@@ -231,6 +233,14 @@ def _shifted(axis: Axis, categories: Sequence[str], k: int) -> np.ndarray:
 
 
 def _is_wide(all_axes: Sequence[Axis]) -> bool:
+    """Whether values belong on a logarithmic axis: a wide range, and most of them low in it."""
     found = [v for v in map(_numbers, all_axes) if v is not None and len(v)]
     values = np.concatenate(found) if found else np.ones(1)
-    return bool(values.min() > 0 and values.max() / values.min() > _LOG_RATIO)
+    low, high = values.min(), values.max()
+    return bool(low > 0 and high / low > _LOG_RATIO and np.median(values) < _LOW * (low + high))
+
+
+def _name_ticks(panel: Any, categories: Sequence[str]) -> None:
+    """Categories as labels, aslant where they would run into one another."""
+    slant = 20 if sum(map(len, categories)) > _LETTERS else 0
+    panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7, rotation=slant)
