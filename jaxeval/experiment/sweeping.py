@@ -105,6 +105,7 @@ def record_of(prepared: base.Prepared, of: Space, seed: int) -> Experiment:
     return dataclasses.replace(
         prepared.record,
         id=digest,
+        name=f"{prepared.record.name}, sweep",
         config=reading.canonical(tree),
         config_hash=reading.digest(reading.canonical(tree)),
     )

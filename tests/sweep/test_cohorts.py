@@ -1,0 +1,163 @@
+"""Cohorts of runs: padding counted by brute force, the search held to exhaustive ones."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from jaxeval.models import seq2seq_extent
+from jaxeval.models.seq2seq import Shape
+from jaxeval.sweep import cohorts
+
+MACHINE = cohorts.Machine(devices=2, rate=1e6, compile_seconds=5.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Square:
+    """Arrays of one size; `kind` cannot be mixed."""
+
+    size: int
+    kind: str = "a"
+
+    def joined(self, other: "Square") -> "Square | None":
+        """The larger one."""
+        return max(self, other, key=lambda s: s.size) if self.kind == other.kind else None
+
+    def operations(self, own: "Square") -> float:
+        """Of arrays of this size, whoever uses them."""
+        return float(self.size**2)
+
+    def parameters(self) -> int:
+        """Hardly any."""
+        return 1
+
+    def describe(self) -> str:
+        """Its size."""
+        return str(self.size)
+
+
+def _rows_one_by_one(sizes: Sequence[int], batch: int, micro: int) -> int:
+    """Walks through an epoch row by row."""
+    computed = 0
+    for size in sizes:
+        rows = list(range(size))
+        while rows:
+            now, rows = rows[:batch], rows[batch:]
+            while now:
+                now = now[micro:]
+                computed += micro
+    return computed
+
+
+@pytest.mark.parametrize("batch", [1, 5, 16, 23, 200])
+@pytest.mark.parametrize("micro", [4, 16])
+def test_rows_computed(batch: int, micro: int) -> None:
+    """Dies if a last batch, or a last part of one, is counted wrong."""
+    sizes = [0, 7, 16, 100]
+    assert cohorts.rows_computed(sizes, batch, micro) == _rows_one_by_one(sizes, batch, micro)
+
+
+def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for smaller in _partitions(rest):
+        yield [[first], *smaller]
+        for k in range(len(smaller)):
+            yield [*smaller[:k], [first, *smaller[k]], *smaller[k + 1 :]]
+
+
+def _seconds(made: Sequence[cohorts.Cohort]) -> float:
+    return sum(cohort.seconds + cohort.compile_seconds for cohort in made)
+
+
+@pytest.mark.parametrize("rows", [20, 200, 2000])
+def test_the_search_is_near_the_best_of_all_partitions(rows: int) -> None:
+    """Dies if unions are weighed wrongly: by their sum, or the dearest first."""
+    generator = np.random.default_rng(rows)
+    runs = [
+        cohorts.Run(Square(int(generator.integers(1, 30))), int(generator.choice([16, 48])), 1)
+        for _ in range(6)
+    ]
+    found = cohorts.plan(runs, [rows], MACHINE)
+    every = [
+        _seconds(cohorts.as_grouped(runs, [rows], MACHINE, groups, micro))
+        for groups in _partitions(list(range(6)))
+        for micro in itertools.product((16, 64), repeat=len(groups))
+    ]
+    assert _seconds(found) <= 1.1 * min(every)
+    assert sorted(n for cohort in found for n in cohort.runs) == list(range(6))
+
+
+def test_what_is_dear_decides() -> None:
+    """Dies if compiling is not weighed against padding."""
+    runs = [cohorts.Run(Square(size), 16, 1) for size in (4, 5, 30, 31)]
+    dear = dataclasses.replace(MACHINE, compile_seconds=1e6)
+    free = dataclasses.replace(MACHINE, compile_seconds=0.0, devices=1)
+    middle = dataclasses.replace(MACHINE, compile_seconds=0.05, devices=1)
+
+    def groups(machine: cohorts.Machine, **how: bool) -> list[tuple[int, ...]]:
+        return [cohort.runs for cohort in cohorts.plan(runs, [160], machine, **how)]
+
+    assert groups(dear) == [(0, 1, 2, 3)]
+    assert groups(free) == [(0,), (1,), (2,), (3,)]
+    assert groups(middle) == [(0, 1), (2, 3)]
+    assert groups(dear, join=False) == [(0,), (1,), (2,), (3,)]
+
+
+def test_no_more_than_asked_for_and_never_what_cannot_be() -> None:
+    """Dies if `most` is ignored, or kinds are mixed to reach it."""
+    machine = dataclasses.replace(MACHINE, compile_seconds=0.0, devices=1)
+    sizes = [Square(size) for size in (1, 2, 30, 31)]
+    runs = [cohorts.Run(size, 16, 1) for size in sizes]
+    assert [c.runs for c in cohorts.plan(runs, [160], machine, most=2)] == [(0, 1), (2, 3)]
+    mixed = [cohorts.Run(Square(5, kind), 16, 1) for kind in "abab"]
+    assert [c.runs for c in cohorts.plan(mixed, [160], machine, most=1)] == [(0, 2), (1, 3)]
+
+
+def test_waste_is_what_padding_costs() -> None:
+    """Dies if padded rows or units are not counted: 2 x 2 of 4 x 4, 10 rows of 16."""
+    runs = [cohorts.Run(Square(2), 10, 3), cohorts.Run(Square(4), 16, 3)]
+    (cohort,) = cohorts.as_grouped(runs, [80], MACHINE, [[0, 1]], [16])
+    computed = 3 * (8 * 16 * 16 + 5 * 16 * 16)
+    needed = 3 * 80 * (4 + 16)
+    assert cohort.operations == computed
+    assert cohort.wasted == pytest.approx(1 - needed / computed)
+
+
+def test_a_plan_that_cannot_be_is_refused() -> None:
+    """Dies if a damaged plan is trained."""
+    runs = [cohorts.Run(Square(5, kind), 16, 1) for kind in "ab"]
+    for groups, rows in (([[0, 1]], [16]), ([[]], [16]), ([[0], [1]], [16, 17])):
+        with pytest.raises(ValueError, match=r"run|cohort|MICRO|tuple|in list"):
+            cohorts.as_grouped(runs, [160], MACHINE, groups, rows)
+
+
+def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_extent.Extent:
+    shape = Shape(9, 7, embedding, 64, layers, layers, heads)
+    return seq2seq_extent.Extent("transformer", shape, (8.0, 6.0), embedding)
+
+
+def test_extents_hold_all_heads() -> None:
+    """Dies if a member's heads are no groups of the computed ones."""
+    both = _extent(48, 2).joined(_extent(80, 8))
+    assert both is not None
+    assert (both.shape.heads, both.shape.embedding, both.grain) == (8, 80, 16)
+    assert _extent(12, 4).joined(_extent(16, 8)) is None  # 12 has no eighth
+    three = _extent(30, 3).joined(_extent(40, 2))
+    assert three is None  # 10 has no sixth
+    wide = _extent(36, 3).joined(_extent(24, 2))
+    assert wide is not None
+    assert (wide.shape.heads, wide.shape.embedding) == (6, 36)
+
+
+def test_layers_that_a_member_lacks_cost_nothing() -> None:
+    """Dies if depth is counted at the padded size, or width at the live one."""
+    small, large = _extent(48, 8, 2), _extent(80, 8, 6)
+    both = small.joined(large)
+    assert both is not None
+    assert both.operations(large) == large.operations(large)
+    assert small.operations(small) < both.operations(small) < both.operations(large)
