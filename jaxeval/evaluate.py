@@ -112,7 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             for who, one in zip(members, found, strict=True)
         ]
-    if given.json:
+        # at once: later conditions may take hours
+        if given.json and given.json != "-":
+            cli.write_json(given.json, rows)
+        print(conditions.line(rows, str(condition)), file=sys.stderr, flush=True)
+    if given.json == "-":
         cli.write_json(given.json, rows)
     if given.json != "-":
         conditions.show(rows)

@@ -39,7 +39,8 @@ def test_kept_models_are_evaluated_in_other_ways(
     ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
     ways += ["--rate-factor", "0.5", "--dynamic-decay", "0.1"]
     assert evaluate.main([*words, *ways, "--json", "-"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    rows = json.loads(shown.out)
     by_condition: dict[str, list[float]] = {}
     for row in rows:
         by_condition.setdefault(row["condition"], []).append(row["score"])
@@ -47,6 +48,8 @@ def test_kept_models_are_evaluated_in_other_ways(
     means = {name: sum(scores) / 2 for name, scores in by_condition.items()}
     assert means["batch 2"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
     assert len({round(mean, 9) for mean in means.values()}) == 6
+    # each at once, so that a long one that is stopped loses no other
+    assert all(f"{name}: perplexity" in shown.err for name in means)
     _is_as_computed_directly(words, by_condition, tmp_path / "runs")
     assert evaluate.main([*words, "--part", "dev", "--batch", "2", "--json", "-"]) == 0
     dev = json.loads(capsys.readouterr().out)

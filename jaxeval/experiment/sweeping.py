@@ -15,7 +15,7 @@ from jaxeval.runs import Experiment
 from jaxeval.sweep import cohorts, space
 from jaxeval.sweep.space import Space
 
-# what a member has that its own config leaves out, so that all have the same names
+# what a member has that its own config leaves out: all members of a program have the same names
 _NEUTRAL = {
     "warmup": 0.0,
     "plateau_factor": 1.0,
@@ -175,32 +175,28 @@ def members_of(
 
     Run k has seed k + 1: a sweep tries seeds as it tries everything else.
     """
-    traced = {number: _traced(runs[number].config, module) for number in cohort.runs}
-    names = set().union(*traced.values())
-    if is_ragged(module):  # a size that all members have is compiled in
-        model = config_of(cohort, runs).model
-        names -= {
-            name
-            for name in module.RAGGED
-            if all(values[name] == getattr(model, name) for values in traced.values())
-        }
-    members = {
-        number: Member(
-            number + 1, 0, tuple((n, v.get(n, _NEUTRAL.get(n, 0.0))) for n in sorted(names))
-        )
-        for number, v in traced.items()
-    }
+    own = {number: traced(runs[number].config) for number in cohort.runs}
+    if is_ragged(module):
+        whole = config_of(cohort, runs).model
+        for number, values in own.items():
+            values |= _sizes(runs[number].config, module)
+        for name in module.RAGGED:  # a size that all members have is compiled in
+            if all(values[name] == getattr(whole, name) for values in own.values()):
+                own = {n: {k: v for k, v in o.items() if k != name} for n, o in own.items()}
+    members = {n: Member(n + 1, 0, tuple(sorted(values.items()))) for n, values in own.items()}
     drawn = {members[number]: reading.canonical(dict(runs[number].values)) for number in members}
     return list(members.values()), drawn
 
 
-def _traced(config: Any, module: Any) -> dict[str, float]:
-    """All in which a run may differ from the others of its cohort."""
-    found = dict(base.members(config, [1], [0])[0].hparams)
-    if is_ragged(module):
-        found |= {name: float(getattr(config.model, name)) for name in module.RAGGED}
-        found["batch_size"] = float(config.training.batch_size)
-    return found
+def traced(config: Any) -> dict[str, float]:
+    """A run's traced values, under names that all runs have."""
+    return {**_NEUTRAL, **dict(base.members(config, [1], [0])[0].hparams)}
+
+
+def _sizes(config: Any, module: Any) -> dict[str, float]:
+    """What a member of a ragged population has beside: its sizes, its batch size."""
+    sizes = {name: float(getattr(config.model, name)) for name in module.RAGGED}
+    return {**sizes, "batch_size": float(config.training.batch_size)}
 
 
 def prepare(

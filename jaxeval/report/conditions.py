@@ -38,5 +38,13 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         console.print(f"fewer than {summary.FEW} seeds: means and sd say little")
 
 
+def line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
+    """One condition in a line, as soon as it is known."""
+    scores = [row["score"] for row in rows if row["condition"] == condition]
+    found = summary.distribution(scores)
+    assert found is not None
+    return f"{condition}: {rows[0]['metric']} {_shown(found.mean)}, sd {_shown(found.sd) or '-'}"
+
+
 def _shown(value: float | None) -> str:
     return "" if value is None or not np.isfinite(value) else f"{value:.4g}"

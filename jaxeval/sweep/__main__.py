@@ -11,7 +11,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval import runs as runs_room
-    from jaxeval.experiment import sweeping
+    from jaxeval.experiment import base, sweeping
     from jaxeval.sweep import cohorts
 
 _DESCRIPTION = """\
@@ -84,7 +84,7 @@ def main(words: Sequence[str] | None = None) -> int:
         runs,
         sweeping.asked(runs, module, prepared),
         sweeping.sizes_of(prepared),
-        _machine(len(prepared.read.corpus.buckets)),
+        machine_of(prepared),
         given.most_cohorts,
     )
     if given.dry_run:
@@ -99,13 +99,16 @@ def main(words: Sequence[str] | None = None) -> int:
     return _train(made, runs, module, record, given)
 
 
-def _machine(widths: int) -> "cohorts.Machine":
+def machine_of(prepared: "base.Prepared") -> "cohorts.Machine":
+    """What time is made of here, for a corpus of so many padded widths."""
     import jax
 
     from jaxeval.sweep import cohorts
 
     rate = _RATES.get(jax.default_backend(), _ACCELERATOR)
-    return cohorts.Machine(len(jax.devices()), rate, _COMPILE_SECONDS * widths)
+    return cohorts.Machine(
+        len(jax.devices()), rate, _COMPILE_SECONDS * len(prepared.read.corpus.buckets)
+    )
 
 
 def _train(
