@@ -1,7 +1,7 @@
 """`python -m jaxeval.train`: trains a population and shows its score distribution."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _train(prepared, members, given)
 
 
-def _print_keys(keys: Iterator[Any]) -> None:
+def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("key", "kind", "default", "what it means", box=None)
+    keys = list(keys)
+    table = Table(box=None)
+    table.add_column("key", no_wrap=True, min_width=max(len(key.name) for key in keys))
+    for title in ("kind", "default", "what it means"):
+        table.add_column(title)
     for key in keys:
         table.add_row(key.name, key.kind, key.default, key.about)
     Console().print(table)

@@ -177,14 +177,19 @@ class Key(typing.NamedTuple):
     about: str
 
 
-def keys(cls: Any, prefix: str = "") -> Iterator[Key]:
-    """All keys of a settings class, depth first, as `training.batch_size`."""
+def keys(cls: Any, prefix: str = "", given: Any = None) -> Iterator[Key]:
+    """All keys of a settings class, depth first, as `training.batch_size`.
+
+    Args:
+      given: an instance whose values are the defaults, instead of the class's.
+    """
     for name, field in _fields(cls).items():
+        default = "" if field.is_required() else field.get_default(call_default_factory=True)
+        default = default if given is None else getattr(given, name)
         inner = _nested(field.annotation)
         if inner is not None:
-            yield from keys(inner, f"{prefix}{name}.")
+            yield from keys(inner, f"{prefix}{name}.", default if _fields(default) else None)
             continue
-        default = "" if field.is_required() else field.get_default(call_default_factory=True)
         kind = pydantic.TypeAdapter(field.annotation).json_schema()
         yield Key(prefix + name, _kind(kind), _shown(default), field.description or "")
 
