@@ -27,6 +27,7 @@ Ranges that are not given (the authors did not publish theirs): learning rates .
 """
 RANGES = {"learning_rate": Range(1e-4, 0.1, True), "l2": Range(1e-7, 1e-3, True)}
 _RATE = Range(0.0, 0.9)
+NEAR = {"bits": 0.05}  # as much as 3 of the 80 of a perplexity of words
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,7 +42,10 @@ def parser() -> argparse.ArgumentParser:
         "--width", type=cli.number(1e-6, 1), default=0.2, metavar="W", help="of each range (0.2)"
     )
     made.add_argument(
-        "--within", type=cli.number(0), metavar="X", help="of the best is near (3.0; .01 of rates)"
+        "--within",
+        type=cli.number(0),
+        metavar="X",
+        help="of the best is near (3.0; bits: .05; fractions: .01)",
     )
     made.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
@@ -127,7 +131,7 @@ def _answer(
 
     near = given.within
     if near is None:
-        near = 0.01 if summary.is_fraction(record.metric) else 3.0
+        near = 0.01 if summary.is_fraction(record.metric) else NEAR.get(record.metric, 3.0)
     found = describe(scores, settings, near, record.higher_is_better)
     if given.figures:
         metric = f"{given.part} {record.metric}"

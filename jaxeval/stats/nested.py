@@ -35,7 +35,7 @@ def variance_components(scores: Sequence[Sample]) -> Components:
         raise DataError(f"nested scores: expected 2 splits and 2 seeds in one, found {counts}")
     means = np.array([group.mean() for group in groups])
     grand = float(np.concatenate(groups).mean())
-    within = sum(float(np.sum((g - g.mean()) ** 2)) for g in groups) / (n - splits)
+    within = sum(squares_within(g) for g in groups) / (n - splits)
     between = float(np.sum(counts * (means - grand) ** 2)) / (splits - 1)
     size = (n - float(np.sum(counts**2)) / n) / (splits - 1)
     of_split = max(0.0, (between - within) / size)
@@ -48,6 +48,12 @@ def variance_components(scores: Sequence[Sample]) -> Components:
         math.sqrt(within),
         of_split / total if total else None,
     )
+
+
+def squares_within(scores: np.ndarray) -> float:
+    """Sum of squared deviations from the mean; exactly 0 for equal scores, of whatever size."""
+    apart = scores - scores[0]
+    return float(np.sum((apart - apart.mean()) ** 2))
 
 
 def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest:

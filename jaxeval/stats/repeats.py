@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.nested import variance_components
+from jaxeval.stats.nested import squares_within, variance_components
 
 Interval = tuple[float, float]
 
@@ -48,7 +48,7 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
     seeds, repeats = table.shape
     between, within = seeds - 1, seeds * (repeats - 1)
     ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
-    ssw = float(np.sum((table - table.mean(axis=1, keepdims=True)) ** 2))
+    ssw = sum(squares_within(row) for row in table)
     tails = ((1 + confidence) / 2, (1 - confidence) / 2)
 
     def of_seeds(tail: float) -> float:

@@ -24,7 +24,7 @@ def test_components_of_a_small_table() -> None:
 
 def test_without_noise_of_repeats_the_interval_is_that_of_seeds() -> None:
     """Dies if equal repeats widen the interval: then it is the chi-squared one of the means."""
-    means = [1.0, 2.0, 4.0, 4.5]
+    means = [1.1, 2.3, 4.7, 4.9]  # their own means, of three each, are rounded
     found = noise([[m, m, m] for m in means])
     assert found.sd_repeat == 0 and found.sd_seed == pytest.approx(np.std(means, ddof=1))
     squares = 3 * np.var(means, ddof=1)
