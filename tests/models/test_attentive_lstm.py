@@ -1,0 +1,209 @@
+"""The attentive LSTM against a plain numpy loop, finite differences, padding and counts."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.models import attentive_lstm
+from jaxeval.models.attentive_lstm import AttentiveLstm
+from jaxeval.models.seq2seq import Dropping, Shape
+from tests.models import pairs
+from tests.models.pairs import Inputs
+
+E, H, LAYERS = 4, 3, 2
+MODEL = AttentiveLstm(Shape(pairs.SOURCES, pairs.TARGETS, E, H, LAYERS, 1, 1))
+GIVEN = pairs.inputs()
+RATE = 0.3
+WORDS = np.uint32([123, 456])
+
+
+@functools.cache
+def _use(method: Any) -> Any:
+    """A method of the model, compiled."""
+    return jax.jit(lambda p, *given: MODEL.apply({"params": p}, *given, method=method))
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def _cell(w: dict, gates: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple:
+    """Of one row: gates [4 H] without the recurrent share; i, o, candidate, f."""
+    i, o, g, f = np.split(gates + h @ w["recurrent"] + w["bias_input"] + w["bias_recurrent"], 4)
+    c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+    return _sigmoid(o) * np.tanh(c), c
+
+
+def _way(w: dict, x: np.ndarray, back: bool) -> np.ndarray:
+    h = c = np.zeros(H)
+    hidden = []
+    for row in x[::-1] if back else x:
+        h, c = _cell(w, row @ w["kernel"], h, c)
+        hidden.append(h)
+    return np.stack(hidden[::-1] if back else hidden)
+
+
+def _loop(p: dict, given: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
+    """The model written again from the equations, row by row, without padding.
+
+    Args:
+      masks: of dropout: name -> [T, B, units], multiplied.
+    """
+    scores = []
+    for row, (source, length, target) in enumerate(zip(*given, strict=True)):
+        mask = {name: whole[:, row] for name, whole in masks.items()}
+        x = p["source"][source[:length]] * mask["source"][:length]
+        for layer in range(LAYERS):
+            x = x * mask["layer"][:length] if layer else x
+            w = p[f"encoder_{layer}"]
+            ways = [_way(w["forward"], x, False), _way(w["backward"], x, True)]
+            x = np.concatenate(ways, axis=1)
+        a = p["attention"]
+        matrix = np.concatenate([a["keys"]["kernel"], a["query"]])
+        h, c = p["start"]["hidden"], p["start"]["memory"]
+        for place, symbol in enumerate(target):
+            looks = np.concatenate([x, np.tile(h, (length, 1))], axis=1)
+            hidden = np.tanh(looks @ matrix + a["keys"]["bias"])
+            context = pairs.softmax(hidden @ a["score"] + a["score_bias"]) @ x
+            y = p["target"][symbol] * mask["target"][place]
+            w = p["decoder"]
+            h, c = _cell(w, y @ w["kernel"] + context @ w["context"], h, c)
+            scores.append((h * mask["output"][place]) @ p["output"]["kernel"])
+    rows = len(given.length)
+    return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
+
+
+def _masks(drop: Dropping) -> dict[str, np.ndarray]:
+    """Of every site: [T, B, units]."""
+    (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
+    sites = {
+        "source": (drop.at(attentive_lstm.SOURCE), (source, rows, E)),
+        "layer": (drop.at(attentive_lstm.LAYER, 1), (source, rows, 2 * H)),
+        "target": (drop.at(attentive_lstm.TARGET), (target, rows, E)),
+        "output": (drop.at(attentive_lstm.OUTPUT), (target, rows, H)),
+    }
+    return {name: pairs.mask(*given) for name, given in sites.items()}
+
+
+@pytest.mark.parametrize("dropped", [False, True], ids=["plain", "dropout"])
+def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
+    """Dies if a gate, a direction, the attention, a site of dropout or padding is wrong."""
+    with jax.enable_x64(True):
+        p, drop = pairs.parameters(MODEL, 1), Dropping()
+        if dropped:
+            drop = Dropping(jnp.asarray(WORDS), RATE)
+        found = _use(pairs.taught)(p, GIVEN, drop)
+        masks = _masks(drop)
+        assert dropped == any(np.any(mask == 0) for mask in masks.values())
+        expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+def test_gradients_equal_finite_differences() -> None:
+    """Dies if a gradient taken out of the decoder's loop misses a step, a site or the context."""
+    with jax.enable_x64(True):
+        at, draw = pairs.parameters(MODEL, 2), np.random.default_rng(3)
+        weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
+        drop = Dropping(jnp.asarray(WORDS), RATE)
+
+        @jax.jit
+        def both(p: Any) -> Any:
+            def loss(p: Any) -> jax.Array:
+                return jnp.sum(
+                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.taught) * weight
+                )
+
+            return jax.value_and_grad(loss)(p)
+
+        gradient = jax.tree.leaves(pairs.host(both(at)[1]))
+        leaves, tree = jax.tree.flatten(pairs.host(at))
+        for number, (leaf, slopes) in enumerate(zip(leaves, gradient, strict=True)):
+            # the largest, so that few are of symbols that do not occur, and another
+            places = {int(np.argmax(np.abs(slopes))), int(draw.integers(leaf.size))}
+            for place in places:
+                values = []
+                for step in (1e-5, -1e-5):
+                    moved = leaf.copy()
+                    moved.flat[place] += step
+                    given = [*leaves[:number], moved, *leaves[number + 1 :]]
+                    values.append(float(both(jax.tree.unflatten(tree, given))[0]))
+                slope = (values[0] - values[1]) / 2e-5
+                assert slopes.flat[place] == pytest.approx(slope, rel=1e-5, abs=2e-9)
+
+
+def test_padding_of_sources_changes_no_score() -> None:
+    """Dies if what stands behind a source is read, or the backward way starts from it."""
+    p = pairs.host(pairs.parameters(MODEL, 4))
+    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
+    other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
+    assert np.any(other.source != GIVEN.source)
+    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+    wide = other._replace(source=jnp.pad(other.source, ((0, 0), (0, 3)), constant_values=5))
+    found = _use(pairs.taught)(p, wide, Dropping())
+    np.testing.assert_allclose(found, first, rtol=1e-5, atol=1e-6)
+
+
+def test_writing_step_by_step_equals_being_taught() -> None:
+    """Dies if the step that writes differs from the one that learns, or loses its state."""
+    p = pairs.host(pairs.parameters(MODEL, 5))
+    found = _use(pairs.stepped)(p, GIVEN)
+    np.testing.assert_allclose(
+        found, _use(pairs.taught)(p, GIVEN, Dropping()), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_count_of_the_published_model() -> None:
+    """Dies if the model has other parameters than the public code's (confirmed by running it)."""
+    shape = Shape(64, 33, 128, 512, 1, 1, 1)
+    found = pairs.count(AttentiveLstm(shape))
+    assert found == pairs.said("attentive_lstm", shape) == 6_859_426
+
+
+@pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 2), (4, 4, 2, 2, 3)], ids=str)
+def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
+    """Dies if the cost model counts other parameters than the model has."""
+    shape = Shape(*sizes, 1, 1)
+    assert pairs.count(AttentiveLstm(shape)) == pairs.said("attentive_lstm", shape)
+
+
+def _bounded(values: Any, bound: float) -> None:
+    """Uniform within the bound on both sides: its largest and its mean square."""
+    flat = np.asarray(values, np.float64).reshape(-1)
+    assert 0.9 * bound < np.abs(flat).max() < bound
+    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
+    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
+    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)
+
+
+def test_initial_values_follow_the_public_code() -> None:
+    """Dies if weights start with another distribution, or padding does not start at zero."""
+    model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
+    init = jax.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
+    p = pairs.host(init(jax.random.key(3)))
+    for table in (p["source"], p["target"]):
+        assert not np.any(table[0])
+        drawn = table[1:]
+        assert drawn.std() == pytest.approx(1, rel=4 / (2 * drawn.size) ** 0.5)
+        assert drawn.mean() == pytest.approx(0, abs=4 / drawn.size**0.5)
+    recurrent = [
+        p["decoder"],
+        *(p[f"encoder_{n}"][way] for n in (0, 1) for way in ("forward", "backward")),
+    ]
+    for weights in recurrent:
+        for leaf in weights.values():
+            _bounded(leaf, 36**-0.5)
+    attention = p["attention"]
+    for leaf in (attention["keys"]["kernel"], attention["keys"]["bias"], attention["query"]):
+        _bounded(leaf, (3 * 36) ** -0.5)
+    for leaf in (attention["score"], *p["output"].values()):
+        _bounded(leaf, 36**-0.5)
+    for leaf in p["start"].values():
+        _bounded(2 * leaf - 1, 1.0)
+    flat = [leaf.reshape(-1)[:36] for leaf in jax.tree.leaves(p) if leaf.size >= 36]
+    r = np.corrcoef(flat)  # no two start alike
+    assert np.abs(r - np.eye(len(r))).max() < 0.75

@@ -1,0 +1,241 @@
+"""Draws that depend on the numbers of live units alone: exactly, and random enough."""
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.models import ragged
+from jaxeval.models.ragged import Axis
+
+KEY = jax.random.key(5)
+ROWS, COLUMNS = 240, 400
+
+
+def _live(axis: Axis) -> np.ndarray:
+    return np.flatnonzero(np.asarray(axis.live))
+
+
+def _flat(draw: np.ndarray) -> np.ndarray:
+    return np.asarray(draw, np.float64).reshape(-1)
+
+
+def _dependence(series: np.ndarray) -> float:
+    """Mean of n r^2 over all pairs of the series [k, n]: 1 for independent ones.
+
+    r^2 is large too where products of two series' values depend on each other, so that a sum of a
+    row's and a column's hash, not mixed again, is found.
+    """
+    r = np.corrcoef(series)[np.triu_indices(len(series), 1)]
+    return float(np.mean(r**2) * series.shape[1])
+
+
+def _spread(series: np.ndarray) -> float:
+    """4 standard deviations of `_dependence`."""
+    return 4 * (2 / (len(series) * (len(series) - 1) / 2)) ** 0.5
+
+
+def _independent(series: np.ndarray) -> None:
+    assert _dependence(series) == pytest.approx(1.0, abs=_spread(series))
+
+
+def test_units_are_numbered_among_the_live_ones() -> None:
+    """Dies if padding shifts a block's numbers, or a joined axis does not go on counting."""
+    gates = ragged.axis(5, jnp.float32(3), 2)
+    assert _live(gates).tolist() == [0, 1, 2, 5, 6, 7]
+    assert np.asarray(gates.number)[_live(gates)].tolist() == list(range(6))
+    assert float(gates.units) == 6 and len(gates) == 10
+    both = ragged.joined(gates, ragged.axis(4, 2.0))
+    assert _live(both).tolist() == [0, 1, 2, 5, 6, 7, 10, 11]
+    assert np.asarray(both.number)[_live(both)].tolist() == list(range(8))
+    assert float(both.units) == 8
+    whole = ragged.axis(3, blocks=2)
+    assert np.asarray(whole.number).tolist() == list(range(6)) and np.all(whole.live == 1)
+
+
+AXES = [
+    (ragged.axis(9, 4.0), ragged.axis(7, 5.0), ragged.axis(4), ragged.axis(5)),
+    (ragged.axis(9, 4.0, 2), ragged.axis(7, 3.0, 4), ragged.axis(4, None, 2), ragged.axis(12)),
+    (
+        ragged.joined(ragged.axis(6, 2.0, 2), ragged.axis(5, 3.0)),
+        ragged.axis(4, 1.0, 3),
+        ragged.axis(7),
+        ragged.axis(3),
+    ),
+]
+
+
+@pytest.mark.parametrize("axes", AXES, ids=["plain", "blocks", "joined"])
+def test_a_padded_draw_holds_the_unpadded_one(axes: tuple[Axis, Axis, Axis, Axis]) -> None:
+    """Dies if a value depends on the padded size, or on a unit's place instead of its number."""
+    rows, columns, own_rows, own_columns = axes
+
+    @jax.jit
+    def made(rows: Axis, columns: Axis) -> list[Any]:
+        return [
+            ragged.uniform(KEY, rows, columns, -2.0, 3.0),
+            ragged.normal(KEY, rows, columns, 0.7),
+            ragged.linear(KEY, rows, columns)["kernel"],
+            ragged.uniform(KEY, None, columns, -2.0, 3.0),
+            ragged.normal(KEY, None, columns),
+            ragged.linear(KEY, rows, columns)["bias"],
+        ]
+
+    for padded, own in zip(made(rows, columns), made(own_rows, own_columns), strict=True):
+        lines = (_live(rows), _live(columns))[2 - padded.ndim :]
+        found = np.asarray(padded)[np.ix_(*lines)]
+        np.testing.assert_array_equal(found, own)
+        assert np.count_nonzero(padded) == own.size  # 0 at dead units, and at no other
+
+
+def test_distributions() -> None:
+    """Dies if bounds, the standard deviation or the shape of a distribution is wrong."""
+    rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
+    flat = _flat(ragged.uniform(KEY, rows, columns, -2.0, 3.0))
+    assert stats.kstest(flat, stats.uniform(-2, 5).cdf).pvalue > 0.01
+    assert flat.mean() == pytest.approx(0.5, abs=4 * 5 / (12 * flat.size) ** 0.5)
+    assert flat.min() > -2 and flat.max() < 3
+    bell = _flat(ragged.normal(KEY, rows, columns, 0.7))
+    assert stats.kstest(bell, stats.norm(0, 0.7).cdf).pvalue > 0.01
+    assert bell.mean() == pytest.approx(0, abs=4 * 0.7 / bell.size**0.5)
+    assert bell.std() == pytest.approx(0.7, rel=4 / (2 * bell.size) ** 0.5)
+    assert stats.kurtosis(bell) == pytest.approx(0, abs=4 * (24 / bell.size) ** 0.5)
+    lone = _flat(ragged.uniform(KEY, None, ragged.axis(20_000), 0.0, 1.0))
+    assert stats.kstest(lone, stats.uniform.cdf).pvalue > 0.01
+
+
+def test_a_linear_layer_is_bounded_by_its_live_inputs() -> None:
+    """Dies if the bound is made of the padded size, or of the outputs."""
+    made = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50))
+    for name in ("kernel", "bias"):
+        largest = np.abs(made[name]).max()
+        assert 0.09 < largest < 0.1, name
+    wide = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50), jnp.float32(25))
+    assert 0.19 < np.abs(wide["kernel"]).max() < 0.2
+
+
+def test_rows_columns_and_keys_are_independent() -> None:
+    """Dies if hashes of rows and columns are added and not mixed, or a word of the key is lost."""
+    rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
+    table = np.asarray(ragged.uniform(KEY, rows, columns, 0.0, 1.0), np.float64)
+    _independent(table)
+    _independent(table.T)
+    keys = [*jax.random.split(KEY, 12), *(jax.random.key(seed) for seed in range(12))]
+    keys += [jax.random.wrap_key_data(jnp.uint32([a, b])) for a, b in ((7, 0), (7, 7))]
+    few = ragged.axis(50)
+    drawn = [_flat(ragged.uniform(key, few, columns, 0.0, 1.0)) for key in keys]
+    _independent(np.stack(drawn))
+    # a row's draws are not those of a column, nor of the layer's bias
+    square = ragged.axis(COLUMNS)
+    whole = np.asarray(ragged.uniform(KEY, square, square, 0.0, 1.0))
+    bias = np.asarray(ragged.uniform(KEY, None, square, 0.0, 1.0))
+    assert abs(np.corrcoef(_flat(whole), _flat(whole.T))[0, 1]) < 4 / COLUMNS
+    assert np.abs([np.corrcoef(bias, row)[0, 1] for row in whole[1:]]).max() < 0.25
+
+
+WORDS = ragged.words(jax.random.key(8))
+_dropout = jax.jit(ragged.dropout)
+
+
+def _mask(words: Any, *shape: int, rate: float = 0.5) -> np.ndarray:
+    """1 at what is kept."""
+    return np.asarray(_dropout(words, jnp.float32(rate), jnp.ones(shape)) > 0, np.float64)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.5, 0.9])
+def test_dropout_keeps_the_rate_and_the_mean(rate: float) -> None:
+    """Dies if keep and drop are swapped, the scale is wrong, or one half keeps another share."""
+    x = _dropout(WORDS, jnp.float32(rate), jnp.full((301, 10, 50), 3.0))
+    flat = np.asarray(x, np.float64)
+    values = np.unique(x)
+    np.testing.assert_allclose(values, [0, 3 / (1 - rate)], rtol=1e-6)
+    assert values[0] == 0
+    spread = 4 * (rate * (1 - rate)) ** 0.5
+    for half in (flat[:150], flat[151:], flat):
+        assert np.mean(half > 0) == pytest.approx(1 - rate, abs=spread / half.size**0.5)
+    assert flat.mean() == pytest.approx(3, rel=spread / (1 - rate) / flat.size**0.5)
+
+
+def test_without_a_rate_or_words_nothing_changes() -> None:
+    """Dies if rounding drops or scales anything at rate 0."""
+    x = jax.random.normal(KEY, (33, 7, 300))
+    np.testing.assert_array_equal(ragged.dropout(WORDS, jnp.float32(0), x), x)
+    assert ragged.dropout(None, 0.4, x) is x
+
+
+@pytest.mark.parametrize("places", [(6, 5), (1,)], ids=str)
+def test_the_mask_of_a_unit_does_not_hang_on_the_padding(places: tuple[int, ...]) -> None:
+    """Dies if bits are drawn for a shape: a wider layer would drop other units."""
+    wide, narrow = _mask(WORDS, *places, 60), _mask(WORDS, *places, 17)
+    np.testing.assert_array_equal(wide[..., :17], narrow)
+    assert 0 < narrow.mean() < 1
+
+
+def test_rows_halves_and_units_drop_on_their_own() -> None:
+    """Dies if the two places that share a hash share bits, or a row's mask is another's."""
+    for places in (ROWS, ROWS + 1):
+        mask = _mask(WORDS, places, COLUMNS)
+        _independent(mask)
+        _independent(mask.T)
+        half = (places + 1) // 2
+        pairs = zip(mask[:half], mask[half:], strict=False)
+        shared = np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])
+        assert shared == pytest.approx(0, abs=4 / (COLUMNS * half) ** 0.5)
+
+
+def test_sites_drop_on_their_own() -> None:
+    """Dies if two sites of a pass, of layers or of heads, or two steps, share a mask."""
+    sites = [ragged.folded(WORDS, n) for n in range(8)]
+    sites += [ragged.folded(ragged.folded(WORDS, a), b) for a in range(4) for b in range(4)]
+    sites += [WORDS, *map(ragged.words, jax.random.split(jax.random.key(8), 4))]
+    masks = np.stack([_flat(_mask(site, 40, 300)) for site in sites])
+    _independent(masks)
+    assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
+    for (a, one), (b, other) in itertools.combinations(enumerate(sites), 2):
+        assert np.any(one != other), (a, b)
+    traced = jax.jit(lambda n: ragged.folded(WORDS, n))(jnp.float32(3).astype(jnp.int32))
+    np.testing.assert_array_equal(traced, sites[3])
+
+
+def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + bias
+
+
+def test_layer_norm_counts_live_units_only() -> None:
+    """Dies if mean or variance is divided by the padded size, or a dead unit is moved."""
+    draw, over = np.random.default_rng(0), ragged.axis(7, 4.0, 2)
+    live, dead = _live(over), np.flatnonzero(np.asarray(over.live) == 0)
+    x, scale, bias = (np.zeros(shape, np.float32) for shape in ((2, 3, 14), 14, 14))
+    for array in (x, scale, bias):
+        array[..., live] = draw.normal(size=(*array.shape[:-1], 8)) + 0.5
+    weights = {"scale": jnp.asarray(scale), "bias": jnp.asarray(bias)}
+    found = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
+    expected = _norm(x[..., live], scale[live], bias[live])
+    np.testing.assert_allclose(found[..., live], expected, rtol=1e-5, atol=1e-6)
+    assert np.all(found[..., dead] == 0)
+    start = ragged.layer_norm_weights(over)
+    assert np.array_equal(start["scale"], over.live) and not np.any(start["bias"])
+
+
+def test_gradients_of_layer_norm_are_those_of_the_live_part() -> None:
+    """Dies if dead units take a share of the mean's gradient: they would begin to move."""
+    draw, over = np.random.default_rng(1), ragged.axis(9, 5.0)
+    x = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32) * over.live[None]
+    weights = {n: jnp.asarray(draw.normal(size=9), jnp.float32) for n in ("scale", "bias")}
+    above = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32)  # not 0 at dead units
+
+    def loss(x: jax.Array, weights: Any, above: jax.Array, over: Axis) -> jax.Array:
+        return jnp.sum(ragged.layer_norm(x, weights, over) * above)
+
+    gradient = jax.jit(jax.grad(loss, (0, 1)))
+    padded = gradient(x, weights, above * over.live[None], over)
+    own = gradient(x[:, :5], {n: w[:5] for n, w in weights.items()}, above[:, :5], ragged.axis(5))
+    for mine, other in zip(jax.tree.leaves(padded), jax.tree.leaves(own), strict=True):
+        np.testing.assert_allclose(mine[..., :5], other, rtol=1e-5, atol=1e-6)
+    of_x, of_weights = gradient(x, weights, above, over)
+    assert np.all(of_x[:, 5:] == 0) and np.all(of_weights["scale"][5:] == 0)

@@ -1,0 +1,235 @@
+"""The transformer against a plain numpy loop; its cache, its masks, grouped heads and counts."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.models import transformer
+from jaxeval.models.seq2seq import Dropping, Live, Shape
+from jaxeval.models.transformer import Transformer
+from tests.models import pairs
+from tests.models.pairs import Inputs
+
+E, H, ENCODER, DECODER = 8, 6, 2, 3
+SHAPE = Shape(pairs.SOURCES, pairs.TARGETS, E, H, ENCODER, DECODER, 2)
+GIVEN = pairs.inputs()
+RATE = 0.3
+WORDS = np.uint32([123, 456])
+Masks = dict[
+    tuple, np.ndarray
+]  # (stack, layer, site) or (stack,) -> a mask of dropout, multiplied
+
+
+@functools.cache
+def _use(method: Any, computed: int = 2, grouped: bool = False) -> Any:
+    """A method of the model with so many computed heads, compiled; grouped: they are two."""
+    live = Live(heads=jnp.float32(2)) if grouped else Live()
+    model = Transformer(SHAPE._replace(heads=computed), live)
+    return jax.jit(lambda p, *given: model.apply({"params": p}, *given, method=method))
+
+
+def _norm(w: dict, x: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(-1, keepdims=True)
+    variance = (centred**2).mean(-1, keepdims=True)
+    return centred / np.sqrt(variance + 1e-5) * w["scale"] + w["bias"]
+
+
+def _affine(w: dict, x: np.ndarray) -> np.ndarray:
+    return x @ w["kernel"] + w["bias"]
+
+
+def _attention(w: dict, x: np.ndarray, y: np.ndarray, causal: bool, masks: Any) -> np.ndarray:
+    """Of x [T, E] to y [K, E], head by head; heads are contiguous blocks of the units."""
+    heads, width = len(masks), x.shape[1] // len(masks)
+    q, k, v = (
+        _affine({name: np.split(leaf, 3, axis=-1)[part] for name, leaf in w["inner"].items()}, z)
+        for part, z in enumerate((x, y, y))
+    )
+    seen = []
+    for head in range(heads):
+        own = slice(head * width, (head + 1) * width)
+        scores = q[:, own] @ k[:, own].T / np.sqrt(width)
+        if causal:
+            scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
+        seen.append((pairs.softmax(scores) * masks[head][: len(x), : len(y)]) @ v[:, own])
+    return _affine(w["outer"], np.concatenate(seen, axis=1))
+
+
+def _embedded(table: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+    x = table[symbols] * np.sqrt(E)
+    for place in range(len(symbols)):
+        for pair in range(E // 2):
+            angle = place / 10_000 ** (2 * pair / E)
+            x[place, 2 * pair] += np.sin(angle)
+            x[place, 2 * pair + 1] += np.cos(angle)
+    return x
+
+
+def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
+    """All layers and the last norm; `mask(layer, site)` gives [heads, T, K] or [T, units]."""
+    for layer in range(len(stack["layers"]["own"]["norm"]["scale"])):
+        w = jax.tree.map(lambda leaf, layer=layer: leaf[layer], stack["layers"])
+        steps = len(x)
+        normed = _norm(w["own"]["norm"], x)
+        own = _attention(
+            w["own"], normed, normed, memory is not None, mask(layer, transformer.WEIGHTS)
+        )
+        x = x + own * mask(layer, transformer.ADDED)[:steps]
+        if memory is not None:
+            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.ACROSS)
+            across = _attention(w["across"], normed, memory, False, drops)
+            x = x + across * mask(layer, transformer.ADDED_ACROSS)[:steps]
+        fed = w["feed_forward"]
+        inner = np.maximum(_affine(fed["inner"], _norm(fed["norm"], x)), 0)
+        inner = inner * mask(layer, transformer.INNER)[:steps]
+        x = x + _affine(fed["outer"], inner) * mask(layer, transformer.ADDED_INNER)[:steps]
+    return _norm(stack["norm"], x)
+
+
+def _loop(p: dict, given: Inputs, masks: Masks) -> np.ndarray:
+    """The model written again from the papers' equations, row by row, without padding."""
+    scores = []
+    for row, (source, length, target) in enumerate(zip(*given, strict=True)):
+
+        def mask(stack: int, layer: int, site: int, row: int = row) -> np.ndarray:
+            return masks[stack, layer, site][row]
+
+        x = _embedded(p["source"], source[:length]) * masks[(transformer.SOURCE,)][row][:length]
+        memory = _stack(p["encoder"], x, None, functools.partial(mask, transformer.ENCODER))
+        y = _embedded(p["target"], target) * masks[(transformer.TARGET,)][row]
+        y = _stack(p["decoder"], y, memory, functools.partial(mask, transformer.DECODER))
+        scores.append(_affine(p["output"], y))
+    return np.stack(scores)
+
+
+def _masks(drop: Dropping, heads: int = 2) -> Masks:
+    """Of every site: [B, T, units], and [B, heads, T, K] where shares are dropped."""
+    (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
+    t = transformer
+
+    def ones(site: Dropping, *shape: int) -> np.ndarray:
+        return pairs.mask(site, (rows, *shape))
+
+    found: Masks = {
+        (t.SOURCE,): ones(drop.at(t.SOURCE), source, E),
+        (t.TARGET,): ones(drop.at(t.TARGET), target, E),
+    }
+    for stack, layers, steps in ((t.ENCODER, ENCODER, source), (t.DECODER, DECODER, target)):
+        for layer in range(layers):
+            at = functools.partial(drop.at, stack, layer)
+            for site, looks in ((t.WEIGHTS, steps), (t.ACROSS, source)):
+                by_head = [ones(at(site, head), steps, looks) for head in range(heads)]
+                found[stack, layer, site] = np.stack(by_head, axis=1)
+            for site, units in (
+                (t.ADDED, E),
+                (t.INNER, H),
+                (t.ADDED_ACROSS, E),
+                (t.ADDED_INNER, E),
+            ):
+                found[stack, layer, site] = ones(at(site), steps, units)
+    return found
+
+
+CASES = {"own": (2, False, True), "grouped": (8, True, False)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_equal_a_numpy_loop(case: str) -> None:
+    """Dies if a norm, a head, a mask, the order of layers, positions or a site of dropout is
+    wrong; or, grouped, if eight computed heads are not the two that they are parts of."""
+    computed, grouped, dropped = CASES[case]
+    p = pairs.host(pairs.parameters(Transformer(SHAPE), 1))
+    drop = Dropping(jnp.asarray(WORDS), RATE) if dropped else Dropping()
+    found = _use(pairs.taught, computed, grouped)(p, GIVEN, drop)
+    masks = _masks(drop)
+    assert dropped == all(np.any(mask == 0) for mask in masks.values())
+    expected = _loop(jax.tree.map(np.float64, p), pairs.host(GIVEN), masks)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("computed", "grouped"), [(2, False), (8, True)])
+def test_writing_step_by_step_equals_being_taught(computed: int, grouped: bool) -> None:
+    """Dies if the cache is written to a wrong place or layer, or steps to come are looked at."""
+    p = pairs.host(pairs.parameters(Transformer(SHAPE), 2))
+    found = _use(pairs.stepped, computed, grouped)(p, GIVEN)
+    expected = _use(pairs.taught)(p, GIVEN, Dropping())
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_later_symbols_change_no_earlier_score() -> None:
+    """Dies if a position looks ahead."""
+    p = pairs.host(pairs.parameters(Transformer(SHAPE), 3))
+    first = np.asarray(_use(pairs.taught)(p, GIVEN, Dropping()))
+    for place in range(GIVEN.target.shape[1]):
+        others = (GIVEN.target[:, place:] + 1) % pairs.TARGETS
+        target = jnp.concatenate([GIVEN.target[:, :place], others], axis=1)
+        found = np.asarray(_use(pairs.taught)(p, GIVEN._replace(target=target), Dropping()))
+        np.testing.assert_array_equal(found[:, :place], first[:, :place])
+        assert np.all(np.any(found[:, place:] != first[:, place:], axis=-1))
+
+
+def test_padding_of_sources_changes_no_score() -> None:
+    """Dies if what stands behind a source is looked at."""
+    p = pairs.host(pairs.parameters(Transformer(SHAPE), 4))
+    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
+    other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
+    assert np.any(other.source != GIVEN.source)
+    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+
+
+def test_count_of_the_published_model() -> None:
+    """Dies if the model has other parameters than the public code's (confirmed by running it)."""
+    shape = Shape(64, 33, 256, 1024, 4, 4, 4)
+    found = pairs.count(Transformer(shape))
+    assert found == pairs.said("transformer", shape) == 7_407_137
+
+
+@pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1, 2, 2), (8, 6, 6, 7, 3, 1, 3)], ids=str)
+def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
+    """Dies if the cost model counts other parameters than the model has."""
+    shape = Shape(*sizes)
+    assert pairs.count(Transformer(shape)) == pairs.said("transformer", shape)
+
+
+def _bounded(values: Any, bound: float) -> None:
+    """Uniform within the bound on both sides: its largest and its mean square."""
+    flat = np.asarray(values, np.float64).reshape(-1)
+    assert 0.9 * bound < np.abs(flat).max() < bound
+    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
+    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
+    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)
+
+
+def test_initial_values_follow_the_public_code() -> None:
+    """Dies if weights start with another distribution, layers alike, or padding not at zero."""
+    model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
+    init = jax.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
+    p = pairs.host(init(jax.random.key(3)))
+    for table in (p["source"], p["target"]):
+        assert not np.any(table[0])
+        drawn = table[1:]
+        assert drawn.std() == pytest.approx(24**-0.5, rel=4 / (2 * drawn.size) ** 0.5)
+    layers = [p["encoder"]["layers"], p["decoder"]["layers"]]
+    attentions = [layers[0]["own"], layers[1]["own"], layers[1]["across"]]
+    for weights in attentions:
+        _bounded(weights["inner"]["kernel"], (6 / (4 * 24)) ** 0.5)
+        _bounded(weights["outer"]["kernel"], 24**-0.5)
+        assert not np.any(weights["inner"]["bias"]) and not np.any(weights["outer"]["bias"])
+    for fed in (layer["feed_forward"] for layer in layers):
+        for leaf in fed["inner"].values():
+            _bounded(leaf, 24**-0.5)
+        for leaf in fed["outer"].values():
+            _bounded(leaf, 36**-0.5)
+    for leaf in p["output"].values():
+        _bounded(leaf, 24**-0.5)
+    for norm in (p["encoder"]["norm"], *(weights["norm"] for weights in attentions)):
+        assert np.all(norm["scale"] == 1) and not np.any(norm["bias"])
+    kernels = [leaf for leaf in jax.tree.leaves(layers) if leaf.ndim == 3]
+    flat = [leaf.reshape(-1)[:36] for stacked in kernels for leaf in stacked]
+    r = np.corrcoef(flat)  # no two start alike
+    assert np.abs(r - np.eye(len(r))).max() < 0.75

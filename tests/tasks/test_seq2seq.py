@@ -1,0 +1,215 @@
+"""Sequence to sequence: the laws, the loss, exact match and edits, and what is written."""
+
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Batch
+from jaxeval.data import symbols
+from jaxeval.models.seq2seq import Dropping
+from jaxeval.tasks import seq2seq as tasks
+from jaxeval.tasks.edit_distance import edit_distance
+from tests import conformance
+from tests.tasks import tiny_pairs
+
+PAD, START, END, UNKNOWN = range(4)
+BOTH = pytest.mark.parametrize("architecture", ["attentive_lstm", "transformer"])
+
+
+def _perfect(batch: Batch) -> jax.Array:
+    """What is to be written, END repeated, and longer than the gold is."""
+    gold = batch.rows["target"][:, 1:]
+    return jnp.pad(jnp.where(gold == PAD, END, gold), ((0, 0), (0, 2)), constant_values=END)
+
+
+@BOTH
+def test_the_laws_of_a_task(architecture: str) -> None:
+    """Dies if the task breaks a law that the trainer relies on."""
+    conformance.check(
+        conformance.Case(
+            tiny_pairs.task(architecture, 6),
+            tiny_pairs.batch(6, 5, 6, 6, seed=0),
+            {"dropout": jnp.float32(0.1), "label_smoothing": jnp.float32(0.05)},
+            ["target", "target_length"],
+            len(tiny_pairs.vocabularies(6).target),
+            lambda b: 1.0,
+            _perfect,
+        )
+    )
+
+
+def _plain_distance(a: list[int], b: list[int]) -> int:
+    """Levenshtein's table, written again."""
+    table = [[i + j for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i, j in itertools.product(range(1, len(a) + 1), range(1, len(b) + 1)):
+        replaced = table[i - 1][j - 1] + (a[i - 1] != b[j - 1])
+        table[i][j] = min(replaced, table[i - 1][j] + 1, table[i][j - 1] + 1)
+    return table[-1][-1]
+
+
+def test_edit_distance_equals_a_plain_table() -> None:
+    """Dies if an operation costs more, runs of insertions are lost, or padding is compared."""
+    draw, rows = np.random.default_rng(0), 300
+    sizes = draw.integers(0, 8, rows), draw.integers(0, 7, rows)
+    for size in sizes:
+        size[:20] = 0  # some empty ones
+    sizes[1][10:40] = 5
+    sizes[0][:2] = 7
+    written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
+    found = jax.jit(edit_distance)(*map(jnp.asarray, (written, sizes[0], gold, sizes[1])))
+    expected = [
+        _plain_distance(list(a[:n]), list(b[:m]))
+        for a, n, b, m in zip(written, sizes[0], gold, sizes[1], strict=True)
+    ]
+    np.testing.assert_array_equal(found, expected)
+    assert set(expected) >= set(range(7))
+
+
+def _counts(outputs: Any, batch: Batch) -> dict[str, float]:
+    return {name: float(value) for name, value in tasks.count(outputs, batch).items()}
+
+
+def _one(*gold: int, width: int = 7) -> Batch:
+    """A batch of one target."""
+    target = np.full((1, width), PAD)
+    target[0, : len(gold) + 2] = [START, *gold, END]
+    rows = {"target": jnp.asarray(target), "target_length": jnp.array([len(gold) + 2])}
+    return Batch(rows, jnp.ones(1), (), ())
+
+
+@pytest.mark.parametrize(
+    ("gold", "written", "right", "edits"),
+    [
+        ([5, 6, 7], [5, 6, 7, END], 1, 0),
+        ([5, 6, 7], [5, 6, 7, END, 9, 9, 9, 9], 1, 0),  # what follows END does not count
+        ([5, 6, 7], [5, 6, 7, 8, END], 0, 1),  # too long
+        ([5, 6, 7], [5, 6, END, 7, END], 0, 1),  # too short
+        ([5, 6, 7], [5, 6, 7, PAD, END], 0, 1),  # PAD is a symbol when a model writes it
+        ([5, 6, 7], [6, 7, END], 0, 1),
+        ([5, 6, 7], [5, 6, 7, 8, 8, 8, 8, 8, 8], 0, 6),  # never ended
+        ([5, 6, 7, 8, 9], [5, 6, 7, 8, 9, END], 1, 0),  # as long as the bucket
+        ([5, 6, 7, 8, 9], [5, 6, 7, 8, 9, 5, 5, 5, 5], 0, 4),  # the same, without its END
+        ([5], [END], 0, 1),
+        ([5, UNKNOWN, 7], [5, UNKNOWN, 7, END], 0, 1),  # never right
+        ([5, UNKNOWN, 7], [5, 6, 7, END], 0, 1),
+    ],
+    ids=str,
+)
+def test_exact_match_and_edits(
+    gold: list[int], written: list[int], right: int, edits: int
+) -> None:
+    """Dies if END, what follows it, padding or a symbol that train lacks is counted wrongly."""
+    outputs = np.full((1, 9), END)
+    outputs[0, : len(written)] = written
+    counts = _counts(jnp.asarray(outputs), _one(*gold))
+    assert counts == {"items": 1, "right": right, "edits": edits, "symbols": len(gold)}
+
+
+def test_perfect_outputs_have_no_error() -> None:
+    """Dies if a metric is counted upside down, or over padding."""
+    batch = tiny_pairs.batch(6, 5, 7, 6, seed=1)
+    counts = _counts(_perfect(batch), batch)
+    assert tasks.score(counts) == {"accuracy": 1.0, "symbol_error_rate": 0.0}
+    assert counts["symbols"] == float(jnp.sum(batch.rows["target_length"] - 2))
+    half = batch._replace(weight=jnp.array([1.0, 0, 1, 0, 0, 1]))
+    wrong = _perfect(batch).at[0, 0].set(UNKNOWN)
+    counts = _counts(wrong, half)
+    symbols_of = np.asarray(batch.rows["target_length"] - 2)[[0, 2, 5]]
+    assert counts == {"items": 3, "right": 2, "edits": 1, "symbols": symbols_of.sum()}
+    assert tasks.score(counts)["symbol_error_rate"] == 1 / symbols_of.sum()
+
+
+def test_label_smoothing_is_the_published_formula() -> None:
+    """Dies if the smoothed share leaves out the right symbol, or is not divided by V."""
+    draw = np.random.default_rng(0)
+    scores, gold = draw.normal(size=(3, 4, 6)).astype(np.float32) * 3, draw.integers(0, 6, (3, 4))
+    chances = scores - np.log(np.exp(scores.astype(np.float64)).sum(-1, keepdims=True))
+    right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
+    for smoothing, given in ((0.0, None), (0.0, jnp.float32(0)), (0.15, jnp.float32(0.15))):
+        found = tasks.symbol_losses(jnp.asarray(scores), jnp.asarray(gold), given)
+        expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_the_loss_is_a_mean_over_symbols() -> None:
+    """Dies if START or padding is counted, END is not, or rows weigh alike."""
+    batch = tiny_pairs.batch(5, 5, 7, 6, seed=2)._replace(weight=jnp.array([1.0, 1, 0, 1, 1]))
+    task = tiny_pairs.task("transformer", 6)
+    lengths = np.asarray(batch.rows["target_length"])
+    own = np.arange(6)[None] < lengths[:, None] - 1
+    own[2] = False
+    assert float(task.share(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
+    params = tiny_pairs.parameters(task, batch, 0, 0.5)
+    hparams = {"label_smoothing": jnp.float32(0.1)}
+    loss = jax.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
+    scores = _scores("transformer", 6)(params, batch)
+    losses = tasks.symbol_losses(scores, batch.rows["target"][:, 1:], hparams["label_smoothing"])
+    assert float(loss) == pytest.approx(np.asarray(losses)[own].mean(), rel=1e-5)
+
+
+def _scores(architecture: str, letters: int) -> Any:
+    model: Any = tiny_pairs.model(architecture, letters)
+    return jax.jit(lambda p, b: model.apply({"params": p}, b, Dropping(), method=tasks._scores))
+
+
+LETTERS = 1
+
+
+@functools.cache
+def _written(architecture: str, beam: int) -> Any:
+    task = tiny_pairs.task(architecture, LETTERS, beam=beam)
+    return jax.jit(lambda p, batch: task.predict(p, (), batch, jax.random.key(0), {})[0])
+
+
+def _short(rows: int) -> Batch:
+    """Targets are START, END: three symbols are written at most."""
+    batch = tiny_pairs.batch(rows, 5, 4, LETTERS, seed=3)
+    target = {"target": batch.rows["target"][:, :2] * 0 + jnp.array([[START, END]])}
+    return batch._replace(rows={**batch.rows, **target, "target_length": jnp.full(rows, 2)})
+
+
+@BOTH
+def test_what_is_written_is_what_is_learned(architecture: str) -> None:
+    """Dies if writing and learning differ: every symbol is the best one after those before it.
+
+    Also if more beams than there are sequences do not find the best of all sequences: states then
+    are those of other beams.
+    """
+    rows, names = 2, len(symbols.SPECIALS) + LETTERS
+    batch = _short(rows)
+    params = tiny_pairs.parameters(tiny_pairs.task(architecture, LETTERS), batch, 1, 1.0)
+    every = np.array(list(itertools.product(range(names), repeat=3)))
+    told = np.concatenate([np.full((len(every), 1), START), every], axis=1)
+    scores = _scores(architecture, LETTERS)
+    written = [np.asarray(_written(architecture, k)(params, batch)) for k in (1, names**3)]
+    for row in range(rows):
+        source = {
+            n: jnp.repeat(batch.rows[n][row][None], len(every), 0)
+            for n in ("source", "source_length")
+        }
+        after = scores(params, batch._replace(rows={**source, "target": jnp.asarray(told)}))
+        chances = np.asarray(jax.nn.log_softmax(after), np.float64)
+        ended = np.cumsum(every == END, axis=1) - (every == END) > 0  # after an END
+        own = np.take_along_axis(chances, every[..., None], -1)[..., 0]
+        whole = np.where(~ended, own, np.where(every == END, 0.0, -np.inf)).sum(1)
+        assert written[1][row].tolist() == every[np.argmax(whole)].tolist()
+        number = int(np.flatnonzero(np.all(every == written[0][row], axis=1))[0])
+        best = np.where(ended[number], END, chances[number].argmax(-1))
+        assert written[0][row].tolist() == best.tolist()
+
+
+@BOTH
+def test_longer_outputs_are_cut(architecture: str) -> None:
+    """Dies if an output cannot be longer than the gold, so that a wrong one ends by force."""
+    task, batch = tiny_pairs.task(architecture, LETTERS), _short(2)
+    params = tiny_pairs.parameters(task, batch, 0, 0.5)
+    params["output"]["bias"][END] = -99.0
+    outputs = _written(architecture, 1)(params, batch)
+    assert outputs.shape == (2, 3) and not np.any(outputs == END)
+    counts = _counts(outputs, batch)
+    assert counts["right"] == 0 and counts["edits"] == 6
