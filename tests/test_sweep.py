@@ -174,6 +174,12 @@ def test_sensitivity_and_report_know_the_sweep(folder: Path, whole: dict) -> Non
         ('[size]\nkey = "model.hiden"\ninteger = [4, 8]\n', "did you mean model.hidden?"),
         ('[size]\nkey = "model.hidden"\nuniform = [4, 8]\n', "run 1, drawn as"),
         ("[size]\ninteger = [8, 4]\n", "size"),
+        ('[size]\nkey = "data.longest"\ninteger = [4, 8]\n', "a sweep is of one corpus"),
+        (
+            '[a]\nchoices = ["x", "y"]\n[size]\nkey = "training.epochs"\ninteger = [4, 8]\n'
+            'when = { a = ["x"] }\n',
+            "which all others would have",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(folder: Path, space: str, message: str) -> None:

@@ -36,6 +36,9 @@ def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
 def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
     """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
 
+    A table that is given in part keeps the defaults of the settings that it belongs to, which may
+    be others than those of its own class.
+
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
@@ -43,13 +46,36 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     for override in overrides:
         _apply(tree, override)
     try:
-        return _validate(cls, tree)
+        return _validate(cls, _filled(cls, tree))
     except pydantic.ValidationError as error:
         lines = [_explain(cls, entry) for entry in error.errors()]
         place = "" if path is None else f"{path}: "
         if len(lines) == 1:
             raise ConfigError(place + lines[0]) from None
         raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines)) from None
+
+
+def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The tree with what its tables leave out."""
+    fields = _fields(cls)
+    return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+
+
+def _default(field: Any) -> Any:
+    """Plain data of a field's default, if that is an instance of settings."""
+    if field is None or field.is_required():
+        return None
+    default = field.get_default(call_default_factory=True)
+    return to_dict(default) if _fields(default) else None
+
+
+def _over(default: Any, given: Any) -> Any:
+    """Given values over default ones; what has another name has nothing in common."""
+    if not (isinstance(default, dict) and isinstance(given, dict)):
+        return given
+    if given.get("name", default.get("name")) != default.get("name"):
+        return given
+    return {**default, **{key: _over(default.get(key), value) for key, value in given.items()}}
 
 
 def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:

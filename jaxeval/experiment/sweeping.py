@@ -3,13 +3,11 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxeval import cli
 from jaxeval.config import reading
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError
 from jaxeval.experiment import base
 from jaxeval.runs import Experiment
 from jaxeval.sweep import cohorts, space
@@ -53,8 +51,8 @@ class Room:
         return self if self.extent is None else both and dataclasses.replace(self, extent=both)
 
     def operations(self, own: "Room") -> float:
-        """Of a training step for a row of a run of room `own`; 1 where nothing is known of it."""
-        return 1.0 if self.extent is None else self.extent.operations(own.extent)
+        """Of a training step for a row of a run of room `own`; 0 where nothing is known of it."""
+        return 0.0 if self.extent is None else self.extent.operations(own.extent)
 
     def parameters(self) -> int:
         """Numbers of a member; 1 where nothing is known of it."""
@@ -83,6 +81,7 @@ def draw(
     Raises:
       ConfigError: a run's values are no config; with its number and values.
     """
+    _refuse_leaks(module, reading.to_dict(reading.read(module.Config, path, changes)), of)
     made = []
     for number in range(count):
         values = space.draw(of, seed, number)
@@ -95,6 +94,35 @@ def draw(
             ) from None
         made.append(Run(values, config))
     return made
+
+
+def _refuse_leaks(module: Any, base_config: Mapping[str, Any], of: Space) -> None:
+    """Refuses keys that a run without them would have from elsewhere, and other data.
+
+    Raises:
+      ConfigError: naming the hyperparameter and its key.
+    """
+    plain = reading.to_dict(module.Config())
+    for one in of.parameters:
+        if one.key is None:
+            continue
+        if one.key.startswith("data."):
+            raise ConfigError(
+                f"{one.name}: sets {one.key}; a sweep is of one corpus, read in one way"
+            )
+        value = _at(base_config, one.key)
+        if one.when and value is not None and value != _at(plain, one.key):
+            raise ConfigError(
+                f"{one.name}: drawn in some runs only, but the config sets {one.key} to {value}, "
+                "which all others would have; leave it out of the config"
+            )
+
+
+def _at(tree: Any, key: str) -> Any:
+    """The value of `a.b` in nested tables; None without one."""
+    for part in key.split("."):
+        tree = tree.get(part) if isinstance(tree, Mapping) else None
+    return tree
 
 
 def record_of(prepared: base.Prepared, of: Space, seed: int) -> Experiment:
@@ -206,67 +234,3 @@ def prepare(
     prepared: base.Prepared = module.prepare(config_of(cohort, runs))
     members, drawn = members_of(cohort, runs, module)
     return prepared._replace(record=record, drawn=drawn, cohort=number), members
-
-
-def path_of(folder: Path, record: Experiment) -> Path:
-    """Where a sweep's draws and cohorts stand."""
-    return folder / "sweeps" / f"{record.id}.json"
-
-
-def planned(
-    path: Path,
-    runs: Sequence[Run],
-    asked: Sequence[cohorts.Run],
-    sizes: Sequence[int],
-    machine: cohorts.Machine,
-    most: int | None,
-) -> list[cohorts.Cohort]:
-    """The cohorts as they were planned before, and new ones for the runs that are new.
-
-    Raises:
-      RunError: the file is damaged, or holds other draws.
-    """
-    groups, rows, known = _load(path, runs)
-    try:
-        before = cohorts.as_grouped(asked, sizes, machine, groups, rows)
-    except (ValueError, IndexError) as error:
-        raise RunError(f"{path}: not the plan of this sweep ({error}); move it away") from None
-    new = cohorts.plan(asked[known:], sizes, machine, most)
-    return before + [
-        cohort._replace(runs=tuple(number + known for number in cohort.runs)) for cohort in new
-    ]
-
-
-def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], int]:
-    """Groups and micro-batches of a plan, and how many runs it holds; none before the first."""
-    if not path.exists():
-        return [], [], 0
-    try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
-        groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
-        rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
-        values = [dict(run) for run in tree["runs"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: not the plan of a sweep ({error}); move it away") from None
-    if len(values) > len(runs):
-        raise RunError(f"{path}: holds {len(values)} runs; ask for as many (--runs), or more")
-    if values != [dict(run.values) for run in runs[: len(values)]]:
-        raise RunError(f"{path}: holds other draws than this version makes; move it away")
-    return groups, rows, len(values)
-
-
-def save(
-    path: Path, record: Experiment, runs: Sequence[Run], made: Sequence[cohorts.Cohort]
-) -> None:
-    """Writes all draws and the cohorts, whole or not at all; runs are numbered from 1."""
-    tree = {
-        "sweep": record.id,
-        "name": record.name,
-        **json.loads(record.config)["sweep"],
-        "runs": [dict(run.values) for run in runs],
-        "cohorts": [
-            {"runs": [n + 1 for n in cohort.runs], "micro_batch": cohort.micro_batch}
-            for cohort in made
-        ],
-    }
-    cli.write_json(str(path), tree)

@@ -76,9 +76,11 @@ def _recurrent(key: Array, inputs: dict[str, Axis], axes: _Axes) -> Weights:
     return weights
 
 
-def _layer(key: Array, inputs: Axis, axes: _Axes) -> Weights:
+def _layer(key: Array, inputs: Axis, axes: _Axes, live: Array | bool) -> Weights:
+    """Both directions, 0 where the layer is not live."""
     ways = zip(_WAYS, jax.random.split(key), strict=True)
-    return {way: _recurrent(k, {"kernel": inputs}, axes) for way, k in ways}
+    made = {way: _recurrent(k, {"kernel": inputs}, axes) for way, k in ways}
+    return made if live is True else jax.tree.map(lambda weight: weight * live, made)
 
 
 def _attention(key: Array, axes: _Axes) -> Weights:
@@ -120,7 +122,14 @@ class AttentiveLstm(nn.Module):
         self.output = self.param("output", ragged.linear, axes.hidden, ragged.axis(shape.target))
         # last: the key of a parameter hangs on how many were made before
         widths = [axes.embedding] + [axes.both] * (shape.encoder_layers - 1)
-        self.layers = [self.param(f"encoder_{n}", _layer, w, axes) for n, w in enumerate(widths)]
+        self.layers = [
+            self.param(f"encoder_{n}", _layer, w, axes, self._is_live(n))
+            for n, w in enumerate(widths)
+        ]
+
+    def _is_live(self, layer: int) -> Array | bool:
+        layers = self.live.encoder_layers
+        return True if layers is None or not layer else layer < layers
 
     def encode(self, source: Array, length: Array, drop: Dropping) -> Memory:
         """Reads sources [B, Ts] of the given lengths [B]."""
@@ -139,9 +148,8 @@ class AttentiveLstm(nn.Module):
             given = _dropped(drop.at(LAYER, number), x) if number else x
             return jnp.concatenate([_run(layer[way], given, valid, way) for way in _WAYS], axis=-1)
 
-        if not number or self.live.encoder_layers is None:
-            return run()
-        return lax.cond(number < self.live.encoder_layers, run, lambda: x)
+        live = self._is_live(number)
+        return run() if live is True else lax.cond(live, run, lambda: x)
 
     def taught(self, memory: Memory, target: Array, drop: Dropping) -> Array:
         """Scores [B, Tt, V] of what follows each of the given symbols [B, Tt]."""

@@ -4,10 +4,11 @@ Notation: n units of a padded axis, u live ones among them.
 
 The members of a sweep differ in widths, heads and depths, and every shape of its own would be
 compiled. So axes are padded, and what a dead unit is fed and feeds is zero: then its output is
-zero, its gradient is zero, and no optimiser of ours moves it. Three things would still differ from
-a model of the live size, and are made equal here: the random draws (a weight's value depends on
-the numbers of its units among the live ones, never on the padded size), means over units (layer
-normalisation counts the live ones) and what is made of a size (bounds of initialisers, positions).
+zero, its gradient is zero, and no optimiser of ours moves it; dead layers are zero and skipped.
+Three things would still differ from a model of the live size, and are made equal here: the random
+draws (a weight's value depends on the numbers of its units among the live ones, never on the
+padded size), means over units (layer normalisation counts the live ones) and what is made of a
+size (bounds of initialisers, positions).
 """
 
 from typing import NamedTuple

@@ -90,13 +90,16 @@ def _feed_forward(key: Array, axes: _Axes) -> Weights:
     }
 
 
-def _stack(key: Array, layers: int, attentions: tuple[str, ...], axes: _Axes) -> Weights:
-    """The weights of all layers, leaves [layers, ...], and the last norm."""
+def _stack(
+    key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
+) -> Weights:
+    """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
 
     def layer(number: Array) -> Weights:
         keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
         made = {name: _attention(k, axes) for name, k in zip(attentions, keys[1:], strict=True)}
-        return {**made, "feed_forward": _feed_forward(keys[0], axes)}
+        made["feed_forward"] = _feed_forward(keys[0], axes)
+        return made if live is None else jax.tree.map(lambda w: w * (number < live), made)
 
     return {
         "layers": jax.vmap(layer)(jnp.arange(layers)),
@@ -118,8 +121,17 @@ class Transformer(nn.Module):
         self.axes = axes
         self.source = self.param("source", _embeddings, shape.source, axes.model)
         self.target = self.param("target", _embeddings, shape.target, axes.model)
-        self.encoder = self.param("encoder", _stack, shape.encoder_layers, ("own",), axes)
-        self.decoder = self.param("decoder", _stack, shape.decoder_layers, ("own", "across"), axes)
+        self.encoder = self.param(
+            "encoder", _stack, shape.encoder_layers, self.live.encoder_layers, ("own",), axes
+        )
+        self.decoder = self.param(
+            "decoder",
+            _stack,
+            shape.decoder_layers,
+            self.live.decoder_layers,
+            ("own", "across"),
+            axes,
+        )
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
     def encode(self, source: Array, length: Array, drop: Dropping) -> Memory:

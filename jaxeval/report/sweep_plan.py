@@ -48,22 +48,29 @@ def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
             str(number),
             str(len(cohort.runs)),
             cohort.extent.describe(),
-            str(cohort.micro_batch),
-            _time(cohort.compile_seconds),
-            _time(cohort.seconds),
-            f"{100 * cohort.wasted:.0f} %",
+            *_costs(cohort),
         ]
         for number, cohort in enumerate(cohorts, 1)
     ]
     head = ["cohort", "runs", "padded to", "rows at once", "compiling", "training", "wasted"]
     terminal.print_table(console, head, rows)
     total = totals(cohorts)
-    console.print(
-        f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs; at most "
-        f"{_time(total['compile_seconds'])} of compiling and {_time(total['train_seconds'])} of "
-        f"training by the cost model; {100 * total['wasted']:.0f} % of the operations are padding",
-        markup=False,
-    )
+    line = f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs"
+    if all(cohort.operations for cohort in cohorts):
+        line += (
+            f"; at most {_time(total['compile_seconds'])} of compiling and "
+            f"{_time(total['train_seconds'])} of training by the cost model; "
+            f"{100 * total['wasted']:.0f} % of the operations are padding"
+        )
+    console.print(line, markup=False)
+
+
+def _costs(cohort: Cohort) -> list[str]:
+    """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
+    if not cohort.operations:
+        return ["-"] * 4
+    seconds = (cohort.compile_seconds, cohort.seconds)
+    return [str(cohort.micro_batch), *map(_time, seconds), f"{100 * cohort.wasted:.0f} %"]
 
 
 def announce(number: int, cohorts: Sequence[Cohort]) -> None:

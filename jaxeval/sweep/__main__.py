@@ -65,7 +65,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import experiment
-    from jaxeval.experiment import sweeping
+    from jaxeval.experiment import sweep_file, sweeping
     from jaxeval.report import sweep_plan
     from jaxeval.sweep import space
 
@@ -78,12 +78,13 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     prepared = experiment.prepare(config)
     record = sweeping.record_of(prepared, of, given.seed)
-    path = sweeping.path_of(Path(given.out), record)
-    made = sweeping.planned(
+    path = sweep_file.path_of(Path(given.out), record)
+    sizes = sweeping.sizes_of(prepared)
+    made = sweep_file.planned(
         path,
         runs,
         sweeping.asked(runs, module, prepared),
-        sweeping.sizes_of(prepared),
+        sizes,
         machine_of(prepared),
         given.most_cohorts,
     )
@@ -95,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
             sweep_plan.show(made)
         return 0
     sweep_plan.show(made, stderr=True)
-    sweeping.save(path, record, runs, made)
+    sweep_file.save(path, record, runs, made, sizes)
     return _train(made, runs, module, record, given)
 
 

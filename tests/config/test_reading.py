@@ -28,6 +28,22 @@ class Inner:
 
 
 @reading.settings
+class Named:
+    """A thing with a kind of its own values."""
+
+    name: str = "a"
+    rate: float = 0.1
+    values: dict[str, float] = pydantic.Field(default_factory=dict)
+
+
+@reading.settings
+class Parent:
+    """Its default differs from the class's."""
+
+    named: Named = Named(name="b", values={"x": 1.0})
+
+
+@reading.settings
 class Outer:
     """The whole."""
 
@@ -99,6 +115,17 @@ def test_validators_across_fields() -> None:
     """Dies if a validator's text is lost."""
     with pytest.raises(ConfigError, match="inner: limit needs a kind"):
         reading.read(Outer, None, ["inner.kind=none", "inner.limit=3"])
+
+
+def test_a_table_in_part_keeps_its_parents_defaults() -> None:
+    """Dies if one key of a table brings the class's defaults for the others."""
+    plain = Parent()
+    assert reading.read(Parent, None, ["named.rate=0.5"]) == Parent(
+        named=Named(name="b", rate=0.5, values={"x": 1.0})
+    )
+    assert reading.read(Parent, None, ["named.values.y=2"]).named.values == {"x": 1.0, "y": 2.0}
+    assert reading.read(Parent, None, ["named.name=c"]).named == Named(name="c")
+    assert reading.read(Parent, None, ["named.name=b"]) == plain
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""The file of a sweep: all draws and cohorts, written before the first run trains."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.errors import RunError
+from jaxeval.experiment.sweeping import Run
+from jaxeval.runs import Experiment
+from jaxeval.sweep import cohorts
+
+
+def path_of(folder: Path, record: Experiment) -> Path:
+    """Where a sweep's draws and cohorts stand."""
+    return folder / "sweeps" / f"{record.id}.json"
+
+
+def planned(
+    path: Path,
+    runs: Sequence[Run],
+    asked: Sequence[cohorts.Run],
+    sizes: Sequence[int],
+    machine: cohorts.Machine,
+    most: int | None,
+) -> list[cohorts.Cohort]:
+    """The cohorts as they were planned before, and new ones for the runs that are new.
+
+    Raises:
+      RunError: the file is damaged, or holds other draws.
+    """
+    groups, rows, known = _load(path, runs)
+    try:
+        before = cohorts.as_grouped(asked, sizes, machine, groups, rows)
+    except (ValueError, IndexError) as error:
+        raise RunError(f"{path}: not the plan of this sweep ({error}); move it away") from None
+    new = cohorts.plan(asked[known:], sizes, machine, most)
+    return before + [
+        cohort._replace(runs=tuple(number + known for number in cohort.runs)) for cohort in new
+    ]
+
+
+def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], int]:
+    """Groups and micro-batches of a plan, and how many runs it holds; none before the first."""
+    if not path.exists():
+        return [], [], 0
+    try:
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
+        rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
+        values = [dict(run) for run in tree["runs"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: not the plan of a sweep ({error}); move it away") from None
+    if len(values) > len(runs):
+        raise RunError(f"{path}: holds {len(values)} runs; ask for as many (--runs), or more")
+    if values != [dict(run.values) for run in runs[: len(values)]]:
+        raise RunError(f"{path}: holds other draws than this version makes; move it away")
+    return groups, rows, len(values)
+
+
+def save(
+    path: Path,
+    record: Experiment,
+    runs: Sequence[Run],
+    made: Sequence[cohorts.Cohort],
+    sizes: Sequence[int],
+) -> None:
+    """Writes all draws and the cohorts, whole or not at all; runs are numbered from 1.
+
+    Batches are said as asked for and as taken on average: the last one of each bucket of the
+    corpus is of what is left.
+    """
+    tree = {
+        "sweep": record.id,
+        "name": record.name,
+        **json.loads(record.config)["sweep"],
+        "runs": [dict(run.values) for run in runs],
+        "batches": [_batch(run.config.training.batch_size, sizes) for run in runs],
+        "cohorts": [
+            {"runs": [n + 1 for n in cohort.runs], "micro_batch": cohort.micro_batch}
+            for cohort in made
+        ],
+    }
+    cli.write_json(str(path), tree)
+
+
+def _batch(nominal: int, sizes: Sequence[int]) -> dict[str, float]:
+    updates = sum(-(-size // nominal) for size in sizes)
+    return {"nominal": nominal, "effective": round(sum(sizes) / updates, 1)}
