@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--evaluation-batch", type=int, default=64)
     made.add_argument("--members", type=int, default=8)
     made.add_argument("--items", type=int, default=1024, help="train pairs of a timed turn")
-    made.add_argument("--decoded", type=int, default=500, help="dev pairs of a timed turn")
+    made.add_argument("--decoded", type=int, default=1000, help="dev pairs of a timed turn")
     made.add_argument("--warm", type=int, default=8192, help="train pairs before the comparison")
     made.add_argument("--pairs", type=int, default=5)
     made.add_argument(
