@@ -35,7 +35,10 @@ LARGE = {
     },
 }
 BOTH = pytest.mark.parametrize("architecture", list(SMALL))
-OPTIMISER = optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.005})
+# with its usual epsilon Adam makes whole steps of gradients that are rounding alone
+OPTIMISER = optimisers.Optimiser(
+    name="adam", hyperparameters={"learning_rate": 0.005, "epsilon": 1e-4}
+)
 Sizes = dict[str, int]
 
 # the axes of every parameter: "." has no dead units; e, h: embedding, hidden; g, b: gates and
@@ -208,8 +211,7 @@ def test_a_member_starts_as_the_model_of_its_size(architecture: str) -> None:
     """Dies if an initial weight depends on the padded size: exactly equal, and 0 elsewhere."""
     for leaf in _pairs_of(architecture, "began"):
         _check_live(leaf, 0.0)
-        dead = leaf.layers & ~leaf.live
-        assert not np.any(leaf.padded[dead]), leaf.name
+        assert not np.any(leaf.padded[~leaf.live | ~leaf.layers]), leaf.name
 
 
 @BOTH
@@ -241,7 +243,13 @@ def test_what_is_dead_stays_as_it_is(architecture: str) -> None:
 ROWS, EPOCHS = 13, 2
 # how lanes are computed (`lanes.Mode`), and each member's sizes and batch size
 POPULATIONS: dict[str, tuple[str, list[tuple[Sizes, int]]]] = {
-    "attentive_lstm": ("map", [(SMALL["attentive_lstm"], 5), (LARGE["attentive_lstm"], 3)]),
+    "attentive_lstm": (
+        "map",
+        [
+            (SMALL["attentive_lstm"], 5),
+            ({"embedding": 7, "hidden": 6, "encoder_layers": 2}, 3),
+        ],
+    ),
     "transformer": (
         "vmap",
         [
@@ -289,7 +297,7 @@ CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
-    hparams = {**OPTIMISER.traced(), "label_smoothing": 0.1, **more}
+    hparams = {**RATES, **more}
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
