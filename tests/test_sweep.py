@@ -2,13 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +39,25 @@ step = 2
 [hidden]
 key = "model.hidden"
 choices = [4, 8]
+"""
+# Runs the verb in a process that kills itself (SIGKILL) when two epochs are recorded.
+_DOOMED = """
+import os, signal
+from jaxeval import backend, cli
+backend.prepare()
+from jaxeval.runs import store
+from jaxeval.sweep import __main__ as sweep
+
+left, original = [2], store.Store.record
+
+def record(*given):
+    original(*given)
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+store.Store.record = record
+cli.run(sweep.main)
 """
 CONFIG = """
 name = "toy"
@@ -126,13 +144,9 @@ def test_draws_are_recorded_and_are_the_members(folder: Path, whole: dict) -> No
 
 def test_killed_and_continued(folder: Path, whole: dict) -> None:
     """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
-    command = _command("killed", 4, "--most-cohorts", "1")
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=folder, **quiet) as process:
-        deadline = time.monotonic() + 120
-        while not _begun(folder / "killed") and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
+    words = _command("killed", 4, "--most-cohorts", "1")[3:]
+    doomed = subprocess.run([sys.executable, "-c", _DOOMED, *words], cwd=folder, check=False)
+    assert doomed.returncode == -signal.SIGKILL
     (path,) = (folder / "killed" / "sweeps").glob("*.json")
     before = path.read_text()
     done = _run(folder, "killed", 4, "--most-cohorts", "1")
@@ -141,20 +155,16 @@ def test_killed_and_continued(folder: Path, whole: dict) -> None:
     assert _scores(folder / "killed") == whole
 
 
-def _begun(folder: Path) -> bool:
-    """Whether an epoch has been checkpointed."""
-    return any(p.name.isdigit() for p in folder.glob("checkpoints/*/*") if p.is_dir())
-
-
 def test_a_longer_sweep_keeps_the_runs_of_the_shorter(folder: Path, whole: dict) -> None:
     """Dies if more --runs draws others, or trains the first again."""
-    done = _run(folder, "whole", 5, "--most-cohorts", "1")
+    shutil.copytree(folder / "whole", folder / "longer")
+    done = _run(folder, "longer", 5, "--most-cohorts", "1")
     assert done.returncode == 0, done.stderr
     assert "4 are recorded already" in done.stderr
-    after = _scores(folder / "whole")
+    after = _scores(folder / "longer")
     assert len(after) == 5
     assert whole.items() <= after.items()
-    fewer = _run(folder, "whole", 4)
+    fewer = _run(folder, "longer", 4)
     assert fewer.returncode == 2
     assert "holds 5 runs; ask for as many" in fewer.stderr
 

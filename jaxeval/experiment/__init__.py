@@ -64,7 +64,7 @@ def read(path: str | None, changes: Sequence[str] = (), data: str | None = None)
       ConfigError: naming every key that is wrong.
     """
     module = kind(reading.peek(path, changes, "task") or "tagging")
-    place = [f"{module.DATA}={json.dumps(data)}"] if data else []
+    place = [f"{module.DATA}={json.dumps(data, ensure_ascii=False)}"] if data else []
     return reading.read(module.Config, path, [*changes, *place])
 
 

@@ -33,7 +33,9 @@ def planned(
     try:
         before = cohorts.as_grouped(asked, sizes, machine, groups, rows)
     except (ValueError, IndexError) as error:
-        raise RunError(f"{path}: not the plan of this sweep ({error}); move it away") from None
+        raise RunError(
+            f"{path}: not the plan of this sweep ({error}); give it another --out"
+        ) from None
     new = cohorts.plan(asked[known:], sizes, machine, most)
     return before + [
         cohort._replace(runs=tuple(number + known for number in cohort.runs)) for cohort in new
@@ -49,12 +51,18 @@ def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], 
         groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
         rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
         values = [dict(run) for run in tree["runs"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: not the plan of a sweep ({error}); move it away") from None
+        if sorted(number for group in groups for number in group) != list(range(len(values))):
+            raise ValueError("a run that is in no cohort, or in two")
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise RunError(
+            f"{path}: not the plan of a sweep ({error}); give the sweep another --out"
+        ) from None
     if len(values) > len(runs):
         raise RunError(f"{path}: holds {len(values)} runs; ask for as many (--runs), or more")
     if values != [dict(run.values) for run in runs[: len(values)]]:
-        raise RunError(f"{path}: holds other draws than this version makes; move it away")
+        raise RunError(
+            f"{path}: holds other draws than this version makes; give the sweep another --out"
+        )
     return groups, rows, len(values)
 
 

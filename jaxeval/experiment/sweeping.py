@@ -22,6 +22,8 @@ _NEUTRAL = {
     "dropout": 0.0,
     "label_smoothing": 0.0,
 }
+_RATES = ("model.dropout", "model.label_smoothing")  # 0 is none, whatever the default is
+_SILENT = ("name", *(f"training.{k}" for k in ("micro_batch", "lanes", "checkpoint_every")))
 
 
 class Run(NamedTuple):
@@ -70,6 +72,7 @@ def draw(
     of: Space,
     seed: int,
     count: int,
+    where: str = "space",
 ) -> list[Run]:
     """The first so many runs of a sweep.
 
@@ -77,27 +80,30 @@ def draw(
       path: of the base config.
       changes: `key=value` each, before what is drawn.
       module: of the task (`experiment.kind`).
+      where: what messages begin with.
 
     Raises:
       ConfigError: a run's values are no config; with its number and values.
     """
-    _refuse_leaks(module, reading.to_dict(reading.read(module.Config, path, changes)), of)
+    _refuse_leaks(module, reading.to_dict(reading.read(module.Config, path, changes)), of, where)
     made = []
     for number in range(count):
         values = space.draw(of, seed, number)
-        drawn = [f"{key}={json.dumps(value)}" for key, value in space.changes(of, values)]
+        drawn = [
+            f"{key}={json.dumps(value, ensure_ascii=False)}"
+            for key, value in space.changes(of, values)
+        ]
         try:
             config = reading.read(module.Config, path, [*changes, *drawn])
         except ConfigError as error:
-            raise ConfigError(
-                f"run {number + 1}, drawn as {json.dumps(values)}: {error}"
-            ) from None
+            said = json.dumps(values, ensure_ascii=False)
+            raise ConfigError(f"{where}: run {number + 1}, drawn as {said}: {error}") from None
         made.append(Run(values, config))
     return made
 
 
-def _refuse_leaks(module: Any, base_config: Mapping[str, Any], of: Space) -> None:
-    """Refuses keys that a run without them would have from elsewhere, and other data.
+def _refuse_leaks(module: Any, base_config: Mapping[str, Any], of: Space, where: str) -> None:
+    """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
 
     Raises:
       ConfigError: naming the hyperparameter and its key.
@@ -106,15 +112,18 @@ def _refuse_leaks(module: Any, base_config: Mapping[str, Any], of: Space) -> Non
     for one in of.parameters:
         if one.key is None:
             continue
+        if one.key in _SILENT:
+            raise ConfigError(f"{where}: {one.name}: sets {one.key}, which changes no score here")
         if one.key.startswith("data."):
             raise ConfigError(
-                f"{one.name}: sets {one.key}; a sweep is of one corpus, read in one way"
+                f"{where}: {one.name}: sets {one.key}; a sweep is of one corpus, read in one way"
             )
         value = _at(base_config, one.key)
-        if one.when and value is not None and value != _at(plain, one.key):
+        neutral = 0.0 if one.key in _RATES else _at(plain, one.key)
+        if one.when and value is not None and value != neutral:
             raise ConfigError(
-                f"{one.name}: drawn in some runs only, but the config sets {one.key} to {value}, "
-                "which all others would have; leave it out of the config"
+                f"{where}: {one.name}: drawn in some runs only, but the config sets {one.key} to "
+                f"{value}, which all others would have; leave it out of the config"
             )
 
 

@@ -46,7 +46,8 @@ def axis(size: int, live: Array | float | None = None, blocks: int = 1) -> Axis:
       size: n / blocks, static.
       live: u / blocks, may be traced; None: all.
     """
-    count = jnp.asarray(size if live is None else live, jnp.float32)
+    # rounded: a quotient of whole numbers may come out a little less
+    count = jnp.round(jnp.asarray(size if live is None else live, jnp.float32))
     place = jnp.arange(size)
     of_block = (place < count).astype(jnp.float32)
     number = jnp.arange(blocks)[:, None] * count.astype(jnp.int32) + place[None]

@@ -301,7 +301,7 @@ class Transformer(nn.Module):
 
 def _head_of(computed: int, heads: Array) -> Array:
     """[S] int32: which of the `heads` each computed one belongs to."""
-    return (jnp.arange(computed) * heads / computed).astype(jnp.int32)
+    return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
 
 
 def _sinusoids(places: Array, model: Axis) -> Array:

@@ -71,10 +71,13 @@ def of_experiment(
     if sweep is None:
         return found
     said = "Each member has a setting of its own. "
-    return [
-        sweep_figures.ranks([sweep]),
+    panels = [  # none where no run has a score
         sweep_panels.best_settings([sweep], summary.ROPE),
         sweep_panels.marginals([sweep]),
+    ] if sweep.axes else []
+    return [
+        sweep_figures.ranks([sweep]),
+        *panels,
         *(one._replace(caption=said + one.caption) for one in found),
     ]
 

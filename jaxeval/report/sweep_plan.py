@@ -20,6 +20,7 @@ def to_dict(cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]]) -> dic
                 "compile_seconds": cohort.compile_seconds,
                 "train_seconds": cohort.seconds,
                 "wasted": cohort.wasted,
+                "megabytes": _bytes(cohort) / 2**20,
             }
             for cohort in cohorts
         ],
@@ -52,7 +53,7 @@ def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
         ]
         for number, cohort in enumerate(cohorts, 1)
     ]
-    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "training", "wasted"]
+    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "training", "wasted", "GB"]
     terminal.print_table(console, head, rows)
     total = totals(cohorts)
     line = f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs"
@@ -68,9 +69,15 @@ def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
 def _costs(cohort: Cohort) -> list[str]:
     """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
     if not cohort.operations:
-        return ["-"] * 4
+        return ["-"] * 5
     seconds = (cohort.compile_seconds, cohort.seconds)
-    return [str(cohort.micro_batch), *map(_time, seconds), f"{100 * cohort.wasted:.0f} %"]
+    wasted, size = f"{100 * cohort.wasted:.0f} %", f"{_bytes(cohort) / 2**30:.2f}"
+    return [str(cohort.micro_batch), *map(_time, seconds), wasted, size]
+
+
+def _bytes(cohort: Cohort) -> int:
+    """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
+    return 4 * 4 * cohort.extent.parameters() * len(cohort.runs)
 
 
 def announce(number: int, cohorts: Sequence[Cohort]) -> None:

@@ -170,14 +170,26 @@ def _sweep(one: "Source") -> "Sweep":
 
 
 def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
-    """What was wrong with the scores."""
+    """What was wrong with the scores, and what the intervals do not know."""
     from jaxeval.report import verdict
 
-    return [
+    notes = [
         f"{one.name}: {verdict.unusable(one.unusable, given.missing)}"
         for one in found
         if one.unusable
     ]
+    notes += [
+        f"{one.name}: {one.missing} of its runs have not ended; those that have are no fair sample"
+        for one in found
+        if one.missing
+    ]
+    seeds = [one.seed for one in found if one.seed is not None]
+    if len(set(seeds)) < len(seeds):
+        notes.append(
+            f"both were drawn with seed {seeds[0]}: runs of one number share values, and the "
+            "intervals of A - B, which take the sweeps for independent, do not hold"
+        )
+    return notes
 
 
 def _declared(given: argparse.Namespace) -> "Declared":

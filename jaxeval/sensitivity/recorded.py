@@ -6,6 +6,7 @@ member whose `hparams` are its drawn values; what its conditions left out is abs
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from jaxeval.sensitivity.hyperparameters import Declared
@@ -25,21 +26,43 @@ def space_of(config: str, name: str) -> Space | None:
     Raises:
       ConfigError: the recorded space is none that this version reads.
     """
-    tree = json.loads(config)
-    said = tree.get("sweep") if isinstance(tree, Mapping) else None
-    if not isinstance(said, Mapping) or not isinstance(said.get("space"), Mapping):
+    said = _said(config)
+    if not isinstance(said.get("space"), Mapping):
         return None
     return space.from_dict(said["space"], f"{name}: the recorded space")
+
+
+def seed_of(config: str) -> Any:
+    """The seed of a recorded sweep's draws."""
+    return _said(config).get("seed")
+
+
+def _said(config: str) -> Mapping[str, Any]:
+    tree = json.loads(config)
+    said = tree.get("sweep") if isinstance(tree, Mapping) else None
+    return said if isinstance(said, Mapping) else {}
+
+
+def planned(folder: str, experiment: str) -> int | None:
+    """Runs that a sweep of a runs folder has in all, ended or not; None where nothing says so."""
+    path = Path(folder) / "sweeps" / f"{experiment}.json"
+    try:
+        return len(json.loads(path.read_text(encoding="utf-8"))["runs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def values(of: Space, hparams: Sequence[str]) -> dict[str, list[Any]]:
     """Each hyperparameter's values, one a run; ABSENT where it was not drawn.
 
+    What was drawn in no run is left out.
+
     Args:
       hparams: JSON of each run's drawn values, as recorded.
     """
     drawn = [json.loads(text) for text in hparams]
-    return {one.name: [run.get(one.name, ABSENT) for run in drawn] for one in of.parameters}
+    names = [one.name for one in of.parameters if any(one.name in run for run in drawn)]
+    return {name: [run.get(name, ABSENT) for run in drawn] for name in names}
 
 
 def declared(of: Space) -> Declared:

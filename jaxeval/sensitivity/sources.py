@@ -46,6 +46,8 @@ class Source(NamedTuple):
       scores: [n].
       values: hyperparameter -> [n] values.
       unusable: what was wrong with scores.
+      seed: of a recorded sweep's draws.
+      missing: runs of it that have not ended.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Source(NamedTuple):
     values: Mapping[str, Sequence[Any]]
     declared: Declared
     unusable: Sequence[checks.Unusable]
+    seed: Any = None
+    missing: int = 0
 
 
 def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
@@ -75,6 +79,7 @@ def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
     asked = (*wanted.hyperparameters, *wanted.declared.orders, *wanted.declared.conditions)
     absent = [name for name in asked if name not in there]
     if absent:
+        there = there or list(dict.fromkeys(n for place in places for n in _names(place)))
         raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(there)}")
     alike = len({one.name for one in found}) < len(found)
     return [one._replace(name=f"{one.name} ({one.detail})") if alike else one for one in found]
@@ -99,7 +104,7 @@ def _read(place: str, wanted: Wanted) -> list[Source]:
     if plain and wanted.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
     return [
-        _of_sweep(foreign.head(_of(table, one), wanted.rows), space, wanted)
+        _of_sweep(place, foreign.head(_of(table, one), wanted.rows), space, wanted)
         for one, space in spaces.items()
         if space is not None
     ]
@@ -133,7 +138,16 @@ def _of_table(place: str, table: Columns, wanted: Wanted) -> Source:
     return Source(name, table.source, scores[keep], values, wanted.declared, unusable)
 
 
-def _of_sweep(table: Columns, of: Space, wanted: Wanted) -> Source:
+def _names(place: str) -> list[str]:
+    """Hyperparameters of the recorded sweeps of a place."""
+    if not (Path(place).is_dir() or "://" in place):
+        return []
+    table = own.columns(place)
+    spaces = map(recorded.space_of, table["config"], table["name"])
+    return [one.name for space in spaces if space is not None for one in space.parameters]
+
+
+def _of_sweep(place: str, table: Columns, of: Space, wanted: Wanted) -> Source:
     """A recorded sweep; what is wanted of hyperparameters it does not have is left out."""
     name, metric, column = table["name"][0], table["metric"][0], wanted.score or "dev"
     if column in ("dev", "test") and not table["higher_is_better"][0]:
@@ -150,5 +164,9 @@ def _of_sweep(table: Columns, of: Space, wanted: Wanted) -> Source:
         {n: v for n, v in {**said.orders, **given.orders}.items() if n in chosen},
         {n: v for n, v in {**said.conditions, **given.conditions}.items() if n in chosen},
     )
-    detail = f"{table.source}, {table['experiment'][0][:8]}"
-    return Source(name, detail, scores[keep], chosen, declared, unusable)
+    experiment = table["experiment"][0]
+    detail = f"{table.source}, {experiment[:8]}"
+    planned = recorded.planned(place, experiment) if wanted.rows is None else None
+    missing = max(0, (planned or 0) - len(table["seed"]))
+    seed = recorded.seed_of(table["config"][0])
+    return Source(name, detail, scores[keep], chosen, declared, unusable, seed, missing)

@@ -65,39 +65,38 @@ def main(words: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import experiment
-    from jaxeval.experiment import sweep_file, sweeping
+    from jaxeval.experiment import base, sweep_file, sweeping
     from jaxeval.report import sweep_plan
     from jaxeval.sweep import space
 
     of = space.read(given.space)
     config = experiment.read(given.config, given.changes, given.data)
     module = experiment.kind(config.task)
-    place = [f"{module.DATA}={json.dumps(given.data)}"] if given.data else []
-    runs = sweeping.draw(
-        given.config, [*given.changes, *place], module, of, given.seed, given.runs
-    )
+    place = json.dumps(given.data, ensure_ascii=False)
+    changes = [*given.changes, *([f"{module.DATA}={place}"] if given.data else [])]
+    runs = sweeping.draw(given.config, changes, module, of, given.seed, given.runs, given.space)
     prepared = experiment.prepare(config)
     record = sweeping.record_of(prepared, of, given.seed)
     path = sweep_file.path_of(Path(given.out), record)
     sizes = sweeping.sizes_of(prepared)
-    made = sweep_file.planned(
-        path,
-        runs,
-        sweeping.asked(runs, module, prepared),
-        sizes,
-        machine_of(prepared),
-        given.most_cohorts,
-    )
+
+    def planned() -> "list[cohorts.Cohort]":
+        asked = sweeping.asked(runs, module, prepared)
+        machine = machine_of(prepared)
+        return sweep_file.planned(path, runs, asked, sizes, machine, given.most_cohorts)
+
     if given.dry_run:
-        plan = sweep_plan.to_dict(made, [dict(run.values) for run in runs])
+        made = planned()
         if given.json:
-            cli.write_json(given.json, plan)
+            cli.write_json(given.json, sweep_plan.to_dict(made, [dict(r.values) for r in runs]))
         if given.json != "-":
             sweep_plan.show(made)
         return 0
-    sweep_plan.show(made, stderr=True)
-    sweep_file.save(path, record, runs, made, sizes)
-    return _train(made, runs, module, record, given)
+    with base.locked(Path(given.out), record.id):
+        made = planned()
+        sweep_plan.show(made, stderr=True)
+        sweep_file.save(path, record, runs, made, sizes)
+        return _train(made, runs, module, record, given)
 
 
 def machine_of(prepared: "base.Prepared") -> "cohorts.Machine":
@@ -119,24 +118,24 @@ def _train(
     record: "runs_room.Experiment",
     given: argparse.Namespace,
 ) -> int:
-    from jaxeval.experiment import base, running, sweeping
+    from jaxeval.experiment import running, sweeping
     from jaxeval.report import summary, sweep_plan, terminal
 
-    folder, rows = Path(given.out), []
-    with base.locked(folder, record.id):
-        for number, cohort in enumerate(made):
-            sweep_plan.announce(number, made)
-            prepared, members = sweeping.prepare(cohort, number, runs, module, record)
-            found = running.run(prepared, members, folder, given.store)
-            if found is None:
-                return running.STOPPED
-            rows += found
+    rows = []
+    for number, cohort in enumerate(made):
+        sweep_plan.announce(number, made)
+        prepared, members = sweeping.prepare(cohort, number, runs, module, record)
+        found = running.run(prepared, members, Path(given.out), given.store)
+        if found is None:
+            return running.STOPPED
+        rows += found
     whole = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(whole))
     if given.json != "-":
         terminal.print_summary(whole)
-        print(f"\nnext: python -m jaxeval.sensitivity {folder}")
+        lost = " --missing zero" if any(row.dev is None for row in rows) else ""
+        print(f"\nnext: python -m jaxeval.sensitivity {given.store or given.out}{lost}")
     return 0
 
 

@@ -104,7 +104,7 @@ def test_members_of_other_batch_sizes_are_scored_together() -> None:
     """Dies if trained members whose steps differ cannot be stacked."""
     members = [toy.member(1, batch_size=size) for size in (4.0, 32.0)]
     problem = toy.problem()
-    params = problem.task.init(jax.random.key(0), None)  # type: ignore[arg-type]
+    params = problem.task.init(jax.random.key(0), None, {})  # type: ignore[arg-type]
     first, second = Scorer(problem, members, [params] * 2).scores("dev")
     assert first == second
 
