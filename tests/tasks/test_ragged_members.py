@@ -253,36 +253,66 @@ POPULATIONS: dict[str, tuple[str, list[tuple[Sizes, int]]]] = {
 }
 
 
-def _epochs(program: member.Program, shared: Any, load: Any) -> Any:
-    """Params and losses of a member after some epochs."""
-
-    def epoch(state: Any, _: Any) -> Any:
-        return training.train_epoch(program, shared, state, load)
-
-    state, losses = lax.scan(epoch, member.init(program, shared, load), length=EPOCHS)
-    return state.params, losses
+def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> member.Program:
+    task = tiny_pairs.task(architecture, LETTERS, **sizes)
+    return member.Program(task, PLAIN, batch, 4, micro)
 
 
-def _ran(
-    architecture: str, sizes: Sizes, batch: int, micro: int | None, members: list[Member]
-) -> tuple[Any, Any]:
-    """The same of a population: leaves [S, ...]."""
+def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Load]:
+    """What a population's functions are given; leaves of the load [S, ...]."""
     rows = np.arange(ROWS, dtype=np.int32)
     split = Split((rows,), (rows[:1],), (rows[:1],), {})
-    task = tiny_pairs.task(architecture, LETTERS, **sizes)
-    program = member.Program(task, PLAIN, batch, 4, micro)
     longest = engine.most_steps(members, split)
     given = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
-    shared = member.Shared(CORPUS, schedule.steps([ROWS], batch))
+    shared = member.Shared(CORPUS, schedule.steps([ROWS], program.batch_size))
+    return jax.tree.map(jnp.asarray, (shared, given.load))
 
-    def all_lanes(shared: Any, loads: Any) -> Any:
-        one = functools.partial(_epochs, program, shared)
+
+def _ran(architecture: str, program: member.Program, members: list[Member], params: Any) -> Any:
+    """Params and losses of a population after some epochs from the given params [S, ...]."""
+
+    def one(shared: Any, given: tuple) -> Any:
+        load, params = given
+        size = member.batch_size(program, load)
+        state = optimisers.make(PLAIN, load.hparams, jnp.int32(0), size).init(params)
+        begin = member.State(params, state, params, (), jnp.int32(0))
+
+        def epoch(state: Any, _: Any) -> Any:
+            return training.train_epoch(program, shared, state, load)
+
+        state, losses = lax.scan(epoch, begin, length=EPOCHS)
+        return state.params, losses
+
+    def every(shared: Any, given: tuple) -> Any:
+        lane = functools.partial(one, shared)
         return (
-            lax.map(one, loads) if POPULATIONS[architecture][0] == "map" else jax.vmap(one)(loads)
+            lax.map(lane, given)
+            if POPULATIONS[architecture][0] == "map"
+            else jax.vmap(lane)(given)
         )
 
-    found = quick.jit(all_lanes)(*jax.tree.map(jnp.asarray, (shared, given.load)))
-    return jax.device_get(found)
+    shared, load = _lanes(program, members)
+    return jax.device_get(quick.jit(every)(shared, (load, params)))
+
+
+def _started(program: member.Program, members: list[Member]) -> Any:
+    """Params of a population before its first epoch."""
+    shared, load = _lanes(program, members)
+    init = lambda load: member.init(program, shared, load).params  # noqa: E731
+    return jax.device_get(quick.jit(lambda loads: lax.map(init, loads))(load))
+
+
+def _lane(tree: Any, number: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[number], tree)
+
+
+def _own(architecture: str, shapes: Any, padded: Any, sizes: Sizes, large: Sizes) -> Any:
+    """The live part of params, as the model of the member's own size has it."""
+    leaves = _leaves(architecture, shapes, padded, sizes, large)
+    live = [
+        leaf.padded[leaf.live].reshape(leaf.own.shape) for leaf in leaves if leaf.own is not None
+    ]
+    return jax.tree.unflatten(jax.tree.structure(shapes), live)
 
 
 CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
@@ -302,13 +332,20 @@ def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
         _member(seed, {**sizes, "batch_size": float(size)})
         for seed, (sizes, size) in enumerate(members)
     ]
-    params, losses = _ran(architecture, large, 4, 4, given)
+    whole = _program(architecture, large, 4, 4)
+    began = _started(whole, given)
+    params, losses = _ran(architecture, whole, given, began)
     for lane, (sizes, size) in enumerate(members):
-        alone, expected = _ran(architecture, sizes, size, None, [_member(lane, {})])
-        np.testing.assert_allclose(losses[lane], expected[0], rtol=1e-5)
-        own, mine = (
-            jax.tree.map(lambda leaf, at=at: leaf[at], tree)
-            for tree, at in ((alone, 0), (params, lane))
+        program, who = _program(architecture, sizes, size, None), _member(lane, {})
+        init = functools.partial(program.task.init, jax.random.key(0), BATCH)
+        shapes = jax.eval_shape(init, dict(who.hparams))
+        # that it starts like this is tested above
+        start = _own(architecture, shapes, _lane(began, lane), sizes, large)
+        alone, expected = _ran(
+            architecture, program, [who], jax.tree.map(lambda v: v[None], start)
         )
-        for leaf in _leaves(architecture, own, mine, sizes, large):
+        np.testing.assert_allclose(losses[lane], expected[0], rtol=1e-5)
+        assert losses[lane][1] < losses[lane][0]
+        mine = _lane(params, lane)
+        for leaf in _leaves(architecture, _lane(alone, 0), mine, sizes, large):
             _check_live(leaf, 1e-5)
