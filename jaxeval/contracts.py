@@ -39,6 +39,7 @@ class Batch(NamedTuple):
     weight: Array  # [B] float32: 1 for a real row, 0 for padding
     shared: Tree  # tables of the corpus, the same for all members (never a member axis)
     split: Tree  # tables that depend on the member's own split
+    places: Array | None = None  # [B] int32, of each row in the batch of an update; None: in order
 
 
 def weighted_rows(batch: Batch) -> Array:
@@ -66,6 +67,9 @@ class Task:
     metric: Metric
     # what the loss is a mean over (rows, words ...): [] float32, how many of them a batch has
     share: Callable[[Batch], Array] = weighted_rows
+    # whether random draws go by `Batch.places`: then all parts of a batch are given one key, and
+    # it makes no difference into which parts a batch is cut
+    by_place: bool = False
 
 
 class Corpus(NamedTuple):

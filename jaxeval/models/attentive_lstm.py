@@ -113,6 +113,7 @@ class AttentiveLstm(nn.Module):
     def setup(self) -> None:
         """Makes the parameters."""
         shape, axes = self.shape, _axes(self.shape, self.live)
+        self.both = axes.both.number
         self.source = self.param("source", _embeddings, shape.source, axes.embedding)
         self.target = self.param("target", _embeddings, shape.target, axes.embedding)
         self.attention = self.param("attention", _attention, axes)
@@ -134,7 +135,7 @@ class AttentiveLstm(nn.Module):
     def encode(self, source: Array, length: Array, drop: Dropping) -> Memory:
         """Reads sources [B, Ts] of the given lengths [B]."""
         valid = jnp.arange(source.shape[1])[:, None] < length[None]
-        x = _dropped(drop.at(SOURCE), self.source[source.T])
+        x = drop.at(SOURCE).on(self.source[source.T], 1)
         for number, layer in enumerate(self.layers):
             x = self._encoded(number, layer, x, valid, drop)
         x = jnp.where(valid[..., None], x, 0.0)
@@ -145,7 +146,7 @@ class AttentiveLstm(nn.Module):
         self, number: int, layer: Weights, x: Array, valid: Array, drop: Dropping
     ) -> Array:
         def run() -> Array:
-            given = _dropped(drop.at(LAYER, number), x) if number else x
+            given = drop.at(LAYER, number).on(x, 1, self.both) if number else x
             return jnp.concatenate([_run(layer[way], given, valid, way) for way in _WAYS], axis=-1)
 
         live = self._is_live(number)
@@ -153,7 +154,7 @@ class AttentiveLstm(nn.Module):
 
     def taught(self, memory: Memory, target: Array, drop: Dropping) -> Array:
         """Scores [B, Tt, V] of what follows each of the given symbols [B, Tt]."""
-        x = _dropped(drop.at(TARGET), self.target[target.T])
+        x = drop.at(TARGET).on(self.target[target.T], 1)
         _, hidden = unroll.unroll(
             _step,
             self._kernels(),
@@ -162,7 +163,7 @@ class AttentiveLstm(nn.Module):
             self._inputs(x),
             self.begin(memory, len(x)),
         )
-        scores = ragged.affine(self.output, _dropped(drop.at(OUTPUT), hidden))
+        scores = ragged.affine(self.output, drop.at(OUTPUT).on(hidden, 1))
         return scores.transpose(1, 0, 2)
 
     def begin(self, memory: Memory, steps: int) -> tuple[Array, Array]:
@@ -200,10 +201,6 @@ class AttentiveLstm(nn.Module):
         """The embedded symbols' share of the gates: [T, B, E] -> [T, B, 4 H]."""
         bias = sum(self.decoder[name] for name in _BIASES)
         return ragged.affine({"kernel": self.decoder["kernel"], "bias": bias}, x)
-
-
-def _dropped(drop: Dropping, x: Array) -> Array:
-    return ragged.dropout(drop.words, drop.rate, x)
 
 
 def _run(weights: Weights, x: Array, valid: Array, way: str) -> Array:

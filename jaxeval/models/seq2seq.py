@@ -8,6 +8,7 @@ layer), V target symbols. After Wiemerslage et al. (2024), as their public code 
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
+import jax.numpy as jnp
 
 from jaxeval.contracts import Hparams, Tree
 from jaxeval.models import ragged
@@ -47,6 +48,7 @@ class Dropping(NamedTuple):
 
     words: Array | None = None  # [2] uint32 (`ragged.words`)
     rate: Array | float = 0.0
+    rows: Array | None = None  # [B] places of the rows in their batch; None: in order
 
     def at(self, *numbers: int | Array) -> "Dropping":
         """The dropout of a site."""
@@ -55,6 +57,15 @@ class Dropping(NamedTuple):
             for number in numbers:
                 words = ragged.folded(words, number)
         return self._replace(words=words)
+
+    def on(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:
+        """x [B, T, n], or [T, B, n] with 1: units dropped by row, position and number [n]."""
+        if self.words is None:
+            return x
+        steps = x.shape[1 - rows_axis]
+        rows = jnp.arange(x.shape[rows_axis]) if self.rows is None else self.rows
+        places = rows[:, None] * steps + jnp.arange(steps)[None]
+        return ragged.dropout(self.words, self.rate, x, places.T if rows_axis else places, numbers)
 
 
 class Model(Protocol):

@@ -229,7 +229,7 @@ class Transformer(nn.Module):
         """Embeddings [B, T, E] of tokens [B, T] with their positions [T]."""
         model = self.axes.model
         x = table[tokens] * jnp.sqrt(model.units) + _sinusoids(places, model)[None]
-        return ragged.dropout(drop.words, drop.rate, x)
+        return drop.on(x)
 
     def _by_head(self, x: Array) -> Array:
         """[B, T, E] -> [B, S, T, D]."""
@@ -282,21 +282,21 @@ class Transformer(nn.Module):
         """Computed heads that are parts of one head drop the same."""
         heads = jnp.float32(self.shape.heads) if self.live.heads is None else self.live.heads
         words = jax.vmap(lambda n: drop.at(n).words)(_head_of(self.shape.heads, heads))
-        by_head = jax.vmap(lambda w, one: ragged.dropout(w, drop.rate, one), (0, 1), 1)
+        by_head = jax.vmap(lambda w, one: drop._replace(words=w).on(one), (0, 1), 1)
         return by_head(words, share)
 
     def _back(self, weights: Weights, seen: Array, drop: Dropping) -> Array:
         """[B, S, T, D] -> [B, T, E]."""
         rows, _, steps, _ = seen.shape
         flat = seen.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
-        return ragged.dropout(drop.words, drop.rate, ragged.affine(weights["outer"], flat))
+        return drop.on(ragged.affine(weights["outer"], flat))
 
     def _fed(self, weights: Weights, x: Array, drop: Dropping) -> Array:
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         inner = jax.nn.relu(ragged.affine(weights["inner"], normed))
-        inner = ragged.dropout(drop.at(INNER).words, drop.rate, inner)
+        inner = drop.at(INNER).on(inner)
         outer = ragged.affine(weights["outer"], inner)
-        return ragged.dropout(drop.at(ADDED_INNER).words, drop.rate, outer)
+        return drop.at(ADDED_INNER).on(outer)
 
 
 def _head_of(computed: int, heads: Array) -> Array:

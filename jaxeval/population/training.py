@@ -120,8 +120,8 @@ def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
     def add(number: Array, sums: tuple) -> tuple:
         places = first + number * most + jnp.arange(most)
         rows = jnp.where(places < last, order[jnp.minimum(places, len(order) - 1)], -1)
-        key = jax.random.fold_in(step.key, number)
-        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key)
+        key = step.key if program.task.by_place else jax.random.fold_in(step.key, number)
+        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key, places - first)
         share = program.task.share(batch)
         grads, loss = jax.tree.map(lambda part: share * part, (grads, loss))
         return jax.tree.map(jnp.add, sums, (grads, loss, share, jnp.sum(batch.weight)))
@@ -134,9 +134,16 @@ def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
     return Gradient(grads, step.carry, loss, rows)
 
 
-def _value_and_grad(epoch: Epoch, bucket: int, rows: Array, step: Step, key: Array) -> tuple:
+def _value_and_grad(
+    epoch: Epoch,
+    bucket: int,
+    rows: Array,
+    step: Step,
+    key: Array,
+    places: Array | None = None,
+) -> tuple:
     """Loss, carry, gradient of the given rows [n] of a bucket, and the batch they make."""
-    batch = member.gather(epoch.shared, epoch.load.tables, bucket, rows)
+    batch = member.gather(epoch.shared, epoch.load.tables, bucket, rows)._replace(places=places)
     function = jax.value_and_grad(epoch.program.task.loss, has_aux=True)
     (loss, carry), grads = function(step.params, step.carry, batch, key, epoch.load.hparams)
     return loss, carry, grads, batch

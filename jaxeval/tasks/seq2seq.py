@@ -35,7 +35,7 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = Dropping()
         if "dropout" in hparams:
-            drop = Dropping(ragged.words(key), hparams["dropout"])
+            drop = Dropping(ragged.words(key), hparams["dropout"], batch.places)
         scores = using(params, hparams, _scores, batch, drop)
         losses = symbol_losses(scores, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
@@ -46,7 +46,15 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
         return using(params, hparams, _writer(choices.beam), batch), carry
 
     return Task(
-        init, lambda size: (), loss, predict, count, score, Metric("accuracy"), share=share
+        init,
+        lambda size: (),
+        loss,
+        predict,
+        count,
+        score,
+        Metric("accuracy"),
+        share=share,
+        by_place=True,
     )
 
 

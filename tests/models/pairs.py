@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxeval.models import ragged
 from jaxeval.models.seq2seq import Dropping, Shape
 from jaxeval.models.seq2seq_extent import Architecture, Extent
 
@@ -69,12 +68,12 @@ def parameters(model: Any, seed: int) -> Any:
     )
 
 
-_dropout = jax.jit(lambda drop, ones: ragged.dropout(drop.words, drop.rate, ones))
+_dropout = jax.jit(lambda drop, ones, axis: drop.on(ones, axis), static_argnums=2)
 
 
-def mask(drop: Dropping, shape: tuple[int, ...]) -> np.ndarray:
+def mask(drop: Dropping, shape: tuple[int, ...], rows_axis: int = 0) -> np.ndarray:
     """What a site multiplies by."""
-    return np.ones(shape) if drop.words is None else np.asarray(_dropout(drop, np.ones(shape)))
+    return np.asarray(_dropout(drop, np.ones(shape), rows_axis))
 
 
 def count(model: Any) -> int:

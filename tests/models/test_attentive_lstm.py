@@ -87,7 +87,7 @@ def _masks(drop: Dropping) -> dict[str, np.ndarray]:
         "target": (drop.at(attentive_lstm.TARGET), (target, rows, E)),
         "output": (drop.at(attentive_lstm.OUTPUT), (target, rows, H)),
     }
-    return {name: pairs.mask(*given) for name, given in sites.items()}
+    return {name: pairs.mask(*given, 1) for name, given in sites.items()}
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["plain", "dropout"])

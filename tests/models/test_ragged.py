@@ -11,6 +11,7 @@ from scipy import stats
 
 from jaxeval.models import ragged
 from jaxeval.models.ragged import Axis
+from jaxeval.models.seq2seq import Dropping
 
 KEY = jax.random.key(5)
 ROWS, COLUMNS = 240, 400
@@ -138,7 +139,12 @@ def test_rows_columns_and_keys_are_independent() -> None:
 
 
 WORDS = ragged.words(jax.random.key(8))
-_dropout = jax.jit(ragged.dropout)
+
+
+@jax.jit
+def _dropout(words: Any, rate: Any, x: Any) -> Any:
+    places = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
+    return ragged.dropout(words, rate, x, places)
 
 
 def _mask(words: Any, *shape: int, rate: float = 0.5) -> np.ndarray:
@@ -163,8 +169,20 @@ def test_dropout_keeps_the_rate_and_the_mean(rate: float) -> None:
 def test_without_a_rate_or_words_nothing_changes() -> None:
     """Dies if rounding drops or scales anything at rate 0."""
     x = jax.random.normal(KEY, (33, 7, 300))
-    np.testing.assert_array_equal(ragged.dropout(WORDS, jnp.float32(0), x), x)
-    assert ragged.dropout(None, 0.4, x) is x
+    np.testing.assert_array_equal(_dropout(WORDS, jnp.float32(0), x), x)
+    assert Dropping(None, 0.4).on(x) is x
+
+
+def test_masks_go_by_place_and_number() -> None:
+    """Dies if a mask hangs on how a batch is cut, on what stands first, or on the unit's place."""
+    drop, x = Dropping(WORDS, 0.5), jnp.ones((6, 5, 8))
+    whole = np.asarray(drop.on(x))
+    part = drop._replace(rows=jnp.arange(4, 6)).on(x[:2])
+    np.testing.assert_array_equal(part, whole[4:])
+    np.testing.assert_array_equal(drop.on(x.transpose(1, 0, 2), 1), whole.transpose(1, 0, 2))
+    np.testing.assert_array_equal(
+        drop.on(x[..., :3], 0, jnp.array([5, 0, 7])), whole[..., [5, 0, 7]]
+    )
 
 
 @pytest.mark.parametrize("places", [(6, 5), (1,)], ids=str)
@@ -176,7 +194,7 @@ def test_the_mask_of_a_unit_does_not_hang_on_the_padding(places: tuple[int, ...]
 
 
 def test_rows_halves_and_units_drop_on_their_own() -> None:
-    """Dies if the two places that share a hash share bits, or a row's mask is another's."""
+    """Dies if a row's mask is another's, a unit's another's, or half of them the other half."""
     for places in (ROWS, ROWS + 1):
         mask = _mask(WORDS, places, COLUMNS)
         _independent(mask)
