@@ -11,6 +11,7 @@ import pytest
 from jaxeval.models import attentive_lstm
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.seq2seq import Dropping, Shape
+from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
 
@@ -24,7 +25,7 @@ WORDS = np.uint32([123, 456])
 @functools.cache
 def _use(method: Any) -> Any:
     """A method of the model, compiled."""
-    return jax.jit(lambda p, *given: MODEL.apply({"params": p}, *given, method=method))
+    return quick.jit(lambda p, *given: MODEL.apply({"params": p}, *given, method=method))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -110,7 +111,7 @@ def test_gradients_equal_finite_differences() -> None:
         weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
         drop = Dropping(jnp.asarray(WORDS), RATE)
 
-        @jax.jit
+        @quick.jit
         def both(p: Any) -> Any:
             def loss(p: Any) -> jax.Array:
                 return jnp.sum(
@@ -183,7 +184,7 @@ def _bounded(values: Any, bound: float) -> None:
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, or padding does not start at zero."""
     model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
-    init = jax.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
+    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
     p = pairs.host(init(jax.random.key(3)))
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval.models import decoding
+from tests import quick
 
 BEGIN, END = 0, 1
 ROWS = 4
@@ -56,7 +57,7 @@ def _state(rows: Any, axis: int) -> Any:
     return jnp.expand_dims(rows, 1 - axis), jnp.expand_dims(0 * rows, 1 - axis)
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2, 3))
+@functools.partial(quick.jit, static_argnums=(1, 2, 3))
 def _compiled(table: Any, steps: int, width: int | None, axis: int) -> Any:
     step, rows = _step(table, axis), jnp.arange(ROWS)
     if width is None:

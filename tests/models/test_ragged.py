@@ -194,7 +194,7 @@ def test_the_mask_of_a_unit_does_not_hang_on_the_padding(places: tuple[int, ...]
 
 
 def test_rows_halves_and_units_drop_on_their_own() -> None:
-    """Dies if the two places that share a hash share bits, or a row's mask is another's."""
+    """Dies if a row's mask is another's, a unit's another's, or half of them the other half."""
     for places in (ROWS, ROWS + 1):
         mask = _mask(WORDS, places, COLUMNS)
         _independent(mask)

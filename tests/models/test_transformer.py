@@ -11,6 +11,7 @@ import pytest
 from jaxeval.models import transformer
 from jaxeval.models.seq2seq import Dropping, Live, Shape
 from jaxeval.models.transformer import Transformer
+from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
 
@@ -29,7 +30,7 @@ def _use(method: Any, computed: int = 2, grouped: bool = False) -> Any:
     """A method of the model with so many computed heads, compiled; grouped: they are two."""
     live = Live(heads=jnp.float32(2)) if grouped else Live()
     model = Transformer(SHAPE._replace(heads=computed), live)
-    return jax.jit(lambda p, *given: model.apply({"params": p}, *given, method=method))
+    return quick.jit(lambda p, *given: model.apply({"params": p}, *given, method=method))
 
 
 def _norm(w: dict, x: np.ndarray) -> np.ndarray:
@@ -208,7 +209,7 @@ def _bounded(values: Any, bound: float) -> None:
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, layers alike, or padding not at zero."""
     model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
-    init = jax.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
+    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
     p = pairs.host(init(jax.random.key(3)))
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])

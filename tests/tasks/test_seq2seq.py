@@ -14,7 +14,7 @@ from jaxeval.data import symbols
 from jaxeval.models.seq2seq import Dropping
 from jaxeval.tasks import seq2seq as tasks
 from jaxeval.tasks.edit_distance import edit_distance
-from tests import conformance
+from tests import conformance, quick
 from tests.tasks import tiny_pairs
 
 PAD, START, END, UNKNOWN = range(4)
@@ -61,7 +61,7 @@ def test_edit_distance_equals_a_plain_table() -> None:
     sizes[1][10:40] = 5
     sizes[0][:2] = 7
     written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
-    found = jax.jit(edit_distance)(*map(jnp.asarray, (written, sizes[0], gold, sizes[1])))
+    found = quick.jit(edit_distance)(*map(jnp.asarray, (written, sizes[0], gold, sizes[1])))
     expected = [
         _plain_distance(list(a[:n]), list(b[:m]))
         for a, n, b, m in zip(written, sizes[0], gold, sizes[1], strict=True)
@@ -146,7 +146,7 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
     assert float(task.share(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
     params = tiny_pairs.parameters(task, batch, 0, 0.5)
     hparams = {"label_smoothing": jnp.float32(0.1)}
-    loss = jax.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
+    loss = quick.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
     scores = _scores("transformer", 6)(params, batch)
     losses = tasks.symbol_losses(scores, batch.rows["target"][:, 1:], hparams["label_smoothing"])
     assert float(loss) == pytest.approx(np.asarray(losses)[own].mean(), rel=1e-5)
@@ -154,7 +154,7 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
 
 def _scores(architecture: str, letters: int) -> Any:
     model: Any = tiny_pairs.model(architecture, letters)
-    return jax.jit(lambda p, b: model.apply({"params": p}, b, Dropping(), method=tasks._scores))
+    return quick.jit(lambda p, b: model.apply({"params": p}, b, Dropping(), method=tasks._scores))
 
 
 LETTERS = 1
@@ -163,7 +163,7 @@ LETTERS = 1
 @functools.cache
 def _written(architecture: str, beam: int) -> Any:
     task = tiny_pairs.task(architecture, LETTERS, beam=beam)
-    return jax.jit(lambda p, batch: task.predict(p, (), batch, jax.random.key(0), {})[0])
+    return quick.jit(lambda p, batch: task.predict(p, (), batch, jax.random.key(0), {})[0])
 
 
 def _short(rows: int) -> Batch:
