@@ -71,10 +71,14 @@ def of_experiment(
     if sweep is None:
         return found
     said = "Each member has a setting of its own. "
-    panels = [  # none where no run has a score
-        sweep_panels.best_settings([sweep], summary.ROPE),
-        sweep_panels.marginals([sweep]),
-    ] if sweep.axes else []
+    panels = (
+        [  # none where no run has a score
+            sweep_panels.best_settings([sweep], summary.ROPE),
+            sweep_panels.marginals([sweep]),
+        ]
+        if sweep.axes
+        else []
+    )
     return [
         sweep_figures.ranks([sweep]),
         *panels,
