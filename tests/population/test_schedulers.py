@@ -30,7 +30,7 @@ def _score(counts: Any) -> dict[str, float]:
 def _problem() -> Problem:
     """Two buckets of one row each: two updates an epoch, which dev scores tell apart."""
     task = Task(
-        lambda key, batch: jnp.zeros(2),
+        lambda key, batch, hparams: jnp.zeros(2),
         lambda size: (),
         _loss,
         lambda params, carry, batch, key, hparams: (params, carry),
