@@ -173,7 +173,7 @@ def dropout(
     """x [..., n] with units zeroed at random, the others scaled up.
 
     A hash makes the bits of one unit: when two shared one, putting the halves side by side was a
-    pass of its own, and a fifth of a transformer's time. Rates are multiples of 2**-24.
+    pass of its own, 15 % of a transformer's step. Rates are multiples of 2**-24.
 
     Args:
       words: consumed.
