@@ -35,12 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     from jaxeval import runs
     from jaxeval.report import page, summary, terminal
+    from jaxeval.sensitivity import recorded
 
     place = runs.place(given.runs)
     rows = _chosen(runs.load(given.runs), given.experiment, place)
     points = runs.load_curves(given.runs)
     groups = summary.by_experiment(rows)
-    found = [summary.of_members(members) for members in groups]
+    planned = {
+        members[0].experiment: recorded.planned(given.runs, members[0].experiment)
+        for members in groups
+    }
+    found = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
     if given.json:
         cli.write_json(given.json, [summary.to_dict(one) for one in found])
     if given.json != "-":
@@ -48,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             terminal.print_summary(one)
     target = _page_path(given.html, given.runs)
     if target is not None:
-        cli.write_text(target, page.render(rows, points, place))
+        cli.write_text(target, page.render(rows, points, place, planned))
         if given.json != "-":
             print(f"\npage: {target}")
     if given.figures:

@@ -2,7 +2,7 @@
 
 import importlib.resources
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxeval import __version__
@@ -19,8 +19,18 @@ from jaxeval.runs.records import CurveRow, MemberRow
 _WIDE = 9.0  # inches; from here a figure gets the width of the page
 
 
-def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) -> str:
-    """The page of the given members (at least one) and their scores by epoch."""
+def render(
+    rows: Sequence[MemberRow],
+    points: Sequence[CurveRow],
+    place: str,
+    planned: Mapping[str, int | None],
+) -> str:
+    """The page of the given members (at least one) and their scores by epoch.
+
+    Args:
+      place: where they were read, in words.
+      planned: experiment -> runs that its sweep has in all (`summary.of_members`).
+    """
     import jinja2
 
     groups = summary.by_experiment(rows)
@@ -35,7 +45,9 @@ def render(rows: Sequence[MemberRow], points: Sequence[CurveRow], place: str) ->
         version=__version__,
         shown=summary.shown,
         overview=[_drawn(f, f"overview-{f.name}") for f in overview(groups)],
-        experiments=[_experiment(members, points) for members in groups],
+        experiments=[
+            _experiment(members, points, planned.get(members[0].experiment)) for members in groups
+        ],
     )
 
 
@@ -91,8 +103,10 @@ def _drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
     return figure._asdict() | {"svg": figures.to_svg(figure, salt), "wide": wide}
 
 
-def _experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> dict[str, Any]:
-    found = summary.of_members(members)
+def _experiment(
+    members: Sequence[MemberRow], points: Sequence[CurveRow], planned: int | None
+) -> dict[str, Any]:
+    found = summary.of_members(members, planned)
     signatures = {
         f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
         for r in members

@@ -38,6 +38,7 @@ class OfSweep:
     setting: dict[str, Any] | None  # drawn for the run of the best dev score; None without any
     near: int  # runs as good as that one on dev, itself included
     rope: float
+    missing: int  # runs of its plan that have not ended
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,12 +79,13 @@ def distribution(values: Sequence[float]) -> Distribution | None:
     return Distribution(len(values), low, q1, median, q3, high, float(np.mean(values)), sd)
 
 
-def of_members(rows: Sequence[MemberRow]) -> Summary:
+def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary:
     """The summary of one experiment's members.
 
     Args:
       rows: at least one, all of one experiment. Members without scores are counted, not dropped
         in silence: see `statuses`.
+      planned: runs that a sweep has in all, ended or not; None: not known.
     """
     first = rows[0]
     scored = [row for row in rows if row.dev is not None and row.test is not None]
@@ -110,7 +112,7 @@ def of_members(rows: Sequence[MemberRow]) -> Summary:
         rho_note=note,
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
-        sweep=_of_sweep(best, dev) if is_sweep(rows) else None,
+        sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,
     )
 
 
@@ -119,11 +121,11 @@ def is_sweep(rows: Sequence[MemberRow]) -> bool:
     return recorded.space_of(rows[0].config, rows[0].name) is not None
 
 
-def _of_sweep(best: MemberRow | None, dev: Sequence[float]) -> OfSweep:
+def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfSweep:
     if best is None:
-        return OfSweep(None, 0, ROPE)
+        return OfSweep(None, 0, ROPE, missing)
     near = near_best(np.array(dev), is_fraction(best.metric), best.higher_is_better, ROPE)
-    return OfSweep(json.loads(best.hparams), int(near.sum()), ROPE)
+    return OfSweep(json.loads(best.hparams), int(near.sum()), ROPE, missing)
 
 
 def near_best(

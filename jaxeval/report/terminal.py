@@ -73,6 +73,11 @@ def _of_sweep(found: summary.Summary, sweep: summary.OfSweep, counts: str) -> It
         f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
         "spread is that of settings, not of seeds"
     )
+    if sweep.missing:
+        yield (
+            f"{sweep.missing} more of its runs have not ended: those that have are no fair "
+            "sample; the command that began the sweep goes on with it"
+        )
     if found.dev is None:
         return
     best, median = (summary.shown(v, found.metric) for v in (found.best_dev, found.dev.median))

@@ -118,3 +118,14 @@ def test_no_run_with_a_score(tmp_path: Path) -> None:
         )
     assert verb.main([str(folder)]) == 0
     assert "10 diverged" in (folder / "report.html").read_text()
+
+
+def test_report_of_an_unfinished_sweep(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the terminal or the page shows the runs that have ended as if they were all."""
+    folder = fabricated.fill(tmp_path)
+    (folder / "sweeps").mkdir()
+    (folder / "sweeps" / "sweep1.json").write_text(json.dumps({"runs": [{}] * 30}))
+    assert verb.main([str(folder)]) == 0
+    for text in (capsys.readouterr().out, (folder / "report.html").read_text()):
+        assert text.count("more of its runs have not ended") == 1
+        assert "6 more of its runs have not ended" in text
