@@ -181,6 +181,10 @@ def _choices(given: Any, ordered: Any, where: str) -> Choices:
     if not numbers and not any(all(isinstance(v, kind) for v in given) for kind in (str, bool)):
         raise ConfigError(f"{place}: expected all texts, all finite numbers or all true and "
                           f"false, got {given!r}")  # fmt: skip
+    number = next((v for v in given if isinstance(v, str) and _reads_as_number(v)), None)
+    if number is not None:
+        raise ConfigError(f"{place}: expected numbers without quotes, or words, got {number!r}: "
+                          "a table of scores could not tell it from a number")  # fmt: skip
     twice = next((v for k, v in enumerate(given) if v in given[:k]), None)
     if twice is not None:
         raise ConfigError(f"{place}: expected different values, got {twice!r} twice")
@@ -195,6 +199,14 @@ def _choices(given: Any, ordered: Any, where: str) -> Choices:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_finite(value: int | float) -> bool:

@@ -163,6 +163,7 @@ BAD = {
     "no choices": ("[a]\nchoices = []\n", "a.choices: expected a list of values"),
     "choices of two kinds": ('[a]\nchoices = [1, "x"]\n', "a.choices: expected all texts"),
     "1 and true": ("[a]\nchoices = [1, true]\n", "a.choices: expected all texts"),
+    "text of a number": ('[a]\nchoices = ["x", "1e3"]\n', "expected numbers without quotes"),
     "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
     "an infinite choice": ("[a]\nchoices = [1, inf]\n", "a.choices: expected all texts"),
     "ordered by text": (C + 'ordered = "yes"\n', "c.ordered: expected true or false"),
