@@ -20,6 +20,7 @@ from flax import linen as nn
 from jax import lax
 
 from jaxeval.models import ragged
+from jaxeval.models import transformer_weights as start
 from jaxeval.models.ragged import Axis
 from jaxeval.models.seq2seq import Dropping, Live, Shape, Weights
 
@@ -43,70 +44,6 @@ class Cache(NamedTuple):
     values: Array
 
 
-class _Axes(NamedTuple):
-    model: Axis
-    heads: Axis  # as many units as `model`, in S blocks
-    thrice: Axis  # queries, keys and values
-    hidden: Axis
-
-
-def _axes(shape: Shape, live: Live) -> _Axes:
-    size = shape.embedding // shape.heads
-    used = None if live.embedding is None else live.embedding / shape.heads
-    return _Axes(
-        ragged.axis(shape.embedding, live.embedding),
-        ragged.axis(size, used, shape.heads),
-        ragged.axis(size, used, 3 * shape.heads),
-        ragged.axis(shape.hidden, live.hidden),
-    )
-
-
-def _embeddings(key: Array, symbols: int, columns: Axis) -> Array:
-    table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.units))
-    return table.at[0].set(0.0)
-
-
-def _attention(key: Array, axes: _Axes) -> Weights:
-    """Projections to queries, keys and values (Glorot uniform as one matrix), and back."""
-    inner, outer = jax.random.split(key)
-    bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
-    back = ragged.linear(outer, axes.heads, axes.model)
-    return {
-        "inner": {
-            "kernel": ragged.uniform(inner, axes.model, axes.thrice, -bound, bound),
-            "bias": jnp.zeros(len(axes.thrice)),
-        },
-        "outer": {**back, "bias": jnp.zeros_like(back["bias"])},
-        "norm": ragged.layer_norm_weights(axes.model),
-    }
-
-
-def _feed_forward(key: Array, axes: _Axes) -> Weights:
-    inner, outer = jax.random.split(key)
-    return {
-        "inner": ragged.linear(inner, axes.model, axes.hidden),
-        "outer": ragged.linear(outer, axes.hidden, axes.model),
-        "norm": ragged.layer_norm_weights(axes.model),
-    }
-
-
-def _stack(
-    key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
-) -> Weights:
-    """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
-
-    def layer(number: Array) -> Weights:
-        keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
-        made = {name: _attention(k, axes) for name, k in zip(attentions, keys[1:], strict=True)}
-        made["feed_forward"] = _feed_forward(keys[0], axes)
-        return made if live is None else jax.tree.map(lambda w: w * (number < live), made)
-
-    return {
-        "layers": jax.vmap(layer)(jnp.arange(layers)),
-        "norm": ragged.layer_norm_weights(axes.model),
-    }
-
-
 class Transformer(nn.Module):
     """See the module; methods as in `seq2seq.Model`."""
 
@@ -117,16 +54,21 @@ class Transformer(nn.Module):
 
     def setup(self) -> None:
         """Makes the parameters."""
-        shape, axes = self.shape, _axes(self.shape, self.live)
+        shape, axes = self.shape, start.axes_of(self.shape, self.live)
         self.axes = axes
-        self.source = self.param("source", _embeddings, shape.source, axes.model)
-        self.target = self.param("target", _embeddings, shape.target, axes.model)
+        self.source = self.param("source", start.embeddings, shape.source, axes.model)
+        self.target = self.param("target", start.embeddings, shape.target, axes.model)
         self.encoder = self.param(
-            "encoder", _stack, shape.encoder_layers, self.live.encoder_layers, ("own",), axes
+            "encoder",
+            start.stack,
+            shape.encoder_layers,
+            self.live.encoder_layers,
+            ("own",),
+            axes,
         )
         self.decoder = self.param(
             "decoder",
-            _stack,
+            start.stack,
             shape.decoder_layers,
             self.live.decoder_layers,
             ("own", "across"),

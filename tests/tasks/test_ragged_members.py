@@ -1,6 +1,7 @@
 """Members of several sizes in one program: each is what a model of its own size would be."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,29 +13,10 @@ from jax import flatten_util, lax
 from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers, schedule, training
 from tests import quick
-from tests.tasks import tiny_pairs
+from tests.tasks import padding, tiny_pairs
+from tests.tasks.padding import LARGE, SMALL, Leaf, Sizes
 
 LETTERS, STEPS = 6, 10
-SMALL = {
-    "attentive_lstm": {"embedding": 6, "hidden": 5, "encoder_layers": 1},
-    "transformer": {
-        "embedding": 8,
-        "hidden": 5,
-        "encoder_layers": 2,
-        "decoder_layers": 1,
-        "heads": 2,
-    },
-}
-LARGE = {
-    "attentive_lstm": {"embedding": 8, "hidden": 9, "encoder_layers": 2},
-    "transformer": {
-        "embedding": 16,
-        "hidden": 9,
-        "encoder_layers": 3,
-        "decoder_layers": 2,
-        "heads": 4,
-    },
-}
 BOTH = pytest.mark.parametrize("architecture", list(SMALL))
 # with its usual epsilon Adam makes whole steps of gradients that are rounding alone, as those of
 # the biases of keys are, which change no softmax
@@ -42,108 +24,6 @@ OPTIMISER = optimisers.Optimiser(
     name="adam", hyperparameters={"learning_rate": 0.005, "epsilon": 1e-4}
 )
 PLAIN = optimisers.Optimiser(name="sgd")  # quicker to compile
-Sizes = dict[str, int]
-
-# the axes of every parameter: "." has no dead units; e, h: embedding, hidden; g, b: gates and
-# directions, blocks of h; s, t: heads, three times heads, blocks of e; l: layers
-_LSTM = {"kernel": "eg", "recurrent": "hg", "bias_input": "g", "bias_recurrent": "g"}
-_NORM = {"scale": "le", "bias": "le"}
-_ATTENTION = {
-    "inner": {"kernel": "let", "bias": "lt"},
-    "outer": {"kernel": "lse", "bias": "le"},
-    "norm": _NORM,
-}
-_FEED = {
-    "inner": {"kernel": "leh", "bias": "lh"},
-    "outer": {"kernel": "lhe", "bias": "le"},
-    "norm": _NORM,
-}
-_LAST = {"scale": "e", "bias": "e"}
-AXES: dict[str, Any] = {
-    "attentive_lstm": {
-        "source": ".e",
-        "target": ".e",
-        "attention": {
-            "keys": {"kernel": "bh", "bias": "h"},
-            "query": "hh",
-            "score": "h",
-            "score_bias": ".",
-        },
-        "start": {"hidden": "h", "memory": "h"},
-        "decoder": {**_LSTM, "context": "bg"},
-        "output": {"kernel": "h.", "bias": "."},
-        "encoder_0": {"forward": _LSTM, "backward": _LSTM},
-        "encoder_1": {way: {**_LSTM, "kernel": "bg"} for way in ("forward", "backward")},
-    },
-    "transformer": {
-        "source": ".e",
-        "target": ".e",
-        "encoder": {"layers": {"own": _ATTENTION, "feed_forward": _FEED}, "norm": _LAST},
-        "decoder": {
-            "layers": {"own": _ATTENTION, "across": _ATTENTION, "feed_forward": _FEED},
-            "norm": _LAST,
-        },
-        "output": {"kernel": "e.", "bias": "."},
-    },
-}
-
-
-class Leaf(NamedTuple):
-    """A parameter of a member.
-
-    Attributes:
-      own: of the model of its size; None: of a layer that it lacks.
-      padded: all of it.
-      live: what in `padded` is the member's own.
-    """
-
-    name: str
-    own: np.ndarray | None
-    padded: np.ndarray
-    live: np.ndarray
-
-
-def _places(letter: str, length: int, sizes: Sizes, large: Sizes, layers: int) -> np.ndarray:
-    """Which units of an axis are live: bool."""
-    if letter == ".":
-        return np.ones(length, bool)
-    if letter == "l":
-        return np.arange(length) < layers
-    heads = large.get("heads", 1)
-    blocks = {"g": 4, "b": 2, "s": heads, "t": 3 * heads}.get(letter, 1)
-    name = "embedding" if letter in "est" else "hidden"
-    of_block = sizes[name] // (heads if letter in "st" else 1)
-    return np.arange(length) % (length // blocks) < of_block
-
-
-def _leaves(architecture: str, own: Any, padded: Any, sizes: Sizes, large: Sizes) -> list[Leaf]:
-    """Every parameter, or gradient, of a member and of the model of its own size."""
-    axes = AXES[architecture]
-    found = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(padded):
-        keys = [entry.key for entry in path]
-        layers = sizes.get(f"{keys[0]}_layers", 0)  # a transformer's
-        letters = functools.reduce(lambda tree, key: tree[key], keys, axes)
-        units = [
-            _places(letter, n, sizes, large, layers)
-            for letter, n in zip(letters, leaf.shape, strict=True)
-        ]
-        live = functools.reduce(np.multiply.outer, units)
-        mine = None
-        if keys[0] == "encoder_1" and sizes["encoder_layers"] == 1:
-            live = np.zeros_like(live)
-        else:
-            mine = functools.reduce(lambda tree, key: tree[key], keys, own)
-        found.append(Leaf("/".join(keys), mine, np.asarray(leaf), live))
-    return found
-
-
-def _check_live(leaf: Leaf, tolerance: float) -> None:
-    """The live part is that of the model of its own size, up to rounding or exactly."""
-    if leaf.own is None:
-        return
-    own, mine = leaf.own, leaf.padded[leaf.live].reshape(leaf.own.shape)
-    np.testing.assert_allclose(mine, own, rtol=tolerance, atol=tolerance, err_msg=leaf.name)
 
 
 class Trained(NamedTuple):
@@ -199,14 +79,14 @@ def _both(architecture: str) -> tuple[Trained, Trained]:
 
 def _pairs_of(architecture: str, name: str) -> list[Leaf]:
     own, padded = (getattr(run, name) for run in _both(architecture))
-    return _leaves(architecture, own, padded, SMALL[architecture], LARGE[architecture])
+    return padding.leaves(architecture, own, padded, SMALL[architecture], LARGE[architecture])
 
 
 @BOTH
 def test_a_member_starts_as_the_model_of_its_size(architecture: str) -> None:
     """Dies if an initial weight depends on the padded size: exactly equal, and 0 elsewhere."""
     for leaf in _pairs_of(architecture, "began"):
-        _check_live(leaf, 0.0)
+        padding.check_live(leaf, 0.0)
         assert not np.any(leaf.padded[~leaf.live]), leaf.name
 
 
@@ -221,7 +101,7 @@ def test_a_member_learns_as_the_model_of_its_size(architecture: str) -> None:
     assert len(np.unique(own.outputs, axis=0)) > 1  # rows differ
     for name in ("grads", "params"):
         for leaf in _pairs_of(architecture, name):
-            _check_live(leaf, 1e-5)
+            padding.check_live(leaf, 1e-5)
 
 
 @BOTH
@@ -283,16 +163,28 @@ def _ran(architecture: str, program: member.Program, members: list[Member], para
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         return state.params, losses
 
-    def every(shared: Any, given: tuple) -> Any:
-        lane = functools.partial(one, shared)
-        return (
-            lax.map(lane, given)
-            if POPULATIONS[architecture][0] == "map"
-            else jax.vmap(lane)(given)
-        )
-
     shared, load = _lanes(program, members)
-    return jax.device_get(quick.jit(every)(shared, (load, params)))
+    every = _every(architecture, functools.partial(one, shared))
+    return jax.device_get(quick.jit(every)((load, params)))
+
+
+def _written(
+    architecture: str, program: member.Program, members: list[Member], params: Any
+) -> Any:
+    """What a population of the given params [S, ...] writes: [S, B, T]."""
+
+    def one(given: tuple) -> Any:
+        load, params = given
+        return program.task.predict(params, (), BATCH, jax.random.key(0), load.hparams)[0]
+
+    _, load = _lanes(program, members)
+    return jax.device_get(quick.jit(_every(architecture, one))((load, params)))
+
+
+def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """All lanes as they are computed in a population of the architecture."""
+    mode = POPULATIONS[architecture][0]
+    return functools.partial(lax.map, lane) if mode == "map" else jax.vmap(lane)
 
 
 def _started(program: member.Program, members: list[Member]) -> Any:
@@ -306,15 +198,6 @@ def _lane(tree: Any, number: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[number], tree)
 
 
-def _own(architecture: str, shapes: Any, padded: Any, sizes: Sizes, large: Sizes) -> Any:
-    """The live part of params, as the model of the member's own size has it."""
-    leaves = _leaves(architecture, shapes, padded, sizes, large)
-    live = [
-        leaf.padded[leaf.live].reshape(leaf.own.shape) for leaf in leaves if leaf.own is not None
-    ]
-    return jax.tree.unflatten(jax.tree.structure(shapes), live)
-
-
 CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
 
 
@@ -323,29 +206,53 @@ def _member(seed: int, more: dict[str, float]) -> Member:
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
+def _population(architecture: str) -> tuple[member.Program, list[Member], Any]:
+    """A program, members that differ in all sizes and batch sizes, and their params [S, ...]."""
+    members = [
+        _member(seed, {**sizes, "batch_size": float(size)})
+        for seed, (sizes, size) in enumerate(POPULATIONS[architecture][1])
+    ]
+    whole = _program(architecture, LARGE[architecture], 4, 4)
+    return whole, members, _started(whole, members)
+
+
+def _alone(architecture: str, number: int, began: Any) -> tuple[member.Program, Member, Any]:
+    """The program, member and params [1, ...] of one that is not padded."""
+    sizes, size = POPULATIONS[architecture][1][number]
+    program, who = _program(architecture, sizes, size, None), _member(number, {})
+    init = functools.partial(program.task.init, jax.random.key(0), BATCH)
+    shapes = jax.eval_shape(init, dict(who.hparams))
+    # that it starts like this is tested above
+    mine = _lane(began, number)
+    start = padding.own_part(architecture, shapes, mine, sizes, LARGE[architecture])
+    return program, who, jax.tree.map(lambda leaf: leaf[None], start)
+
+
 @BOTH
 def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
     """Dies if a member of a population is not what it would be alone: in one program members
     differ in every size and in the batches, which are cut in parts of four rows; with dropout."""
-    members, large = POPULATIONS[architecture][1], LARGE[architecture]
-    given = [
-        _member(seed, {**sizes, "batch_size": float(size)})
-        for seed, (sizes, size) in enumerate(members)
-    ]
-    whole = _program(architecture, large, 4, 4)
-    began = _started(whole, given)
-    params, losses = _ran(architecture, whole, given, began)
-    for lane, (sizes, size) in enumerate(members):
-        program, who = _program(architecture, sizes, size, None), _member(lane, {})
-        init = functools.partial(program.task.init, jax.random.key(0), BATCH)
-        shapes = jax.eval_shape(init, dict(who.hparams))
-        # that it starts like this is tested above
-        start = _own(architecture, shapes, _lane(began, lane), sizes, large)
-        alone, expected = _ran(
-            architecture, program, [who], jax.tree.map(lambda v: v[None], start)
-        )
-        np.testing.assert_allclose(losses[lane], expected[0], rtol=1e-5)
-        assert losses[lane][1] < losses[lane][0]
-        mine = _lane(params, lane)
-        for leaf in _leaves(architecture, _lane(alone, 0), mine, sizes, large):
-            _check_live(leaf, 1e-5)
+    whole, members, began = _population(architecture)
+    params, losses = _ran(architecture, whole, members, began)
+    for number in range(len(members)):
+        program, who, start = _alone(architecture, number, began)
+        own, expected = _ran(architecture, program, [who], start)
+        np.testing.assert_allclose(losses[number], expected[0], rtol=1e-5)
+        assert losses[number][1] < losses[number][0]
+        sizes, large = POPULATIONS[architecture][1][number][0], LARGE[architecture]
+        pairs = padding.leaves(architecture, _lane(own, 0), _lane(params, number), sizes, large)
+        for leaf in pairs:
+            padding.check_live(leaf, 1e-5)
+
+
+@BOTH
+def test_a_population_writes_what_each_writes_alone(architecture: str) -> None:
+    """Dies if padding, or another member of its program, changes what a member decodes."""
+    whole, members, began = _population(architecture)
+    began = jax.tree.map(lambda leaf: 8 * leaf, began)  # else all rows get the same word
+    together = _written(architecture, whole, members, began)
+    for number in range(len(members)):
+        program, who, start = _alone(architecture, number, began)
+        apart = _written(architecture, program, [who], start)
+        np.testing.assert_array_equal(together[number], apart[0])
+    assert len(np.unique(together.reshape(-1, together.shape[-1]), axis=0)) > len(members)
