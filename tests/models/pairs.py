@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
 from jaxeval.models.seq2seq import Dropping, Shape
@@ -95,3 +96,12 @@ def softmax(x: np.ndarray) -> np.ndarray:
 def host(tree: Any) -> Any:
     """Arrays of numpy."""
     return jax.tree.map(np.asarray, tree)
+
+
+def bounded(values: Any, bound: float) -> None:
+    """Asserts: uniform within the bound on both sides: its largest and its mean square."""
+    flat = np.asarray(values, np.float64).reshape(-1)
+    assert 0.9 * bound < np.abs(flat).max() < bound
+    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
+    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
+    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)

@@ -172,15 +172,6 @@ def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     assert pairs.count(AttentiveLstm(shape)) == pairs.said("attentive_lstm", shape)
 
 
-def _bounded(values: Any, bound: float) -> None:
-    """Uniform within the bound on both sides: its largest and its mean square."""
-    flat = np.asarray(values, np.float64).reshape(-1)
-    assert 0.9 * bound < np.abs(flat).max() < bound
-    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
-    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
-    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)
-
-
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, or padding does not start at zero."""
     model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
@@ -197,14 +188,14 @@ def test_initial_values_follow_the_public_code() -> None:
     ]
     for weights in recurrent:
         for leaf in weights.values():
-            _bounded(leaf, 36**-0.5)
+            pairs.bounded(leaf, 36**-0.5)
     attention = p["attention"]
     for leaf in (attention["keys"]["kernel"], attention["keys"]["bias"], attention["query"]):
-        _bounded(leaf, (3 * 36) ** -0.5)
+        pairs.bounded(leaf, (3 * 36) ** -0.5)
     for leaf in (attention["score"], *p["output"].values()):
-        _bounded(leaf, 36**-0.5)
+        pairs.bounded(leaf, 36**-0.5)
     for leaf in p["start"].values():
-        _bounded(2 * leaf - 1, 1.0)
+        pairs.bounded(2 * leaf - 1, 1.0)
     flat = [leaf.reshape(-1)[:36] for leaf in jax.tree.leaves(p) if leaf.size >= 36]
     r = np.corrcoef(flat)  # no two start alike
     assert np.abs(r - np.eye(len(r))).max() < 0.75

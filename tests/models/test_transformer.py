@@ -197,15 +197,6 @@ def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     assert pairs.count(Transformer(shape)) == pairs.said("transformer", shape)
 
 
-def _bounded(values: Any, bound: float) -> None:
-    """Uniform within the bound on both sides: its largest and its mean square."""
-    flat = np.asarray(values, np.float64).reshape(-1)
-    assert 0.9 * bound < np.abs(flat).max() < bound
-    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
-    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
-    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)
-
-
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, layers alike, or padding not at zero."""
     model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
@@ -218,16 +209,16 @@ def test_initial_values_follow_the_public_code() -> None:
     layers = [p["encoder"]["layers"], p["decoder"]["layers"]]
     attentions = [layers[0]["own"], layers[1]["own"], layers[1]["across"]]
     for weights in attentions:
-        _bounded(weights["inner"]["kernel"], (6 / (4 * 24)) ** 0.5)
-        _bounded(weights["outer"]["kernel"], 24**-0.5)
+        pairs.bounded(weights["inner"]["kernel"], (6 / (4 * 24)) ** 0.5)
+        pairs.bounded(weights["outer"]["kernel"], 24**-0.5)
         assert not np.any(weights["inner"]["bias"]) and not np.any(weights["outer"]["bias"])
     for fed in (layer["feed_forward"] for layer in layers):
         for leaf in fed["inner"].values():
-            _bounded(leaf, 24**-0.5)
+            pairs.bounded(leaf, 24**-0.5)
         for leaf in fed["outer"].values():
-            _bounded(leaf, 36**-0.5)
+            pairs.bounded(leaf, 36**-0.5)
     for leaf in p["output"].values():
-        _bounded(leaf, 24**-0.5)
+        pairs.bounded(leaf, 24**-0.5)
     for norm in (p["encoder"]["norm"], *(weights["norm"] for weights in attentions)):
         assert np.all(norm["scale"] == 1) and not np.any(norm["bias"])
     kernels = [leaf for leaf in jax.tree.leaves(layers) if leaf.ndim == 3]
