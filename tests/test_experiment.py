@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from jaxeval import experiment, train
 from jaxeval.errors import ConfigError
+from jaxeval.experiment import sweeping
+from jaxeval.sweep import cohorts
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]
@@ -109,3 +112,15 @@ def test_a_language_model_needs_a_text() -> None:
     """Dies if the default without a path is a traceback."""
     with pytest.raises(ConfigError, match="data: a language model needs a text"):
         experiment.prepare(experiment.read(None, ["task=language"]))
+
+
+@pytest.mark.parametrize(("asked", "mode"), [("auto", "map"), ("map", "map"), ("vmap", "vmap")])
+def test_members_of_several_sizes_do_not_wait_for_one_another(asked: str, mode: str) -> None:
+    """Dies if an accelerator's cohort goes in lock step without having been asked to."""
+    config = experiment.read(None, ["task=seq2seq", f"training.lane_mode={asked}"])
+    extent = SimpleNamespace(sizes=lambda: {"hidden": 40})
+    room = sweeping.Room("{}", extent)
+    cohort = cohorts.Cohort((0,), room, 64, 1.0, 1.0, 1.0, 1.0)
+    made = sweeping.config_of(cohort, [sweeping.Run({}, config)])
+    assert made.training.lane_mode == mode
+    assert (made.model.hidden, made.training.batch_size, made.training.micro_batch) == (40, 64, 64)

@@ -192,16 +192,23 @@ def sizes_of(prepared: base.Prepared) -> list[int]:
 
 
 def config_of(cohort: cohorts.Cohort, runs: Sequence[Run]) -> Any:
-    """The config of a cohort's program: its first run's at the cohort's sizes."""
+    """The config of a cohort's program: its first run's at the cohort's sizes.
+
+    Where nothing else is asked for, members of several sizes are computed one after the other on
+    accelerators too: under `vmap` each would wait for the one with the most rows and steps.
+    """
     config = runs[cohort.runs[0]].config
     extent = cohort.extent.extent  # type: ignore[attr-defined]
     if extent is None:
         return config
-    rows = cohort.micro_batch
+    rows, mode = cohort.micro_batch, config.training.lane_mode
+    sizes = {"batch_size": rows, "micro_batch": rows}
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, **extent.sizes()),
-        training=dataclasses.replace(config.training, batch_size=rows, micro_batch=rows),
+        training=dataclasses.replace(
+            config.training, **sizes, lane_mode="map" if mode == "auto" else mode
+        ),
     )
 
 

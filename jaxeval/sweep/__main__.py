@@ -105,9 +105,11 @@ def machine_of(prepared: "base.Prepared") -> "cohorts.Machine":
 
     from jaxeval.sweep import cohorts
 
-    rate = _RATES.get(jax.default_backend(), _ACCELERATOR)
     return cohorts.Machine(
-        len(jax.devices()), rate, _COMPILE_SECONDS * len(prepared.read.corpus.buckets)
+        len(jax.devices()),
+        _RATES.get(jax.default_backend(), _ACCELERATOR),
+        _COMPILE_SECONDS * len(prepared.read.corpus.buckets),
+        prepared.config.training.lane_mode == "vmap",
     )
 
 

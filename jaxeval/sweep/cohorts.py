@@ -51,11 +51,15 @@ class Machine:
       devices: that share a cohort's members.
       rate: floating-point operations a second of one device, in products of many rows.
       compile_seconds: of a cohort's programs.
+      lock_step: a device's members wait for one another (`vmap`): each computes as many steps, and
+        rows a step, as any of them needs, in every bucket that one of them is in, through all
+        layers of the cohort.
     """
 
     devices: int
     rate: float
     compile_seconds: float
+    lock_step: bool = False
 
 
 class Cohort(NamedTuple):
@@ -89,6 +93,7 @@ class _Member(NamedTuple):
     number: int
     extent: Extent
     rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
+    step: np.ndarray  # of them in an update, for each micro-batch size
     updates: int
 
 
@@ -97,6 +102,7 @@ class _Group(NamedTuple):
 
     members: tuple[_Member, ...]
     extent: Extent
+    shares: np.ndarray  # of the corpus in each bucket
 
 
 def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
@@ -156,15 +162,17 @@ def as_grouped(
 
 def _alone(number: int, run: Run, sizes: Sequence[int]) -> _Group:
     rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
+    step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    return _Group((_Member(number, run.extent, np.array(rows, float), updates),), run.extent)
+    one = _Member(number, run.extent, np.array(rows, float), np.array(step, float), updates)
+    return _Group((one,), run.extent, np.array(sizes) / max(1, sum(sizes)))
 
 
 def _union(one: _Group, other: _Group) -> _Group | None:
     extent = one.extent.joined(other.extent)
     if extent is None:
         return None
-    return _Group((*one.members, *other.members), extent)
+    return _Group((*one.members, *other.members), extent, one.shares)
 
 
 def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
@@ -177,18 +185,32 @@ def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
     return list(found.values())
 
 
-def _operations(group: _Group) -> np.ndarray:
+def _operations(group: _Group, machine: Machine) -> np.ndarray:
     """Of all members, for each micro-batch size."""
-    return np.sum([m.rows * group.extent.operations(m.extent) for m in group.members], axis=0)
+    extent, members = group.extent, group.members
+    if not machine.lock_step or len(members) == 1:
+        return np.sum([m.rows * extent.operations(m.extent) for m in members], axis=0)
+    neighbours = math.ceil(len(members) / machine.devices)
+    # expected number of buckets that some lane of a device is in
+    buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
+    most: np.ndarray = np.max([m.step for m in members], axis=0)
+    rows = _most_updates(group) * most * buckets
+    return len(members) * rows * extent.operations(extent)
+
+
+def _most_updates(group: _Group) -> int:
+    return max(m.updates for m in group.members)
 
 
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     """Of training, for each micro-batch size: devices share members, not a member's work."""
     sizes = np.array(MICRO_BATCHES)
     rate = machine.rate * sizes / (sizes + _FEW_ROWS)
-    updates = sum(m.updates for m in group.members) * group.extent.parameters() * _UPDATE
-    total = _operations(group) / rate + updates
     count = len(group.members)
+    steps = sum(m.updates for m in group.members)
+    if machine.lock_step:
+        steps = count * _most_updates(group)
+    total = _operations(group, machine) / rate + steps * group.extent.parameters() * _UPDATE
     return total / count * math.ceil(count / machine.devices)
 
 
@@ -248,6 +270,6 @@ def _cohort(
         MICRO_BATCHES[best],
         machine.compile_seconds,
         float(seconds[best]),
-        float(_operations(group)[best]),
+        float(_operations(group, machine)[best]),
         needed,
     )
