@@ -113,6 +113,11 @@ def _legend(axes: Any) -> None:
     axes.legend(handles=handles, frameon=False, loc="best")
 
 
+def legend_above(axes: Any, columns: int = 1) -> None:
+    """A legend over the panel, where no data can be beneath it."""
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
+
+
 def scatter(members: Sequence[MemberRow]) -> Figure:
     """Dev against test score of one experiment's members."""
     metric = members[0].metric
@@ -163,7 +168,7 @@ def curves(points: Sequence[CurveRow], metric: str) -> Figure:
         )
         axes.fill_between(epochs, q1, q3, color=_DEV, alpha=0.3, linewidth=0, label="quartiles")
         axes.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median")
-        axes.legend(frameon=False, loc="lower right")
+        legend_above(axes, columns=3)
     axes.set(xlabel="epoch", ylabel=f"dev {label}")
     axes.xaxis.get_major_locator().set_params(integer=True)
     return Figure(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.report import sweep_panels
-from jaxeval.report.figures import Figure, canvas, literal
+from jaxeval.report.figures import Figure, canvas, legend_above, literal
 from jaxeval.report.study_figures import style
 from jaxeval.report.sweep_data import Sweep
 from jaxeval.sensitivity import conventions, metrics
@@ -42,7 +42,7 @@ def ranks(sweeps: Sequence[Sweep]) -> Figure:
     label = sweeps[0].label
     axes.set(xlabel="rank of the run", ylabel=literal(label))
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
+    legend_above(axes)
     return Figure(
         "ranks",
         "Score by rank",
@@ -69,7 +69,7 @@ def _profile(sweeps: Sequence[Sweep], how: conventions.Convention) -> Figure:
         rows += [(sweep.name, f"{a:.4f}", f"{b:.2f}") for a, b in zip(x, y, strict=True)]
     named = "distance from the best run" if how.path == "distance" else "average rank"
     axes.set(xlabel=f"{named}, all hyperparameters", ylabel=literal(sweeps[0].label))
-    axes.legend(frameon=False)
+    legend_above(axes)
     return Figure(
         "profile",
         "Scores along all hyperparameters",

@@ -30,8 +30,9 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
         having = _having(sweeps, name)
         all_axes = [axis for _, _, axis in having]
         categories = _categories(all_axes) if _is_counted(all_axes) else []
-        for k, sweep, axis in having:
-            x = _shifted(axis, categories, k) if _is_counted(all_axes) else _numbers(axis)
+        for order, (k, sweep, axis) in enumerate(having):
+            middle = 0.2 * (order - (len(having) - 1) / 2)
+            x = _shifted(axis, categories, middle) if _is_counted(all_axes) else _numbers(axis)
             y = sweep.shown[axis.active]
             panel.scatter(x, y, s=6, color=COLOURS[k % 8], marker=_MARKERS[k % 8])
         panel.set_xlabel(literal(name), fontsize=8)
@@ -39,6 +40,8 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
             _name_ticks(panel, categories)
         elif _is_wide(all_axes):
             panel.set_xscale("log")
+        else:
+            panel.locator_params(axis="x", nbins=5)  # more labels run into one another
         if place % _COLUMNS == 0:
             panel.set_ylabel(literal(sweeps[0].label), fontsize=8)
     _legend(drawing, sweeps)
@@ -226,10 +229,10 @@ def _is_counted(all_axes: Sequence[Axis]) -> bool:
     return words or len(_categories(all_axes)) <= _FEW
 
 
-def _shifted(axis: Axis, categories: Sequence[str], k: int) -> np.ndarray:
-    """Places of categories, apart by sweep, spread so that equal scores can be told apart."""
-    spread = 0.15 * ((np.arange(int(axis.active.sum())) * 0.618) % 1 - 0.5) + 0.2 * k
-    return np.array([categories.index(text) for text in _texts(axis)]) + spread
+def _shifted(axis: Axis, categories: Sequence[str], middle: float) -> np.ndarray:
+    """Places of categories, so far beside them, spread so that equal scores can be told apart."""
+    spread = 0.15 * ((np.arange(int(axis.active.sum())) * 0.618) % 1 - 0.5)
+    return np.array([categories.index(text) for text in _texts(axis)]) + spread + middle
 
 
 def _is_wide(all_axes: Sequence[Axis]) -> bool:
@@ -244,3 +247,4 @@ def _name_ticks(panel: Any, categories: Sequence[str]) -> None:
     """Categories as labels, aslant where they would run into one another."""
     slant = 20 if sum(map(len, categories)) > _LETTERS else 0
     panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7, rotation=slant)
+    panel.set_xlim(-0.5, len(categories) - 0.5)
