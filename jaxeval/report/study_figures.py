@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.report import verdict
-from jaxeval.report.figures import Figure, canvas, literal, violin
+from jaxeval.report.figures import Figure, canvas, legend_above, literal, violin
 from jaxeval.stats import datasets
 from jaxeval.stats.study import Study
 
@@ -110,7 +110,7 @@ def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
             axes.step([values[0], *values], share, where="post", **line)
         axes.set(xlabel=_label(study, scale), ylabel="share at or below")
     handles = [Line2D([], [], label=literal(model), **style(k)) for k, model in enumerate(order)]
-    all_axes[0].legend(handles=handles, frameon=False, fontsize=8)
+    drawing.legend(handles=handles, frameon=False, fontsize=8, loc="outside upper left")
     return Figure(
         "ecdf",
         "Empirical distribution functions",
@@ -144,7 +144,7 @@ def _profiles(study: Study, scale: verdict.Scale) -> Figure:
             (model, f"{t * factor:.4g}", f"{s:.4f}") for t, s in zip(taus, share, strict=True)
         ]
     axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
-    axes.legend(frameon=False)
+    legend_above(axes)
     return Figure(
         "profiles",
         "Performance profiles",
