@@ -24,8 +24,8 @@ examples:
   python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
   python -m jaxeval.evaluate CONFIG --data DIR --dynamic --json scores.json
 
-Temperatures are searched on dev. What --json writes is a score table that
-`python -m jaxeval.compare` reads.
+Temperatures are searched on dev; try rates of dynamic evaluation with --part dev. What --json
+writes is a score table that `python -m jaxeval.compare` reads.
 """
 
 
@@ -60,6 +60,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--dynamic-decay", type=cli.number(0), default=0.02, metavar="D", help="(0.02)"
+    )
+    made.add_argument(
+        "--dynamic-epsilon",
+        type=cli.number(0),
+        default=1.0,
+        metavar="E",
+        help="of the mean root mean square (1)",
     )
     return made
 
@@ -154,7 +161,8 @@ def _conditions(
         averaging = Averaging(mean, given.samples)
         yield first._replace(averaging=averaging, rate_factor=given.rate_factor)
     if given.dynamic:
-        yield first._replace(dynamic=Dynamic(given.dynamic_rate, given.dynamic_decay))
+        how = Dynamic(given.dynamic_rate, given.dynamic_decay, given.dynamic_epsilon)
+        yield first._replace(dynamic=how)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The verbs that study language models, on a tiny text, end to end."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.experiment import evaluation, running
+from jaxeval.report import conditions
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging
 
@@ -37,7 +39,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     trained = json.loads(capsys.readouterr().out)
     ways = ["--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"]
     ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
-    ways += ["--rate-factor", "0.5", "--dynamic-decay", "0.1"]
+    ways += ["--rate-factor", "0.5", "--dynamic-decay", "0.1", "--dynamic-epsilon", "0.5"]
     assert evaluate.main([*words, *ways, "--json", "-"]) == 0
     shown = capsys.readouterr()
     rows = json.loads(shown.out)
@@ -76,12 +78,34 @@ def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> Non
             2, averaging=Averaging("arithmetic", 3), rate_factor=0.5
         ),
         "geometric": evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
-        "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1)),
+        "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
     }
     for name, condition in wanted.items():
         direct = [one["perplexity"] for one in evaluation.scores(models, condition, "test")]
         said = next(scores for label, scores in found.items() if name in label)
         assert said == direct
+
+
+def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
+    """Dies if one score that is no number spoils a condition's mean, or is lost in silence."""
+    rows = [
+        {"condition": name, "seed": seed, "metric": "bits", "score": score}
+        for name, scores in {
+            "plain": (2.0, 2.5, 3.0),
+            "fast": (1.5, math.inf, math.nan),
+            "wild": (math.inf, math.inf, math.nan),
+        }.items()
+        for seed, score in enumerate(scores, 1)
+    ]
+    conditions.show(rows)
+    text = capsys.readouterr().out
+    assert "fast: 2 of 3 diverged and are left out" in text
+    assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [
+        ["fast", "1", "1.5", "1.5", "1.5", "-0.5"],
+        ["wild", "0"],
+    ]
+    assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
+    assert conditions.line(rows, "wild") == "wild: all 3 diverged"
 
 
 def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

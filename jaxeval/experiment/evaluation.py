@@ -49,7 +49,8 @@ class Condition(NamedTuple):
         if self.temperature is not None:
             parts.append(f"temperature {self.temperature:g}")
         if self.dynamic is not None:
-            parts.append(f"dynamic, rate {self.dynamic.learning_rate:g}")
+            rate, decay, epsilon = self.dynamic
+            parts.append(f"dynamic, rate {rate:g}, decay {decay:g}, epsilon {epsilon:g}")
         return ", ".join(parts)
 
 

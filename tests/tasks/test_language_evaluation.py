@@ -131,7 +131,7 @@ def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float
         now = jax.tree.map(
             lambda p, g, r, p0: (
                 p
-                - how.learning_rate * g / (r + how.epsilon)
+                - how.learning_rate * g / (r + how.epsilon * mean)
                 + np.minimum(1.0, how.decay * r / mean) * (p0 - p)
             ),
             now,
@@ -144,7 +144,7 @@ def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float
 
 def test_dynamic_evaluation_learns_after_it_has_predicted() -> None:
     """Dies if a window is learned from before it is scored, or the step is another."""
-    params, how = _params(), Dynamic(0.05, 0.3, 1e-3)
+    params, how = _params(), Dynamic(0.05, 0.3, 0.2)
     places = 61 + T * np.arange(6)[:, None]
     windows = Windows(jnp.asarray(places), jnp.array([[T]] * 5 + [[2]]))
     train = dynamic_evaluation.train_windows(LANGUAGE, 3)
