@@ -89,7 +89,8 @@ def test_a_padded_draw_holds_the_unpadded_one(axes: tuple[Axis, Axis, Axis, Axis
     for padded, own in zip(made(rows, columns), made(own_rows, own_columns), strict=True):
         lines = (_live(rows), _live(columns))[2 - padded.ndim :]
         found = np.asarray(padded)[np.ix_(*lines)]
-        np.testing.assert_array_equal(found, own)
+        # a compiler may round a sum and a product of other sizes once or twice
+        np.testing.assert_allclose(found, own, rtol=1e-6, atol=1e-6)
         assert np.count_nonzero(padded) == own.size  # 0 at dead units, and at no other
 
 

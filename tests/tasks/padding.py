@@ -123,7 +123,7 @@ def leaves(architecture: str, own: Any, padded: Any, sizes: Sizes, large: Sizes)
 
 
 def check_live(leaf: Leaf, tolerance: float) -> None:
-    """The live part is that of the model of its own size, up to rounding or exactly."""
+    """The live part is that of the model of its own size, up to rounding."""
     if leaf.own is None:
         return
     own, mine = leaf.own, leaf.padded[leaf.live].reshape(leaf.own.shape)
