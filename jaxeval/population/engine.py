@@ -25,7 +25,10 @@ class Lane(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """Functions over all lanes; `active` and the like are bool [S]."""
+    """Functions over all lanes; `active` and the like are bool [S].
+
+    What `epoch` leaves in the state of an idle lane means nothing, nor does its loss.
+    """
 
     mesh: Mesh
     mode: lanes.Mode
@@ -42,14 +45,15 @@ def build(
     """The programs; any split of the corpus gives the sizes."""
 
     def fill(shared: Any, state: Any, lane: Lane, fresh: Array) -> Any:
-        return lax.cond(fresh, lambda: member.init(program, shared, lane.load), lambda: state)
+        init = functools.partial(member.init, program, shared, lane.load)
+        return lanes.choose(mode, fresh, init, state)
 
     def epoch(shared: Any, state: Any, lane: Lane, active: Array) -> Any:
-        return lax.cond(
-            active,
-            lambda: training.train_epoch(program, shared, state, lane.load),
-            lambda: (state, jnp.float32(0)),
-        )
+        train = functools.partial(training.train_epoch, program, shared, state, lane.load)
+        if mode == "vmap":
+            # an idle lane would wait for the others anyway: it trains too, and nobody reads what
+            return train()
+        return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
     def evaluate(shared: Any, params: Any, load: Any, rows: Any, active: Array) -> Any:
         # an idle lane evaluates no rows: its loops end before their first step
@@ -58,8 +62,7 @@ def build(
 
     def keep(shared: Any, state: member.State, better: Array) -> Any:
         del shared
-        best = lax.cond(better, lambda: state.params, lambda: state.best)
-        return state._replace(best=best)
+        return state._replace(best=lanes.choose(mode, better, lambda: state.params, state.best))
 
     steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
     shared = member.Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from jaxeval.contracts import Tree
+from jaxeval.contracts import Array, Tree
 
 Mode = Literal["map", "vmap"]
 AXIS = "member"
@@ -77,6 +78,18 @@ def spread(
         return spread_out(shared, (first, *others))
 
     return jax.jit(call, donate_argnums=(1,) if donate else ())
+
+
+def choose(mode: Mode, flag: Array, compute: Callable[[], Tree], otherwise: Tree) -> Tree:
+    """`compute()` in lanes whose flag is set, else `otherwise`; used inside `spread`.
+
+    Under `map` what is not needed is not computed. Under `vmap` `lax.cond` would be a selection
+    all the same, and a harmful one: it gives all that `compute` closes over a lane axis, the
+    shared corpus and the index of an inner `lax.switch` included.
+    """
+    if mode == "map":
+        return lax.cond(flag, compute, lambda: otherwise)
+    return jax.tree.map(lambda new, old: jnp.where(flag, new, old), compute(), otherwise)
 
 
 def balance(active: Sequence[bool], devices: int) -> list[int] | None:
