@@ -6,6 +6,7 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 
 import logging
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +34,8 @@ class Checkpoints:
     """The checkpoints of one experiment."""
 
     def __init__(self, folder: Path):
-        logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax tells every step it takes
+        # Orbax tells every step it takes; what goes wrong is raised too
+        logging.getLogger("absl").setLevel(logging.CRITICAL)
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, create=True)
         self._manager = ocp.CheckpointManager(self.folder, options=options)
@@ -51,27 +53,52 @@ class Checkpoints:
             raise self._failed(error) from error
 
     def restore(self, like: Tree) -> Snapshot | None:
-        """The newest snapshot, or None.
+        """The newest snapshot that can be read, or None if there are none.
+
+        Newer ones that cannot are said on stderr and removed: what follows is written anew.
 
         Args:
           like: a state of the same program and any number of lanes (leaves or shapes).
+
+        Raises:
+          RunError: none of those that there are can be read, or they are of another model.
         """
-        number = self._manager.latest_step()
-        if number is None:
-            return None
+        damaged: list[int] = []
+        for number in sorted(self._manager.all_steps(), reverse=True):
+            try:
+                snapshot = self._read(number, like)
+            # whatever the readers of a dozen formats make of a file that ends too early
+            except Exception as error:
+                damaged.append(number)
+                print(
+                    f"warning: checkpoint {number} in {self.folder} cannot be read "
+                    f"({_first_line(error)})",
+                    file=sys.stderr,
+                )
+                continue
+            _check_shapes(snapshot.state, like, self.folder)
+            self._forget(damaged)
+            return snapshot
+        if damaged:
+            raise RunError(
+                f"no checkpoint in {self.folder} can be read; remove that folder to train its "
+                "members from their first epoch"
+            )
+        return None
+
+    def _read(self, number: int, like: Tree) -> Snapshot:
         arguments = ocp.args.Composite(
             state=ocp.args.StandardRestore(), host=ocp.args.JsonRestore()
         )
-        try:
-            found = self._manager.restore(number, args=arguments)
-        except (OSError, ValueError, KeyError) as error:
-            raise RunError(
-                f"checkpoint {number} in {self.folder} cannot be read ({error}); remove that "
-                "folder to train its members from their first epoch"
-            ) from error
+        found = self._manager.restore(number, args=arguments)
         state = jax.tree.unflatten(jax.tree.structure(like), found["state"])
-        _check_shapes(state, like, self.folder)
         return Snapshot(number, state, [seats.from_json(s) for s in found["host"]["seats"]])
+
+    def _forget(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            shutil.rmtree(self.folder / str(number), ignore_errors=True)
+        if numbers:
+            self._manager.reload()
 
     def close(self) -> None:
         """Waits until everything is on disk."""
@@ -91,6 +118,10 @@ class Checkpoints:
             f"no checkpoint could be written to {self.folder} ({error}); what is recorded is "
             "kept: make room and run the same command again"
         )
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:200]
 
 
 def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:
