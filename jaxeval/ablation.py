@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     cli.add_config(made)
     cli.add_seeds(made)
     made.add_argument("--variants", required=True, metavar="FILE", help="TOML, as below")
+    cli.add_again(made)
     made.add_argument("--figures", metavar="DIR", help="of the comparison")
     return made
 
@@ -79,9 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     records = []
     for name, one in prepared.items():
         members = experiment.members(one.config, cli.seeds_of(given), [0])
-        rows = running.run(one, members, Path(given.out))
-        if rows is None:
-            return running.STOPPED
+        rows = running.run(one, members, Path(given.out), again=given.again)
         records += [_record(name, row) for row in rows]
     table = Path(given.out) / "ablations" / f"{next(iter(prepared.values())).record.id}.json"
     cli.write_json(str(table), records)

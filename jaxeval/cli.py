@@ -14,7 +14,10 @@ from jaxeval.errors import JaxevalError, RunError
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
-    """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 interrupted."""
+    """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 interrupted.
+
+    A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
+    """
     try:
         status = main() or 0
         sys.stdout.flush()
@@ -55,6 +58,12 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
     which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
+
+
+def add_again(parser: argparse.ArgumentParser) -> None:
+    """Adds --again, of verbs that can keep models."""
+    about = "train members again that have ended without a saved model (training.keep_models)"
+    parser.add_argument("--again", action="store_true", help=about)
 
 
 def seeds_of(given: argparse.Namespace) -> list[int]:

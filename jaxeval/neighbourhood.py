@@ -78,8 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for k, setting in enumerate(settings, 1)
     ]
     rows = running.run(prepared, members, Path(given.out))
-    if rows is None:
-        return running.STOPPED
     by_key = {(row.seed, row.hparams): getattr(row, given.part) for row in rows}
     scores = [by_key[who.seed, experiment.hparams_json(config, who)] for who in members]
     _answer(scores, settings, ranges, given, prepared.record)

@@ -57,10 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         members = [
             dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, mark)))) for who in plain
         ]
-        more = running.run(prepared, members, Path(given.out))  # apart from the other repeats
-        if more is None:
-            return running.STOPPED
-        rows += more
+        # apart from the other repeats
+        rows += running.run(prepared, members, Path(given.out))
     found = _split(rows, seeds)
     if given.json:
         content = {part: dataclasses.asdict(noise) for part, noise in found.items()}

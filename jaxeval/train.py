@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
         help="random splits 1 .. N instead of the given",
     )
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    cli.add_again(made)
     made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     made.add_argument("--help-config", action="store_true", help="list all keys of a config")
     return made
@@ -99,9 +100,7 @@ def _train(prepared: "experiment.Prepared", members: list, given: argparse.Names
     from jaxeval.experiment import running
     from jaxeval.report import summary, terminal
 
-    rows = running.run(prepared, members, Path(given.out), given.store)
-    if rows is None:
-        return running.STOPPED
+    rows = running.run(prepared, members, Path(given.out), given.store, again=given.again)
     found = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(found))

@@ -54,6 +54,7 @@ class Text(NamedTuple):
         end of line.
       vocabulary: V.
       tokens: predicted tokens of each part.
+      symbols: of each of the V numbers, its word or the value of its byte (-1: of no byte).
     """
 
     corpus: Corpus
@@ -61,6 +62,7 @@ class Text(NamedTuple):
     vocabulary: int
     tokens: Mapping[str, int]
     fingerprint: str
+    symbols: Sequence[str | int] = ()
 
     def split(self, number: int) -> Split:
         """The given split; a text has no other.
@@ -110,7 +112,7 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
         raise ConfigError("data: a language model needs a text; --data PATH, or data.path")
     patterns = {part: getattr(settings, part) for part in PARTS}
     source = language_sources.Source(settings.path, patterns, settings.text_feature)
-    streams, vocabulary = (_bytes if settings.unit == "byte" else _words)(source)
+    streams, symbols = (_bytes if settings.unit == "byte" else _words)(source)
     if len(streams["train"]) < batch * settings.window:
         raise DataError(
             f"train: {len(streams['train'])} tokens are too few for training.batch_size {batch} "
@@ -126,7 +128,7 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
     tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     sizes = {part: len(stream) for part, stream in streams.items()}
-    unread = Text(Corpus((), {"tokens": tokens}), {}, vocabulary, sizes, digest)
+    unread = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols)
     return laid_out(unread, settings, batch, evaluation_batch)
 
 
@@ -151,7 +153,7 @@ def _rows(
     return columns, rows
 
 
-def _words(source: language_sources.Source) -> tuple[dict[str, np.ndarray], int]:
+def _words(source: language_sources.Source) -> tuple[dict[str, np.ndarray], list[str | int]]:
     """Words by number: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     parts = language_sources.lines(source)
@@ -160,7 +162,7 @@ def _words(source: language_sources.Source) -> tuple[dict[str, np.ndarray], int]
     streams = _cut(whole, ends, "lines", source.path)
     vocabulary = int(streams["train"].max(initial=1)) + 1  # numbers beyond are not of train
     known = {part: np.where(found < vocabulary, found, 1) for part, found in streams.items()}
-    return known, vocabulary
+    return known, [*itertools.islice(numbers, vocabulary)]
 
 
 def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
@@ -172,7 +174,7 @@ def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
     return np.array(found, np.int32)
 
 
-def _bytes(source: language_sources.Source) -> tuple[dict[str, np.ndarray], int]:
+def _bytes(source: language_sources.Source) -> tuple[dict[str, np.ndarray], list[str | int]]:
     """Bytes by number: those of train in order of value; 0 is unseen, and starts a part."""
     contents = language_sources.contents(source)
     whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents.items()}
@@ -180,7 +182,7 @@ def _bytes(source: language_sources.Source) -> tuple[dict[str, np.ndarray], int]
     seen = np.unique(streams["train"])
     table = np.zeros(256, np.int32)
     table[seen] = np.arange(1, len(seen) + 1)
-    return {part: table[stream] for part, stream in streams.items()}, len(seen) + 1
+    return {part: table[stream] for part, stream in streams.items()}, [-1, *seen.tolist()]
 
 
 def _cut(

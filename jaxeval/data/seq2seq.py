@@ -10,7 +10,7 @@ import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pydantic
@@ -84,6 +84,15 @@ class Vocabularies(NamedTuple):
     source: symbols.Vocabulary
     target: symbols.Vocabulary
     features: symbols.Vocabulary | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each one's symbols in the order of their numbers, after the specials; plain JSON."""
+        return {
+            "specials": [*symbols.SPECIALS],
+            "source": [*self.source.symbols],
+            "target": [*self.target.symbols],
+            "features": None if self.features is None else [*self.features.symbols],
+        }
 
     @property
     def source_names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ size, W characters of the longest form, Y labels. Form 0 and row 0 are padding.
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
@@ -87,6 +87,17 @@ class Tagged(NamedTuple):
     alphabet: int  # number of characters, padding and unknown among them
     fingerprint: str  # of everything that was read
     widths: Sequence[int]
+    forms: Sequence[str]  # F, padding first
+    characters: Sequence[str]  # those with a number of their own, in its order
+
+    def vocabulary(self, number: int) -> dict[str, Any]:
+        """What the numbers stand for to a member of a split, as plain JSON.
+
+        A word that the split does not know has no row: it is read as unknown.
+        """
+        known = self.split(number).tables["known"]
+        rows = {f: int(r) for f, r in zip(self.forms, self.table.row, strict=True) if known[r]}
+        return {"labels": [*self.labels], "rows": rows, "characters": [*self.characters]}
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
@@ -142,6 +153,8 @@ def build(settings: Data, batch_size: int) -> Tagged:
         len(numbers) + words.UNKNOWN + 1,
         fingerprint(parts, table),
         widths,
+        forms,
+        list(numbers),
     )
 
 

@@ -9,7 +9,6 @@ from jaxeval.errors import ConfigError
 from jaxeval.experiment import language, seq2seq, tagging
 from jaxeval.experiment.base import (
     Prepared,
-    Recorder,
     hparams_json,
     key_of,
     locked,
@@ -22,7 +21,6 @@ from jaxeval.experiment.base import (
 __all__ = [
     "KINDS",
     "Prepared",
-    "Recorder",
     "hparams_json",
     "key_of",
     "kind",

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import fcntl
-import importlib.metadata
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxeval import __version__, backend, runs
+from jaxeval import backend, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Member, Split, Task, Tree
 from jaxeval.errors import RunError
-from jaxeval.population import kept, lanes, loop, member, schedule, seats
+from jaxeval.population import lanes, member, schedule
 from jaxeval.population.problem import Problem, lanes_for
 
 # what does not change a member's scores does not make another experiment
@@ -32,6 +31,9 @@ class Read(NamedTuple):
       source: where it came from, for people.
       places: keys of the config that only say where; the contents are in the fingerprint.
       facts: what a plan tells of it.
+      vocabulary: split number -> what the numbers in the arrays stand for, as plain JSON: what a
+        model trained on that split must know to read other data.
+      tables: arrays that a model reads beside its parameters, whatever the data.
     """
 
     corpus: Corpus
@@ -40,6 +42,8 @@ class Read(NamedTuple):
     source: str
     places: Sequence[tuple[str, ...]]
     facts: Mapping[str, Any]
+    vocabulary: Callable[[int], Mapping[str, Any]]
+    tables: Mapping[str, Any] = types.MappingProxyType({})
 
 
 class Prepared(NamedTuple):
@@ -147,14 +151,6 @@ def key_of(prepared: Prepared, who: Member) -> tuple[int, int, str]:
     return who.seed, who.split, drawn or hparams_json(prepared.config, who)
 
 
-def model_path(folder: Path, prepared: Prepared, who: Member) -> Path:
-    """Where a runs folder keeps a member's best parameters."""
-    *_, differing = key_of(prepared, who)
-    name = f"seed{who.seed}" + (f"-split{who.split}" if who.split else "")
-    name += f"-{reading.digest(differing)}" if differing != "{}" else ""
-    return folder / "models" / prepared.record.id / f"{name}.npz"
-
-
 def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
     config, read = prepared.config, prepared.read
@@ -230,57 +226,3 @@ def locked(folder: Path, name: str) -> Iterator[None]:
                 "this one another --out"
             ) from None
         yield
-
-
-class Recorder:
-    """Writes what a population reports into the runs database."""
-
-    def __init__(self, store: runs.Store, prepared: Prepared, width: int, folder: Path):
-        self._store, self._prepared, self._folder = store, prepared, folder
-        mode = lanes.resolve(prepared.config.training.lane_mode)
-        self._signature: dict[str, Any] = {
-            # under map a score does not depend on the number of lanes
-            "lanes": mode if mode == "map" else f"{mode}:{width}",
-            "jax": jax.__version__,
-            "flax": importlib.metadata.version("flax"),
-            "jaxeval": __version__,
-            "device": backend.describe(),
-        }
-
-    def __call__(self, report: loop.Report) -> None:
-        """Keeps models that are to be kept, then records a report in one transaction."""
-        for who, params in report.best.items():
-            kept.save(model_path(self._folder, self._prepared, who), params)
-        ended = [self._result(end) for end in report.ended]
-        self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
-
-    def _key(self, who: Member) -> dict:
-        seed, split, hparams = key_of(self._prepared, who)
-        experiment = self._prepared.record.id
-        return {"experiment": experiment, "seed": seed, "split": split, "hparams": hparams}
-
-    def _result(self, end: seats.Ended) -> runs.MemberResult:
-        return runs.MemberResult(
-            **self._key(end.member),
-            status=end.status,
-            epochs=end.epochs,
-            best_epoch=end.best_epoch,
-            dev=end.dev,
-            test=end.test,
-            wall_seconds=end.seconds,
-            message=end.message,
-            **self._signature,
-        )
-
-    def _scores(self, found: seats.EpochScores) -> list[runs.EpochScore]:
-        key = self._key(found.member)
-        return [
-            runs.EpochScore(
-                **key,
-                epoch=found.epoch,
-                part=found.part,
-                metric=metric,
-                value=value if abs(value) < float("inf") else None,
-            )
-            for metric, value in found.scores.items()
-        ]

@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval.contracts import Member, Tree
 from jaxeval.data.language import laid_out
 from jaxeval.errors import RunError
-from jaxeval.experiment import base, language
+from jaxeval.experiment import base, language, saved
 from jaxeval.population import kept
 from jaxeval.population.scoring import Scorer
 from jaxeval.tasks import dynamic_evaluation
@@ -68,14 +68,14 @@ def load(prepared: base.Prepared, members: Sequence[Member], folder: Path) -> Ke
     Raises:
       RunError: naming the seeds without one.
     """
-    paths = [base.model_path(folder, prepared, who) for who in members]
+    paths = [saved.path_of(folder, prepared, who) for who in members]
     missing = [w.seed for w, path in zip(members, paths, strict=True) if not path.is_file()]
     if missing:
         raise RunError(
             f"{folder}: no kept model of experiment {prepared.record.id} for seed "
-            f"{', '.join(map(str, missing))}; train it with training.keep_models=true (what was "
-            "trained without must be trained again, into another --out), or choose other seeds "
-            "with --seed-list: a member that diverged at once has none"
+            f"{', '.join(map(str, missing))}; train it with training.keep_models=true (and "
+            "--again, if it was trained without), or choose other seeds with --seed-list: a "
+            "member that diverged at once has none"
         )
     like = base.parameter_shapes(prepared)
     return Kept(prepared, members, [kept.load(path, like) for path in paths])

@@ -65,6 +65,7 @@ def prepare_text(config: Config, text: language_data.Text) -> base.Prepared:
             "embedding": language.shape.embedding,
             "counted_parameters": budget.parameter_count(language.shape, language.cell),
         },
+        lambda number: {"tokens": [*text.symbols]},
     )
     return base.prepared(config, text, read, tasks.build(language))
 

@@ -53,6 +53,7 @@ def prepare(config: Config) -> base.Prepared:
             "target_symbols": len(pairs.vocabularies.target),
             "padded_widths": [list(widths) for widths in pairs.widths],
         },
+        lambda number: pairs.vocabularies.to_dict(),
     )
     return base.prepared(config, pairs, read, tasks.build(config.model, pairs.vocabularies))
 

@@ -42,5 +42,7 @@ def prepare(config: Config) -> base.Prepared:
             "labels": len(tagged.labels),
             "padded_widths": list(tagged.widths),
         },
+        tagged.vocabulary,
+        {} if config.model.words.trained else {"vectors": tagged.table.vectors},
     )
     return base.prepared(config, tagged, read, task)

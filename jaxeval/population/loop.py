@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxeval.contracts import Member, Tree
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.population import checkpoints, engine, lanes, seats
 from jaxeval.population.problem import Problem
 
@@ -144,12 +144,16 @@ class Population:
         flags = self.flags(chosen)
         counts = self.engine.evaluate(self.engine.shared, params, self.lanes.load, rows, flags)
         host = jax.device_get(counts)
-        return [
+        scores = [
             self.problem.task.score({name: float(values[lane]) for name, values in host.items()})
             if picked
             else {}
             for lane, picked in enumerate(chosen)
         ]
+        metric, known = self.problem.task.metric.name, scores[chosen.index(True)]
+        if metric not in known:
+            raise ConfigError(f"metric: expected one of {', '.join(known)}, got {metric!r}")
+        return scores
 
     def epoch(self) -> Report:
         """Trains every active lane once, scores those that are due, ends members that are done."""
@@ -254,6 +258,7 @@ def train(
     record: Callable[[Report], None],
     count: int,
     devices: Sequence[jax.Device] | None = None,
+    resumed: Callable[[Sequence[seats.Seat]], None] = lambda taken: None,
 ) -> Generator[Report, None, None]:
     """Trains all members; yields after every epoch of the population.
 
@@ -266,6 +271,7 @@ def train(
       count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
         bits, so a resumed population must have the width it began with, whoever has ended since.
       devices: default all.
+      resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
@@ -278,6 +284,7 @@ def train(
         snapshot = saved.restore(population.snapshot().state)
         if snapshot is not None:
             population.restore(snapshot)
+            resumed(population.seats)
         population.compile()
         while population.arrange():
             report = population.epoch()

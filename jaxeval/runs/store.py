@@ -116,6 +116,20 @@ class Store:
         found = [records.MemberResult(**row) for row in rows]
         return {(m.seed, m.split, m.hparams): m for m in found}
 
+    def epochs(self, experiment: str) -> dict[MemberKey, int]:
+        """How many epochs of training are recorded of each member that has begun."""
+        columns = schema.scores.c
+        key = (columns.seed, columns.split, columns.hparams)
+        count = sa.func.count(sa.distinct(columns.epoch))
+        query = (
+            sa.select(*key, count)
+            .where(columns.experiment == experiment, columns.part == "train")
+            .group_by(*key)
+        )
+        with self._transaction() as connection:
+            rows = connection.execute(query).all()
+        return {(seed, split, hparams): epochs for seed, split, hparams, epochs in rows}
+
     def members(self) -> list[records.MemberRow]:
         """All members with their experiments."""
         rows = self._joined(schema.members, records.MemberRow)

@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         help="compiled programs at most, whatever padding costs",
     )
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    cli.add_again(made)
     made.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
     return made
 
@@ -127,10 +128,7 @@ def _train(
     for number, cohort in enumerate(made):
         sweep_plan.announce(number, made)
         prepared, members = sweeping.prepare(cohort, number, runs, module, record)
-        found = running.run(prepared, members, Path(given.out), given.store)
-        if found is None:
-            return running.STOPPED
-        rows += found
+        rows += running.run(prepared, members, Path(given.out), given.store, again=given.again)
     whole = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(whole))
