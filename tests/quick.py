@@ -4,4 +4,10 @@ import functools
 
 import jax
 
-jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+_OPTIONS = {"xla_backend_optimization_level": 0}
+jit = functools.partial(jax.jit, compiler_options=_OPTIONS)
+
+
+def compiled(lowered: jax.stages.Lowered) -> jax.stages.Compiled:
+    """The compiled program of a lowered function."""
+    return lowered.compile(_OPTIONS)

@@ -141,19 +141,24 @@ def select(state: Tree, taken: Sequence[int], width: int) -> Tree:
     return jax.tree.map(place, state)
 
 
-def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
-    """The engine with its programs compiled for these shapes, in parallel threads."""
-    flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
-    arguments = {
+def arguments(state: member.State, lane: Lane, flags: Array) -> dict[str, tuple]:
+    """By program, what it is called with beside `shared`."""
+    return {
         "epoch": (state, lane, flags),
         "evaluate": (state.params, lane.load, lane.dev, flags),
         "fill": (state, lane, flags),
         "keep": (state, flags),
     }
 
+
+def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
+    """The engine with its programs compiled for these shapes, in parallel threads."""
+    flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
+    given = arguments(state, lane, flags)
+
     def compiled(name: str) -> Any:
-        return getattr(engine, name).lower(engine.shared, *arguments[name]).compile()
+        return getattr(engine, name).lower(engine.shared, *given[name]).compile()
 
     with futures.ThreadPoolExecutor() as pool:
-        programs = dict(zip(arguments, pool.map(compiled, arguments), strict=True))
+        programs = dict(zip(given, pool.map(compiled, given), strict=True))
     return engine._replace(**programs)

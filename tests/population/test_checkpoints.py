@@ -1,0 +1,76 @@
+"""Checkpoints whose files are damaged: the older one serves, and nothing wrong is restored."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.contracts import Member
+from jaxeval.errors import RunError
+from jaxeval.population import checkpoints, seats
+
+
+def _snapshot(number: int) -> checkpoints.Snapshot:
+    state = {"a": np.arange(9, dtype=np.float32) * number, "b": np.full((9, 2), number)}
+    return checkpoints.Snapshot(number, state, [seats.Seat(Member(1), epoch=number)] * 9)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Checkpoints 2 and 4."""
+    folder = tmp_path_factory.mktemp("two") / "c"
+    saved = checkpoints.Checkpoints(folder)
+    for number in (2, 4):
+        saved.save(_snapshot(number))
+    saved.close()
+    return folder
+
+
+def _restored(folder: Path) -> checkpoints.Snapshot:
+    """What is restored, after which the population goes on to checkpoint 4 and 6."""
+    saved = checkpoints.Checkpoints(folder)
+    try:
+        snapshot = saved.restore(_snapshot(1).state)
+        assert snapshot is not None
+        for number in {4, 6} - {snapshot.number}:
+            saved.save(_snapshot(number))
+    finally:
+        saved.close()
+    return snapshot
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "gone"])
+@pytest.mark.parametrize("name", ["host/metadata", "state/manifest.ocdbt", "state/_METADATA"])
+def test_the_older_one_serves(
+    two: Path, tmp_path: Path, name: str, damage: str, capfd: pytest.CaptureFixture
+) -> None:
+    """Dies if a damaged newest checkpoint ends the training, is taken for whole, or stands in the
+    way of the next one of its number."""
+    folder = tmp_path / "c"
+    shutil.copytree(two, folder)
+    file = folder / "4" / name
+    content = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(content[: len(content) // 2] if damage == "half" else b"")
+    snapshot = _restored(folder)
+    expected = _snapshot(2)
+    assert (snapshot.number, [*snapshot.seats]) == (2, expected.seats)
+    for key, leaf in expected.state.items():
+        np.testing.assert_array_equal(snapshot.state[key], leaf)
+    (line,) = [s for s in capfd.readouterr().err.splitlines() if s.startswith("warning: ")]
+    assert line.startswith(f"warning: checkpoint 4 in {folder} cannot be read (")
+    assert sorted(path.name for path in folder.iterdir()) == ["4", "6"]
+
+
+def test_damage_to_all_of_them_is_said(two: Path, tmp_path: Path) -> None:
+    """Dies if training begins anew in silence, or the files are removed."""
+    folder = tmp_path / "c"
+    shutil.copytree(two, folder)
+    for number in (2, 4):
+        (folder / str(number) / "state" / "manifest.ocdbt").write_bytes(b"")
+    with pytest.raises(RunError, match=r"no checkpoint in .* can be read; remove that folder"):
+        _restored(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["2", "4"]

@@ -1,0 +1,72 @@
+"""Every task's programs under `vmap`, as XLA is given them for GPUs and TPUs; none is at hand."""
+
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from jaxeval import experiment
+from jaxeval.population import engine, lanes
+
+S = 5  # lanes; no other size is 5
+TAGGER = [
+    *("model.layers=[4]", "model.characters.encoder=none", "model.words.trained=false"),
+    *("data.dimension=4", "data.train_sentences=60", "data.most_widths=2"),
+]
+PAIRS = [
+    *("task=seq2seq", "data.train=train", "data.dev=dev", "data.test=test"),
+    *("data.most_widths=2", "model.embedding=4", "model.hidden=4", "data.target_column=2"),
+]
+TEXT = ["task=language", "data.window=8", "data.turn=15", "model.hidden=4"]
+
+
+def _pairs(folder: Path) -> str:
+    """Half of the pairs are short, half are long: two buckets."""
+    for part, pairs in (("train", 90), ("dev", 20), ("test", 30)):
+        texts = ["abcd" * (1 + pair % 2 * 14) for pair in range(pairs)]
+        (folder / part).write_text("".join(f"{text}\t{text[::-1]}\n" for text in texts))
+    return f"data.path={folder}"
+
+
+def _text(folder: Path) -> str:
+    for part, lines in (("train", 200), ("valid", 60), ("test", 70)):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat .\n" * lines)
+    return f"data.path={folder}"
+
+
+CASES = {
+    "tagging, CRF": (TAGGER, None, 1),
+    "tagging, softmax": ([*TAGGER, "model.classifier=softmax"], None, 1),
+    "language": (TEXT, _text, 0),  # a text has one shape of row
+    "seq2seq": (PAIRS, _pairs, 1),
+}
+
+
+@pytest.mark.parametrize("task", CASES)
+def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: Path) -> None:
+    """Dies if a task's program has an operation that a GPU or TPU lacks; if its branch over
+    buckets becomes a selection among all of them; or if the corpus is given a lane axis."""
+    changes, data, branches = CASES[task]
+    where = [] if data is None else [data(tmp_path)]
+    prepared = experiment.prepare(
+        experiment.read(None, [*changes, *where, "training.batch_size=4"])
+    )
+    problem, split = prepared.problem, prepared.problem.split(0)
+    who = experiment.members(prepared.config, [1], [0])[0]
+    mesh = lanes.make_mesh(jax.devices()[:1])
+    programs = engine.build(problem.program, problem.corpus, split, mesh, "vmap")
+    lane = engine.lane_of(problem.program, who, split, 0)
+    state = engine.empty_state(programs, problem.program, lane, S)
+    arguments = engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
+    # a lane's own row numbers and tables of its split have one axis beside the lanes'
+    shapes = {leaf.shape for leaf in jax.tree.leaves(problem.corpus) if leaf.ndim > 1}
+    for name, cases in (("epoch", branches), ("evaluate", 0)):  # a loop a bucket evaluates
+        traced = getattr(programs, name).trace(programs.shared, *arguments[name])
+        for platform in ("cuda", "tpu"):
+            text = traced.lower(lowering_platforms=(platform,)).as_text()
+            assert text.count("stablehlo.case") == cases
+            for shape in shapes:
+                copied = "x".join(map(str, (S, *shape)))
+                assert not re.search(rf"tensor<{copied}x[a-z]", text), (name, copied)

@@ -1,0 +1,173 @@
+"""A runs folder over several commands: signals, saved models, checkpoints and the database."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import experiment, runs
+from jaxeval.contracts import Member
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.experiment import base, recording, running
+from jaxeval.population import kept, loop, seats
+from tests.population import toy
+
+MEMBERS = [toy.member(seed) for seed in (1, 2, 3)]
+RECORD = runs.Experiment("e1", "toy", "tagging", "accuracy", True, "{}", "c1", "toy", "d1")
+
+
+def _prepared(**changes: Any) -> base.Prepared:
+    """The toy problem as an experiment."""
+    problem = toy.problem(**{"patience": 0, "checkpoint_every": 1, "epochs": 4, **changes})
+    config = dataclasses.replace(experiment.read(None), training=problem.training)
+    read = base.Read(
+        problem.corpus,
+        problem.split,
+        "d1",
+        "toy",
+        (),
+        {},
+        lambda split: {"classes": ["a", "b", "c"], "split": split},
+        {"shift": np.zeros(3, np.float32)},
+    )
+    drawn = dict.fromkeys(MEMBERS, "{}")
+    return base.Prepared(config, None, read, problem, RECORD, drawn)
+
+
+def _rows(folder: Path) -> tuple:
+    """All that is recorded but the clock."""
+    return [r._replace(wall_seconds=0.0) for r in runs.load(folder)], runs.load_curves(folder)
+
+
+def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *numbers: int) -> int:
+    """Exit status of a run that gets signals while an epoch is recorded."""
+    record, left = recording.Recorder.__call__, [epochs]
+
+    def then_signal(self: recording.Recorder, report: loop.Report) -> None:
+        record(self, report)
+        left[0] -= 1
+        for number in numbers if not left[0] else ():
+            os.kill(os.getpid(), number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recording.Recorder, "__call__", then_signal)
+        with pytest.raises(SystemExit) as stopped:
+            running.run(_prepared(), MEMBERS, folder)
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple:
+    """What is recorded without interruption."""
+    folder = tmp_path_factory.mktemp("truth")
+    running.run(_prepared(), MEMBERS, folder)
+    return _rows(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_stops(
+    number: signal.Signals,
+    truth: tuple,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if SIGTERM ends the process without a checkpoint or by another status than 143, if a
+    handler stays behind, or if the second command begins anew."""
+    before = signal.getsignal(number)
+    assert _stopped(monkeypatch, tmp_path, 2, number) == 128 + number
+    assert signal.getsignal(number) is before
+    assert "same command continues" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "checkpoints" / "e1").glob("[0-9]*")] != []
+    epochs = [row.epoch for row in runs.load_curves(tmp_path) if row.part == "train"]
+    assert max(epochs) == 2
+    running.run(_prepared(), MEMBERS, tmp_path)
+    assert _rows(tmp_path) == truth
+
+
+def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a process that is told twice goes on to the end of its epoch."""
+    assert _stopped(monkeypatch, tmp_path, 1, signal.SIGINT, signal.SIGTERM) == 143
+
+
+def test_a_checkpoint_ahead_of_its_database_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if members go on whose first epochs no database holds: their curves would lack them."""
+    _stopped(monkeypatch, tmp_path, 2, signal.SIGTERM)
+    for path in tmp_path.glob("runs.sqlite*"):
+        path.unlink()
+    with pytest.raises(RunError, match=r"lacks epochs \(seed 1, 2, 3\): bring back the database"):
+        running.run(_prepared(), MEMBERS, tmp_path)
+    assert runs.load_curves(tmp_path) == []
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert len(running.run(_prepared(), MEMBERS, tmp_path)) == 3
+
+
+def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: Path) -> None:
+    """Dies if keep_models does nothing for members that have ended, or --again trains those too
+    whose models are saved, or changes a score."""
+    running.run(_prepared(), MEMBERS[:2], tmp_path)
+    with pytest.raises(
+        RunError, match=r"2 members .* without a saved model .*seed 1, 2\); --again"
+    ):
+        running.run(_prepared(keep_models=True), MEMBERS, tmp_path)
+    assert not (tmp_path / "models").exists()
+    running.run(_prepared(keep_models=True), MEMBERS, tmp_path, again=True)
+    assert _rows(tmp_path) == truth
+    models = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").rglob("*.npz")}
+    running.run(_prepared(keep_models=True), MEMBERS, tmp_path, again=True)
+    assert models == {path: path.stat().st_mtime_ns for path in models}
+    assert sorted(path.name for path in models) == [
+        *(f"seed{seed}.npz" for seed in (1, 2, 3)),
+        "tables.npz",
+    ]
+
+
+def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
+    """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
+    who = dataclasses.replace(MEMBERS[0], split=2)
+    prepared = _prepared(keep_models=True, epochs=1)._replace(drawn={who: "{}"})
+    running.run(prepared, [who], tmp_path)
+    folder = tmp_path / "models" / "e1"
+    about = json.loads((folder / "seed1-split2.json").read_text())
+    assert (about["task"], about["seed"], about["split"]) == ("tagging", 1, 2)
+    assert about["hparams"] == dict(who.hparams)
+    assert about["config"]["training"]["epochs"] == 1
+    vocabulary = json.loads((folder / about["vocabulary"]).read_text())
+    assert vocabulary == {"classes": ["a", "b", "c"], "split": 2}
+    assert kept.load(folder / "tables.npz", {"shift": np.zeros(3, np.float32)})["shift"].sum() == 0
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("map", "map"), ("vmap", "vmap:4")])
+def test_the_number_of_lanes_that_ran_is_recorded(
+    mode: str, expected: str, tmp_path: Path
+) -> None:
+    """Dies if the number asked for is recorded (3), not what four devices share evenly."""
+    rows = running.run(_prepared(lane_mode=mode, epochs=1), MEMBERS, tmp_path)
+    assert [row.lanes for row in rows] == [expected] * 3
+
+
+def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
+    """Dies if members without a score are trained for ever, or for nothing."""
+    prepared = _prepared()
+    task = prepared.problem.task
+    odd = dataclasses.replace(task, metric=task.metric._replace(name="f1"))
+    problem = prepared.problem._replace(task=odd)
+    with pytest.raises(ConfigError, match="metric: expected one of accuracy, got 'f1'"):
+        running.run(prepared._replace(problem=problem), MEMBERS, tmp_path)
+
+
+def test_the_last_epoch_ends_any_member() -> None:
+    """Dies if a member without a score outlives `epochs`."""
+    training = toy.problem(epochs=3).training
+    seat, metric = seats.Seat(Member(1), epoch=3), toy.TASK.metric
+    assert seats.status(seat, 0.5, None, training, metric) == "finished"
+    assert seats.status(seats.Seat(Member(1), epoch=2), 0.5, None, training, metric) is None
