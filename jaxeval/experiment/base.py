@@ -14,6 +14,7 @@ import jax
 from jaxeval import __version__, backend, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Member, Split, Task, Tree
+from jaxeval.data import checks
 from jaxeval.errors import RunError
 from jaxeval.population import kept, lanes, loop, member, schedule, seats
 from jaxeval.population.problem import Problem, lanes_for
@@ -32,6 +33,8 @@ class Read(NamedTuple):
       source: where it came from, for people.
       places: keys of the config that only say where; the contents are in the fingerprint.
       facts: what a plan tells of it.
+      findings: what is odd about it, and how much of it pretrained vectors cover.
+      pretrained: fingerprint of what else was read, such as word vectors.
     """
 
     corpus: Corpus
@@ -40,6 +43,8 @@ class Read(NamedTuple):
     source: str
     places: Sequence[tuple[str, ...]]
     facts: Mapping[str, Any]
+    findings: checks.Findings = checks.Findings()
+    pretrained: str = ""
 
 
 class Prepared(NamedTuple):
@@ -100,7 +105,7 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
         branch.pop(place[-1])
     config_hash = reading.digest(reading.canonical(tree))
     return runs.Experiment(
-        id=reading.digest(config_hash + read.fingerprint),
+        id=reading.digest(config_hash + read.fingerprint + read.pretrained),
         name=config.name,
         task=config.task,
         metric=task.metric.name,
@@ -109,6 +114,7 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
         config_hash=config_hash,
         data=read.source,
         data_hash=read.fingerprint,
+        facts=reading.canonical({**read.facts, **read.findings.facts}),
     )
 
 
@@ -168,6 +174,8 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
         "experiment": prepared.record.id,
         "config": reading.to_dict(config),
         **read.facts,
+        **read.findings.facts,
+        **({"warnings": [*read.findings.warnings]} if read.findings.warnings else {}),
         "metric": prepared.problem.task.metric.name,
         "parameters": count,
         "members": len(of),

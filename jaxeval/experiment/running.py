@@ -36,6 +36,7 @@ def run(
         ended, keys = store.ended(record.id), {who: base.key_of(prepared, who) for who in members}
         done = {key: ended[key] for key in keys.values() if key in ended}
         waiting = [who for who in members if keys[who] not in done]
+        terminal.print_findings(prepared.read.findings.remarks, prepared.read.findings.warnings)
         terminal.print_start(record, len(members), len(members) - len(waiting))
         count = lanes_for(config.training, len(members))
         with base.locked(folder, prepared.place), _first_interrupt_waits() as interrupted:

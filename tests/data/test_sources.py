@@ -19,15 +19,15 @@ def _folder(folder: Path, content: str, end: str = ".txt") -> sources.Source:
 
 
 def _tags(source: sources.Source) -> tuple[str, ...]:
-    return sources.read(source, "iobes")["train"][0].tags
+    return sources.read(source, "iobes").parts["train"][0].tags
 
 
 def test_entity_tags_are_converted(tmp_path: Path) -> None:
     """Dies if the scheme asked for is ignored."""
     source = _folder(tmp_path, CONLL)
     assert _tags(source) == ("B-PER", "E-PER", "O")
-    assert sources.read(source, "bio")["dev"][0].tags == ("B-PER", "I-PER", "O")
-    assert sources.has_entities(sources.read(source, "iobes"), source)
+    assert sources.read(source, "bio").parts["dev"][0].tags == ("B-PER", "I-PER", "O")
+    assert sources.read(source, "iobes").entities
 
 
 def test_iobes_files_are_recognised(tmp_path: Path) -> None:
@@ -47,9 +47,9 @@ def test_iob1_must_be_named(tmp_path: Path) -> None:
 def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
     """Dies if part-of-speech tags are parsed, or tags that are all O are spans."""
     source = _folder(tmp_path, content)
-    parts = sources.read(source, "iobes")
+    parts, entities = sources.read(source, "iobes")
     assert parts["train"][0].tags == tuple(content.split()[1::2])
-    assert not sources.has_entities(parts, source)
+    assert not entities
 
 
 def test_the_scheme_none_leaves_entity_tags_alone(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_columns_and_formats(tmp_path: Path) -> None:
     path = _folder(tmp_path, CONLL).path
     assert _tags(sources.Source(path=path, tag_column=1)) == ("NNP", "NNP", "VBZ")
     read = sources.read(sources.Source(path=path, format="tempeval3", word_column=1), "bio")
-    assert read["test"][0].words == ("NNP", "NNP", "VBZ")
+    assert read.parts["test"][0].words == ("NNP", "NNP", "VBZ")
 
 
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_no_file_or_several_fit(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"2 files fit: my_train\.txt, old_train\.txt"):
         sources.read(source, "bio")
     named = sources.Source(path=source.path, train="my_train.txt")
-    assert len(sources.read(named, "bio")["train"]) == 1
+    assert len(sources.read(named, "bio").parts["train"]) == 1
     missing = sources.Source(path=source.path, train="old*", test="*gold*")
     with pytest.raises(DataError, match=r"no file fits the test pattern.*data\.source\.test=NAME"):
         sources.read(missing, "bio")
@@ -100,8 +100,10 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 def test_without_a_path_the_corpus_is_generated() -> None:
     """Dies if the seed is not handed on, or the tags stay BIO."""
     read = sources.read(sources.Source(seed=3), "bio")
-    assert read == generated.parts(3)
-    assert "S-PER" in {t for s in sources.read(sources.Source(), "iobes")["dev"] for t in s.tags}
+    assert read.parts == generated.parts(3)
+    assert "S-PER" in {
+        t for s in sources.read(sources.Source(), "iobes").parts["dev"] for t in s.tags
+    }
 
 
 def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def _with_vectors(folder: Path, content: str = VECTORS, **changes: Any) -> taggi
 
 def _forms(settings: tagging.Data) -> list[str]:
     """The forms by number, as the docstring of the module orders them."""
-    parts = tagging.read(settings).values()
+    parts = tagging.read(settings).parts.values()
     return ["", *sorted({word for part in parts for s in part for word in s.words})]
 
 
@@ -93,7 +93,7 @@ def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
 def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
     """Dies if known or once of a random split are those of the given one."""
     settings = tagging.Data(train_sentences=120)
-    tagged = tagging.build(settings, 8)
+    tagged = tagging.build(settings, 8, random_splits=True)
     split, counts = tagged.split(number), Counter[int]()
     for bucket, rows in zip(tagged.corpus.buckets, split.train, strict=True):
         for forms, length in zip(bucket["forms"][rows], bucket["length"][rows], strict=True):
@@ -122,7 +122,7 @@ def _sentences(
 def test_arrays_hold_the_sentences() -> None:
     """Dies if a sentence changes part, or a word or tag its place or number."""
     settings = tagging.Data(train_sentences=200)
-    tagged, parts = tagging.build(settings, 8), tagging.read(settings)
+    tagged, parts = tagging.build(settings, 8), tagging.read(settings).parts
     split = tagged.split(0)
     assert len(tagged.widths) > 1
     for part, rows in zip(splits.PARTS, (split.train, split.dev, split.test), strict=True):
@@ -165,9 +165,9 @@ def test_classes_are_not_entities(tmp_path: Path) -> None:
 
 def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:
     """Dies if dev is cut too, the last sentences are kept, or digits stay in any part."""
-    cut = tagging.read(_settings(tmp_path / "c", train_sentences=1))
+    cut = tagging.read(_settings(tmp_path / "c", train_sentences=1)).parts
     assert [s.words for s in cut["train"]] == [("Red", "dog")] and len(cut["dev"]) == 1
-    read = tagging.read(_settings(tmp_path / "c", zero_digits=True))
+    read = tagging.read(_settings(tmp_path / "c", zero_digits=True)).parts
     assert read["train"][1].words[-1] == "far0" and read["train"][1].tags[0] == "S-COL"
 
 
