@@ -36,23 +36,23 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
       items: what they are called.
 
     Raises:
-      DataError: dev or test holds the same items as train.
+      DataError: test holds the same items as train.
     """
     counts = {part: Counter(own) for part, own in parts.items()}
+    if counts["test"] == counts["train"]:
+        raise DataError(
+            f"train and test hold the same {items} ({len(parts['test'])}): test scores would be "
+            "of what was trained on; expected different files",
+            path,
+        )
     warnings = []
     for part in ("dev", "test"):
-        if counts[part] == counts["train"]:
-            raise DataError(
-                f"train and {part} hold the same {len(parts[part])} {items}: its scores would be "
-                "those of what was trained on; expected different files",
-                path,
-            )
         again = sum(n for item, n in counts[part].items() if item in counts["train"])
         share = again / max(len(parts[part]), 1)
         if share >= _MANY:
-            warnings.append(f"{share:.0%} of the {part} {items} stand in train too")
+            warnings.append(f"{share:.0%} of the {items} of {part} stand in train too")
     if counts["dev"] == counts["test"]:
-        warnings.append(f"dev and test hold the same {items}: test scores are selected on test")
+        warnings.append(f"dev and test hold the same {items}: models are selected on test")
     return warnings
 
 

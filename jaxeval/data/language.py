@@ -107,8 +107,8 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
 
     Raises:
       ConfigError: no text named.
-      DataError: it cannot be read, a part is too short, train is one token repeated, or dev or
-        test is train.
+      DataError: it cannot be read, a part is too short, train is one token repeated, or test is
+        train.
     """
     if not settings.path:
         raise ConfigError("data: a language model needs a text; --data PATH, or data.path")

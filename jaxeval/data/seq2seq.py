@@ -192,7 +192,7 @@ def _findings(settings: Data, parts: Parts) -> checks.Findings:
     """What is odd about the parts.
 
     Raises:
-      DataError: dev or test is train, or all targets of train are made of one symbol.
+      DataError: test is train, or all targets of train are made of one symbol.
     """
     facts, remarks = {}, list[str]()
     warnings = checks.repeats(parts, settings.path, "pairs")

@@ -137,8 +137,8 @@ def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagge
     Random splits deal the sentences of all files anew, so that their vocabulary is that of all.
 
     Raises:
-      DataError: what the readers raise; a train set with one tag, or that dev or test repeats;
-        vectors of which train has no word.
+      DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
+        no word of train.
     """
     parts, entities = read(settings)
     scope = splits.PARTS if random_splits else _SCOPES[settings.vocabulary]
@@ -273,9 +273,8 @@ def _few_vectors(coverage: Mapping[str, Mapping[str, float]], settings: Data) ->
     """A warning where few words have one; DataError where none of train has."""
     share = coverage["train"]["tokens"]
     if not share:
-        raise DataError(
-            "no word of train has a vector in it; expected its language", settings.vectors
-        )
+        message = "it has no vector of any word of train; expected vectors of the same language"
+        raise DataError(message, settings.vectors)
     if share >= _FEW:
         return []
     return [f"only {share:.1%} of train's tokens have a vector in {settings.vectors}"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, seq2seq, splits
+from jaxeval.data import buckets, checks, seq2seq, splits
 from jaxeval.errors import ConfigError, DataError
 
 HAND = {
@@ -49,6 +49,7 @@ def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
     lines = {p: "".join(f"{s}\t{t}\n" for s, t in pairs) for p, pairs in parts.items()}
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "choose_widths", lambda lengths, *_: sorted({*lengths}))
+        patch.setattr(seq2seq, "_findings", lambda *_: checks.Findings())  # drawn texts are odd
         return seq2seq.build(_settings(Path(folder), lines), 2)
 
 
@@ -95,7 +96,7 @@ def test_sizes_of_vocabularies(tmp_path: Path) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz çëé"[:29]
     features = ";".join(f"F{k}" for k in range(27))
     one = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
-    parts = dict.fromkeys(splits.PARTS, one)
+    parts = {**dict.fromkeys(splits.PARTS, one), "test": one * 2}
     found = _inflection(tmp_path / "c", parts).vocabularies
     assert found.features is not None and len(found.features) == 31
     assert (len(found.source_names), len(found.target)) == (64, 33)
@@ -172,7 +173,8 @@ def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> N
 
 def test_most_widths(tmp_path: Path) -> None:
     """Dies if the setting is not heeded, or the batch size not told."""
-    parts = dict.fromkeys(splits.PARTS, "ab\tc\n" * 50 + f"{'ab' * 30}\tcc\n" * 50)
+    lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
+    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
     widths = [
         seq2seq.build(_settings(tmp_path / "c", parts, most_widths=most), batch).widths
         for most, batch in ((12, 50), (1, 50), (12, 300))
@@ -183,7 +185,8 @@ def test_most_widths(tmp_path: Path) -> None:
 def test_random_splits(tmp_path: Path) -> None:
     """Dies if a split changes how many rows a part has, or its number changes nothing."""
     lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
-    made = _inflection(tmp_path / "c", dict.fromkeys(splits.PARTS, lines))
+    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
+    made = _inflection(tmp_path / "c", parts)
     given, first, second = (made.split(number) for number in (0, 1, 2))
     plain = [[r.tolist() for part in s[:3] for r in part] for s in (given, first, second)]
     assert plain[0] != plain[1] != plain[2]
