@@ -120,14 +120,15 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
         raise DataError(
             f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
         )
-    same = checks.repeats({p: [s.tobytes()] for p, s in streams.items()}, settings.path, "text")
+    digests = {part: [hashlib.sha256(stream.data).digest()] for part, stream in streams.items()}
+    same = checks.repeats(digests, settings.path, "text")
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     sizes = {part: len(stream) for part, stream in streams.items()}
     remarks = [
-        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.2%}) are {settings.unit}s "
-        "that train lacks, all read as one unknown token"
+        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {settings.unit}s"
+        " that train lacks, all read as one unknown token"
         for part, count in unseen.items()
         if count
     ]

@@ -1,7 +1,7 @@
 """TempEval-3 events in columns: a word a line, its event's class (or BIO tag) in a column.
 
-TempEval-3 (UzZaman et al. 2013) is distributed as TimeML, which is XML and is not read here; systems
-read it converted to columns, with O and the seven classes of TimeML events, or with BIO tags.
+TempEval-3 (UzZaman et al. 2013) is distributed as TimeML, which is XML and is not read here;
+taggers read it as columns, with O and the seven classes of TimeML events, or with BIO tags.
 """
 
 from pathlib import Path

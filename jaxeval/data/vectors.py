@@ -25,8 +25,8 @@ def read(
     """The vectors of a text file: a word and its D numbers a line, separated by blanks.
 
     A first line of two whole numbers is word2vec's header (words, D), and must be true. D is the
-    header's, else the first line's. Words may hold blanks (GloVe 840B): the last D fields are the numbers. The first
-    of several equal words counts.
+    header's, else the first line's. Words may hold blanks (GloVe 840B): the last D fields are the
+    numbers. The first of several equal words counts.
 
     Args:
       path: of the file.

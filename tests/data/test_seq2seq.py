@@ -1,6 +1,7 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,48 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     prints = [_inflection(tmp_path / "c", changed).fingerprint for changed in parts]
     prints.append(_inflection(tmp_path / "c", target_symbols="words").fingerprint)
     assert len({first, *prints}) == len(prints) + 1
+
+
+def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
+    """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
+    found = _inflection(tmp_path / "c").findings
+    one = {"types": 1, "tokens": 1}
+    assert found.facts["unseen_symbols"] == {
+        "source": {"dev": one},
+        "target": {"test": one},
+        "features": {"dev": one},
+    }
+    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
+    assert line in found.remarks and not found.warnings
+
+
+def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
+    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
+    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
+    columns = {"features_column": None}
+    for form, warnings in (("NFC", 0), ("NFD", 1)):
+        test = unicodedata.normalize(form, parts["test"])
+        settings = _settings(tmp_path / form, {**parts, "test": test}, **columns)
+        found = seq2seq.build(settings, 2).findings
+        assert len(found.warnings) == warnings
+    assert found.warnings[0].startswith("source: train is written in NFC, test in NFD")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({**HAND, "test": HAND["train"]}, r"train and test hold the same pairs \(2\)"),
+        ({**HAND, "train": "ab\ta\tN\n"}, "the targets of train have a single symbol"),
+    ],
+)
+def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Dies if train is scored as test, or one symbol is trained on."""
+    with pytest.raises(DataError, match=message):
+        _inflection(tmp_path / "c", parts)
+
+
+def test_a_column_serves_one_purpose() -> None:
+    """Dies if targets are among what a model reads."""
+    for key in ("source_column", "features_column"):
+        with pytest.raises(ConfigError, match="must differ"):
+            reading.read(seq2seq.Data, None, [f"{key}=2"])

@@ -265,11 +265,11 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
 
 
 def test_random_splits_count_all_words(tmp_path: Path) -> None:
-    """Dies if words of a random split's train have no row, or a split of another corpus is dealt."""
+    """Dies if words of a random split's train have no row, or others are dealt."""
     settings = _settings(tmp_path / "c")
     pooled = tagging.build(settings, 2, random_splits=True)
     assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
-    with pytest.raises(ConfigError, match="split 1: .* random_splits"):
+    with pytest.raises(ConfigError, match=r"split 1: .* random_splits"):
         tagging.build(settings, 2).split(1)
 
 
