@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(reading.keys(experiment.kind(task).Config))
         return 0
     config = experiment.read(given.config, given.changes, given.data)
-    prepared = experiment.prepare(config)
+    prepared = experiment.prepare(config, random_splits=bool(given.splits))
     members = experiment.members(
         config, cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
     )

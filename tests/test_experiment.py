@@ -124,3 +124,25 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(asked: str, mode: 
     made = sweeping.config_of(cohort, [sweeping.Run({}, config)])
     assert made.training.lane_mode == mode
     assert (made.model.hidden, made.training.batch_size, made.training.micro_batch) == (40, 64, 64)
+
+
+@pytest.mark.parametrize("data", ["", " "])
+def test_an_empty_data_path_is_refused(data: str) -> None:
+    """Dies if --data of a shell variable that is not set trains on the generated corpus."""
+    with pytest.raises(ConfigError, match=r"--data: got .* a shell variable"):
+        train.main(["--data", data, "--dry-run"])
+
+
+def test_random_splits_of_a_task_without(tmp_path: Path) -> None:
+    """Dies if the plan of a text passes though its training would not."""
+    with pytest.raises(ConfigError, match="leave --splits out"):
+        train.main([*SMALL, *MODEL, "--data", _text(tmp_path), "--splits", "3", "--dry-run"])
+
+
+def test_random_splits_have_the_vocabulary_of_all(capsys: pytest.CaptureFixture) -> None:
+    """Dies if train does not build the corpus for the splits that it is asked for."""
+    parameters = []
+    for splits in ([], ["--splits", "2"]):
+        assert train.main(["--dry-run", "--json", "-", *splits]) == 0
+        parameters.append(json.loads(capsys.readouterr().out)["parameters"])
+    assert parameters[0] < parameters[1]

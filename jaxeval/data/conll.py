@@ -23,7 +23,7 @@ def read(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[S
 
     Raises:
       DataError: no sentences, a line with another number of columns than the first, a column that
-        is not there, an empty word or tag.
+        is not there, one column for both, an empty word or tag.
     """
     return list(_sentences(path, _rows(path, word_column, tag_column)))
 
@@ -41,6 +41,12 @@ def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple
         expected = expected or len(columns)
         if len(columns) != expected:
             message = f"expected {expected} columns as in the lines before, found {len(columns)}"
+            raise DataError(message, path, number)
+        if word_column % len(columns) == tag_column % len(columns):
+            message = (
+                f"word and tag are both column {word_column % len(columns)} of {len(columns)}; "
+                "expected a column of words and one of tags (data.source.word_column, tag_column)"
+            )
             raise DataError(message, path, number)
         word, tag = (_column(columns, c, path, number) for c in (word_column, tag_column))
         yield number, word, tag

@@ -18,12 +18,13 @@ import pydantic
 
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import language_sources
+from jaxeval.data import checks, language_sources
 from jaxeval.errors import ConfigError, DataError
 
 Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
 PARTS = ("train", "dev", "test")
+_SPECIALS = {"word": 2, "byte": 1}  # numbers that are no token of a text
 
 
 @reading.settings
@@ -55,6 +56,7 @@ class Text(NamedTuple):
       vocabulary: V.
       tokens: predicted tokens of each part.
       symbols: of each of the V numbers, its word or the value of its byte (-1: of no byte).
+      findings: how many tokens of dev and test train lacks; parts that are the same.
     """
 
     corpus: Corpus
@@ -63,6 +65,7 @@ class Text(NamedTuple):
     tokens: Mapping[str, int]
     fingerprint: str
     symbols: Sequence[str | int] = ()
+    findings: checks.Findings = checks.Findings()
 
     def split(self, number: int) -> Split:
         """The given split; a text has no other.
@@ -96,6 +99,10 @@ def windows(tokens: int, window: int, heads: int) -> Windows:
     return Windows(np.where(length > 0, begin, 0).ravel(), length.ravel())
 
 
+# token numbers of each part; what each number stands for; tokens of dev and test not in train
+Streams = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
+
+
 def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
     """Reads a text and lays out its windows.
 
@@ -106,13 +113,37 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
 
     Raises:
       ConfigError: no text named.
-      DataError: it cannot be read, or a part is too short.
+      DataError: it cannot be read, a part is too short, train is one token repeated, or test is
+        train.
     """
     if not settings.path:
         raise ConfigError("data: a language model needs a text; --data PATH, or data.path")
     patterns = {part: getattr(settings, part) for part in PARTS}
     source = language_sources.Source(settings.path, patterns, settings.text_feature)
-    streams, symbols = (_bytes if settings.unit == "byte" else _words)(source)
+    streams, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(source)
+    _refuse_short(settings, streams, batch)
+    if len(symbols) - _SPECIALS[settings.unit] < 2:
+        raise DataError(
+            f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
+        )
+    digests = {part: [hashlib.sha256(stream.data).digest()] for part, stream in streams.items()}
+    same = checks.repeats(digests, settings.path, "text")
+    end = np.zeros(1, np.int32)
+    tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
+    digest = hashlib.sha256(tokens.data).hexdigest()[:16]
+    sizes = {part: len(stream) for part, stream in streams.items()}
+    remarks = [
+        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {settings.unit}s"
+        " that train lacks, all read as one unknown token"
+        for part, count in unseen.items()
+        if count
+    ]
+    found = checks.Findings({"unseen_tokens": unseen}, remarks, same)
+    unread = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, found)
+    return laid_out(unread, settings, batch, evaluation_batch)
+
+
+def _refuse_short(settings: Data, streams: Mapping[str, np.ndarray], batch: int) -> None:
     if len(streams["train"]) < batch * settings.window:
         raise DataError(
             f"train: {len(streams['train'])} tokens are too few for training.batch_size {batch} "
@@ -124,12 +155,6 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
             raise DataError(
                 f"{part}: {len(streams[part])} tokens; expected 2 or more", settings.path
             )
-    end = np.zeros(1, np.int32)
-    tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
-    digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    sizes = {part: len(stream) for part, stream in streams.items()}
-    unread = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols)
-    return laid_out(unread, settings, batch, evaluation_batch)
 
 
 def laid_out(text: Text, settings: Data, batch: int, evaluation_batch: int) -> Text:
@@ -153,8 +178,12 @@ def _rows(
     return columns, rows
 
 
-def _words(source: language_sources.Source) -> tuple[dict[str, np.ndarray], list[str | int]]:
-    """Words by number: 0 ends a line, then <unk>, then train's words as they appear."""
+def _words(source: language_sources.Source) -> Streams:
+    """Words by number: 0 ends a line, then <unk>, then train's words as they appear.
+
+    Returns:
+      Streams, symbols by number, and for dev and test how many of its tokens train lacks.
+    """
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     parts = language_sources.lines(source)
     whole = {part: _encode(lines, numbers) for part, lines in parts.items()}
@@ -162,7 +191,8 @@ def _words(source: language_sources.Source) -> tuple[dict[str, np.ndarray], list
     streams = _cut(whole, ends, "lines", source.path)
     vocabulary = int(streams["train"].max(initial=1)) + 1  # numbers beyond are not of train
     known = {part: np.where(found < vocabulary, found, 1) for part, found in streams.items()}
-    return known, [*itertools.islice(numbers, vocabulary)]
+    unseen = {p: int(np.sum(streams[p] >= vocabulary)) for p in PARTS[1:]}
+    return known, [*itertools.islice(numbers, vocabulary)], unseen
 
 
 def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
@@ -174,15 +204,16 @@ def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
     return np.array(found, np.int32)
 
 
-def _bytes(source: language_sources.Source) -> tuple[dict[str, np.ndarray], list[str | int]]:
-    """Bytes by number: those of train in order of value; 0 is unseen, and starts a part."""
+def _bytes(source: language_sources.Source) -> Streams:
+    """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
     contents = language_sources.contents(source)
     whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents.items()}
     streams = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", source.path)
     seen = np.unique(streams["train"])
     table = np.zeros(256, np.int32)
     table[seen] = np.arange(1, len(seen) + 1)
-    return {part: table[stream] for part, stream in streams.items()}, [-1, *seen.tolist()]
+    known = {part: table[stream] for part, stream in streams.items()}
+    return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in PARTS[1:]}
 
 
 def _cut(

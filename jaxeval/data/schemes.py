@@ -5,7 +5,8 @@ bio    B-X opens every span, I-X continues it (IOB2).
 iobes  B-X .. I-X .. E-X for spans of two words and more, S-X for one word.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from jaxeval.errors import DataError
 
 Scheme = Literal["none", "iob1", "bio", "iobes"]
 _PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
+# what some file calls an entity's tag (L, U: BILOU; M: BMES), and what is meant for O
+_ENTITY, _BARE = re.compile("[BIESLUM]-.+", re.IGNORECASE), re.compile("[BIESLUM]")
+_OUTSIDE = re.compile("[Oo0]")
 
 
 class Span(NamedTuple):
@@ -33,6 +37,33 @@ class IllegalTag(ValueError):
         self.position = position
 
 
+class ForeignTag(IllegalTag):
+    """A tag that the scheme allows nowhere."""
+
+
+def detect(tags: Mapping[str, int]) -> Scheme:
+    """The scheme of tags that may be entities: `iobes` if E- or S- occurs, else `bio`, or `none`.
+
+    Tags are entities' if most of them other than O look like it (a prefix, a type). The odd ones
+    among these are for `convert_sentences` to refuse: reading all as plain classes because of one
+    would turn the F1 of entities into accuracy. A prefix without a type looks like it beside O.
+
+    Args:
+      tags: how often each occurs.
+    """
+    prefixes, entities, others = set[str](), 0, 0
+    for tag, count in tags.items():
+        looks = _ENTITY.fullmatch(tag) or ("O" in tags and _BARE.fullmatch(tag))
+        if looks:
+            prefixes.add(tag[0])
+            entities += count
+        elif not _OUTSIDE.fullmatch(tag):
+            others += count
+    if not entities or others > entities:
+        return "none"
+    return "iobes" if prefixes & {"E", "S"} else "bio"
+
+
 def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
     """Prefix and type; ("O", "") outside."""
     if tag == "O":
@@ -40,7 +71,8 @@ def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
     prefix, dash, kind = tag.partition("-")
     if not dash or not kind or prefix not in _PREFIXES[scheme] or len(prefix) != 1:
         allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
-        raise IllegalTag(position, f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}")
+        message = f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
+        raise ForeignTag(position, message)
     return prefix, kind
 
 
@@ -117,10 +149,16 @@ def convert_sentences(
         except IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
             place = "" if line else f"sentence {number}, word {error.position + 1}: "
-            hint = "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
-            raise DataError(f"{place}{error}{hint}", path, line) from None
+            raise DataError(f"{place}{error}{_hint(error, source)}", path, line) from None
         converted.append(sentence._replace(tags=tags))
     return converted
+
+
+def _hint(error: IllegalTag, source: Scheme) -> str:
+    """What to do about an illegal tag."""
+    if isinstance(error, ForeignTag):
+        return "; tags that are no entities? set data.source.scheme=none"
+    return "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
 
 
 def allowed_transitions(

@@ -8,6 +8,7 @@ START, its symbols, END (after Wiemerslage et al. 2024).
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,7 +18,7 @@ import pydantic
 
 from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
-from jaxeval.data import buckets, folders, splits, symbols, tsv
+from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
 from jaxeval.errors import ConfigError, DataError
 
 
@@ -58,6 +59,16 @@ class Data:
     most_widths: Annotated[
         int, pydantic.Field(ge=1, description="padded widths (compiled branches) at most")
     ] = 12
+
+    @pydantic.model_validator(mode="after")
+    def _distinct(self) -> "Data":
+        columns = [c for c in (self.source_column, self.target_column, self.features_column) if c]
+        if len({*columns}) < len(columns):
+            raise ValueError(
+                "source_column, target_column and features_column must differ: a model would be "
+                f"told what it is to write (got {', '.join(map(str, columns))})"
+            )
+        return self
 
 
 class Pair(NamedTuple):
@@ -122,6 +133,7 @@ class Pairs(NamedTuple):
       widths: Ts and Tt of each bucket.
       units: of sources and of targets.
       fingerprint: of everything that was read.
+      findings: symbols of dev and test that train lacks; parts that repeat one another.
     """
 
     corpus: Corpus
@@ -130,6 +142,7 @@ class Pairs(NamedTuple):
     widths: Sequence[tuple[int, int]]
     units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
+    findings: checks.Findings
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
@@ -156,7 +169,7 @@ def build(settings: Data, batch_size: int) -> Pairs:
 
     Raises:
       ConfigError: no folder named.
-      DataError: what `read` raises.
+      DataError: what `read` raises; see `_findings`.
     """
     parts = read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
@@ -180,7 +193,35 @@ def build(settings: Data, batch_size: int) -> Pairs:
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),
         fingerprint(parts),
+        _findings(settings, parts),
     )
+
+
+def _findings(settings: Data, parts: Parts) -> checks.Findings:
+    """What is odd about the parts.
+
+    Raises:
+      DataError: test is train, or all targets of train are made of one symbol.
+    """
+    facts, remarks = {}, list[str]()
+    warnings = checks.repeats(parts, settings.path, "pairs")
+    for side in Pair._fields:
+        symbols_of = {
+            part: Counter(symbol for pair in pairs for symbol in getattr(pair, side))
+            for part, pairs in parts.items()
+        }
+        if side == "target" and len(symbols_of["train"]) < 2:
+            raise DataError(
+                "the targets of train have a single symbol: there is nothing to learn; see "
+                "data.target_column and data.target_symbols",
+                settings.path,
+            )
+        unseen = checks.unseen(symbols_of)
+        facts[side] = checks.counts(unseen)
+        remarks += [f"symbols of {side}: {own}" for own in unseen]
+        texts = {part: {"".join(getattr(p, side)) for p in own} for part, own in parts.items()}
+        warnings += [f"{side}: {line}" for line in checks.normalisation(texts)]
+    return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
 
 
 def read(settings: Data) -> Parts:

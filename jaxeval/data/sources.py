@@ -1,8 +1,9 @@
 """Finds and reads the train, dev and test sentences that a config names."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
@@ -29,7 +30,9 @@ class Source:
 
     path: Annotated[
         str | None,
-        pydantic.Field(description="folder of the files or tfds:NAME; absent: generated"),
+        pydantic.Field(
+            min_length=1, description="folder of the files or tfds:NAME; absent: generated"
+        ),
     ] = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
@@ -53,34 +56,35 @@ class Source:
     seed: Annotated[int, pydantic.Field(ge=0, description="generated: of the corpus")] = 1
 
 
-def read(source: Source, scheme: schemes.Scheme) -> Parts:
-    """Sentences by part (train, dev, test); entity tags converted to `scheme`."""
+class Labelled(NamedTuple):
+    """Sentences by part; whether their tags are entities (scored as spans) or classes."""
+
+    parts: Parts
+    entities: bool
+
+
+def read(source: Source, scheme: schemes.Scheme) -> Labelled:
+    """The sentences of train, dev and test; entity tags converted to `scheme`.
+
+    Raises:
+      DataError: what the readers raise; a tag that is not of the scheme.
+    """
     parts = _read_raw(source)
-    found = _scheme(parts, source)
-    if found == "none":
-        return parts
-    return {
-        part: schemes.convert_sentences(sentences, found, scheme, _place(source, part))
+    of_files = source.scheme
+    if of_files == "auto":
+        tags = Counter(tag for sentences in parts.values() for s in sentences for tag in s.tags)
+        of_files = schemes.detect(tags)
+    if of_files == "none":
+        return Labelled(parts, False)
+    converted = {
+        part: schemes.convert_sentences(sentences, of_files, scheme, place(source, part))
         for part, sentences in parts.items()
     }
+    return Labelled(converted, True)
 
 
-def has_entities(parts: Parts, source: Source) -> bool:
-    """Whether the tags are entities (scored as spans) rather than one class a word."""
-    return _scheme(parts, source) != "none"
-
-
-def _scheme(parts: Parts, source: Source) -> schemes.Scheme:
-    """The scheme of the tags; `auto` looks at their prefixes."""
-    if source.scheme != "auto":
-        return source.scheme
-    prefixes = {tag[:2] for sentences in parts.values() for s in sentences for tag in s.tags}
-    if not prefixes <= {"O", "B-", "I-", "E-", "S-"} or prefixes == {"O"}:
-        return "none"
-    return "iobes" if prefixes & {"E-", "S-"} else "bio"
-
-
-def _place(source: Source, part: str) -> str:
+def place(source: Source, part: str) -> str:
+    """Where a part comes from, for people."""
     if source.path is None or source.path.startswith(tfds_sets.PREFIX):
         return f"{source.path or 'generated corpus'} ({part})"
     return str(_file(source, part))

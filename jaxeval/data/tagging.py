@@ -1,7 +1,7 @@
 """Sequence tagging: sentences on disk (or generated) -> a corpus of padded arrays.
 
-Notation: N sentences of a bucket, T its width, F word forms, V rows of the word table, D vector
-size, W characters of the longest form, Y labels. Form 0 and row 0 are padding.
+Notation: N sentences of a bucket, T its width, F word forms, V rows of the word table, Y labels
+that can be predicted. Form 0 and row 0 are padding.
 """
 
 import hashlib
@@ -14,11 +14,22 @@ import pydantic
 
 from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
-from jaxeval.data import buckets, schemes, sources, splits, vectors, words
+from jaxeval.data import (
+    buckets,
+    checks,
+    schemes,
+    sources,
+    splits,
+    vectors,
+    word_table,
+    words,
+)
 from jaxeval.data.sentences import Sentence
+from jaxeval.errors import ConfigError, DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
-_SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
+_SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+_FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
 
 
 @reading.settings
@@ -49,6 +60,10 @@ class Data:
     lower_case: Annotated[
         bool, pydantic.Field(description="words without a pretrained vector: Word = word")
     ] = True
+    vocabulary: Annotated[
+        Literal["train", "train+dev", "all"],
+        pydantic.Field(description="sentences whose words, characters, tags a model has rows for"),
+    ] = "train"
     zero_digits: Annotated[bool, pydantic.Field(description="read every digit as 0")] = False
     max_characters: Annotated[
         int, pydantic.Field(ge=1, description="longer words are cut for the character encoder")
@@ -66,29 +81,34 @@ class Legality(NamedTuple):
     end: np.ndarray  # [Y] bool
 
 
-class WordTable(NamedTuple):
-    """Vectors of the words."""
-
-    row: np.ndarray  # [F] int32, form -> row
-    vectors: np.ndarray  # [V, D] float32
-    pretrained: np.ndarray  # [V] bool
-
-
 class Tagged(NamedTuple):
-    """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N]."""
+    """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
+
+    Attributes:
+      labels: those that can be predicted, then those that only other sentences have.
+      predicted: Y, how many can be predicted.
+      alphabet: number of characters, padding and unknown among them.
+      random_splits: whether the vocabulary is that of all sentences, as random splits need it.
+      fingerprint: of the sentences.
+      forms: F, padding first.
+      characters: those with a number of their own, in its order.
+    """
 
     corpus: Corpus
     given: splits.Rows
-    table: WordTable
+    table: word_table.WordTable
     min_count: int
     labels: Sequence[str]
+    predicted: int
     entities: bool
     legality: Legality
-    alphabet: int  # number of characters, padding and unknown among them
-    fingerprint: str  # of everything that was read
+    alphabet: int
+    random_splits: bool
+    fingerprint: str
     widths: Sequence[int]
-    forms: Sequence[str]  # F, padding first
-    characters: Sequence[str]  # those with a number of their own, in its order
+    forms: Sequence[str]
+    characters: Sequence[str]
+    findings: checks.Findings
 
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
@@ -97,13 +117,31 @@ class Tagged(NamedTuple):
         """
         known = self.split(number).tables["known"]
         rows = {f: int(r) for f, r in zip(self.forms, self.table.row, strict=True) if known[r]}
-        return {"labels": [*self.labels], "rows": rows, "characters": [*self.characters]}
+        labels = [*self.labels[: self.predicted]]
+        return {"labels": labels, "rows": rows, "characters": [*self.characters]}
+
+    def tables(self, trained: bool) -> dict[str, np.ndarray]:
+        """What a model reads beside its parameters: vectors that it does not train.
+
+        Args:
+          trained: whether the vocabulary's vectors are parameters.
+        """
+        outside = len(self.table.vectors) > self.table.vocabulary
+        return {"vectors": self.table.vectors} if outside or not trained else {}
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
 
         A word is known if it has a pretrained vector or stands `min_count` times in train.
+
+        Raises:
+          ConfigError: a random split of a corpus that was not built for them.
         """
+        if number != GIVEN_SPLIT and not self.random_splits:
+            raise ConfigError(
+                f"split {number}: this corpus has the vocabulary of its own split; build it with "
+                "random_splits"
+            )
         rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
         seen = np.zeros(len(self.table.vectors), np.int64)
         for bucket, chosen in zip(self.corpus.buckets, rows["train"], strict=True):
@@ -116,102 +154,97 @@ class Tagged(NamedTuple):
         return Split(train, dev, test, tables)
 
 
-def build(settings: Data, batch_size: int) -> Tagged:
-    """Reads the sentences of `settings` and lays them out for batches of `batch_size`."""
-    parts = read(settings)
-    entities = sources.has_entities(parts, settings.source)
+def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagged:
+    """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
+
+    Random splits deal the sentences of all files anew, so that their vocabulary is that of all.
+
+    Raises:
+      DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
+        no word of train.
+    """
+    parts, entities = read(settings)
+    scope = splits.PARTS if random_splits else _SCOPES[settings.vocabulary]
+    inside = [sentence for part in scope for sentence in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    labels = sorted({tag for sentence in sentences for tag in sentence.tags})
-    if entities:
-        labels = ["O", *(label for label in labels if label != "O")]
-    forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
-    table = word_table(settings, forms, sentences)
-    numbers = words.alphabet(forms)
+    forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
+    labels, predicted = _labels(inside, sentences, entities)
+    read_vectors = _read_vectors(settings, forms)
+    fold = str.lower if settings.lower_case else str
+    table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
+    numbers = words.alphabet(vocabulary)
     lengths = [len(sentence.words) for sentence in sentences]
     widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
     rows = buckets.assign(lengths, widths)
-    names = [part for part in splits.PARTS for _ in parts[part]]
-    shared = {
-        "row": table.row,
-        "vectors": table.vectors,
-        "pretrained": table.pretrained,
-        "characters": words.characters(forms, numbers, settings.max_characters),
-        "casing": np.array([words.casing(form) if form else 0 for form in forms], np.int32),
-    }
     columns = [
         _columns([sentences[r] for r in chosen], forms, labels, width)
         for chosen, width in zip(rows, widths, strict=True)
     ]
+    scheme = settings.scheme if entities else "none"
     return Tagged(
-        Corpus(tuple(columns), shared),
-        splits.given(names, rows),
+        Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
+        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
         table,
         settings.min_count,
         labels,
+        predicted,
         entities,
-        Legality(*schemes.allowed_transitions(labels, settings.scheme if entities else "none")),
+        Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
         len(numbers) + words.UNKNOWN + 1,
-        fingerprint(parts, table),
+        random_splits,
+        fingerprint(parts),
         widths,
         forms,
         list(numbers),
+        _findings(settings, parts, read_vectors, random_splits),
     )
 
 
-def read(settings: Data) -> Parts:
+def read(settings: Data) -> sources.Labelled:
     """The sentences of each part, tags in the scheme used inside."""
-    parts = sources.read(settings.source, settings.scheme)
+    parts, entities = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
         parts = {**parts, "train": parts["train"][: settings.train_sentences]}
-    if not settings.zero_digits:
-        return parts
+    if settings.zero_digits:
+        parts = {
+            part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
+            for part, sentences in parts.items()
+        }
+    return sources.Labelled(parts, entities)
+
+
+def _labels(
+    inside: Sequence[Sentence], sentences: Sequence[Sentence], entities: bool
+) -> tuple[list[str], int]:
+    """The labels of the vocabulary's sentences, then other ones; how many the first are."""
+    labels = sorted({tag for sentence in inside for tag in sentence.tags})
+    if entities:
+        labels = ["O", *(label for label in labels if label != "O")]
+    others = {tag for sentence in sentences for tag in sentence.tags} - {*labels}
+    return [*labels, *sorted(others)], len(labels)
+
+
+def _read_vectors(settings: Data, forms: Sequence[str]) -> vectors.Vectors | None:
+    if settings.vectors is None:
+        return None
+    names = {name for form in forms for name in words.spellings(form)}
+    return vectors.read(settings.vectors, names, settings.vectors_unknown)
+
+
+def _shared(
+    settings: Data,
+    forms: Sequence[str],
+    alphabet: Mapping[str, int],
+    table: word_table.WordTable,
+) -> dict[str, np.ndarray]:
+    """What all members see of the forms."""
     return {
-        part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
-        for part, sentences in parts.items()
+        "row": table.row,
+        "vectors": table.vectors,
+        "pretrained": table.pretrained,
+        "characters": words.characters(forms, alphabet, settings.max_characters),
+        "casing": np.array([words.casing(form) if form else 0 for form in forms], np.int32),
     }
-
-
-def word_table(settings: Data, forms: Sequence[str], sentences: Sequence[Sentence]) -> WordTable:
-    """Rows: padding, unknown, the words of the vector file, then all other words of the corpus.
-
-    Words without a pretrained vector get a fixed random one; a model that trains its vectors
-    draws them anew by seed.
-    """
-    named = sorted({name for form in forms for name in words.spellings(form)})
-    read_vectors = None
-    if settings.vectors is not None:
-        read_vectors = vectors.read(settings.vectors, set(named), settings.vectors_unknown)
-    index: Mapping[str, int] = {} if read_vectors is None else read_vectors.index
-    found = words.rows(forms, index)
-    counts = Counter(word for sentence in sentences for word in sentence.words)
-    fold = str.lower if settings.lower_case else str
-    others: dict[str, int] = {}
-    first = words.UNKNOWN + 1
-    row = np.zeros(len(forms), np.int32)
-    for form, name in enumerate(forms[1:], 1):
-        if found[form] >= 0:
-            row[form] = first + found[form]
-        elif counts[name]:
-            row[form] = first + len(index) + others.setdefault(fold(name), len(others))
-    return _fill_table(settings, row, read_vectors, len(others))
-
-
-def _fill_table(
-    settings: Data, row: np.ndarray, found: vectors.Vectors | None, others: int
-) -> WordTable:
-    size = settings.dimension if found is None else found.table.shape[1]
-    read_rows = 0 if found is None else len(found.table)
-    first = words.UNKNOWN + 1
-    generator = np.random.default_rng([size, others])
-    table = generator.uniform(-_SPREAD, _SPREAD, (first + read_rows + others, size))
-    pretrained = np.zeros(len(table), bool)
-    table[words.PADDING] = 0.0
-    if found is not None:
-        table[first : first + read_rows] = found.table
-        pretrained[: first + read_rows] = True
-        if found.unknown is not None:
-            table[words.UNKNOWN] = found.unknown
-    return WordTable(row, table.astype(np.float32), pretrained)
 
 
 def _columns(
@@ -232,11 +265,50 @@ def _columns(
     return arrays
 
 
-def fingerprint(parts: Parts, table: WordTable) -> str:
-    """Hash of all sentences, their parts and the word vectors: 16 hexadecimal digits."""
+def _findings(
+    settings: Data, parts: Parts, read: vectors.Vectors | None, random_splits: bool
+) -> checks.Findings:
+    """What is odd about the parts, and how many of their words have a vector."""
+    where = settings.source.path or "generated corpus"
+    tags = {part: Counter(t for s in own for t in s.tags) for part, own in parts.items()}
+    if len(tags["train"]) < 2:
+        only = ", ".join(tags["train"])
+        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
+    rows = {part: [(s.words, s.tags) for s in own] for part, own in parts.items()}
+    facts: dict[str, Any] = {}
+    remarks: list[str] = []
+    warnings = checks.repeats(rows, where, "sentences")
+    if read is not None:
+        facts["vectors"] = coverage = word_table.coverage(parts, read.index)
+        remarks.append(word_table.describe(coverage))
+        warnings += _few_vectors(coverage, settings)
+    if not random_splits:
+        unseen = checks.unseen(tags)
+        facts["unseen_tags"] = checks.counts(unseen)
+        warnings += [f"tags: {own}; they count as errors" for own in unseen]
+        warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
+    return checks.Findings(facts, remarks, warnings)
+
+
+def _words(sentences: Sequence[Sentence]) -> set[str]:
+    return {word for sentence in sentences for word in sentence.words}
+
+
+def _few_vectors(coverage: Mapping[str, Mapping[str, float]], settings: Data) -> list[str]:
+    """A warning where few words have one; DataError where none of train has."""
+    share = coverage["train"]["tokens"]
+    if not share:
+        message = "it has no vector of any word of train; expected vectors of the same language"
+        raise DataError(message, settings.vectors)
+    if share >= _FEW:
+        return []
+    return [f"only {share:.1%} of train's tokens have a vector in {settings.vectors}"]
+
+
+def fingerprint(parts: Parts) -> str:
+    """Hash of all sentences and their parts: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in splits.PARTS:
         for sentence in parts[part]:
             digest.update(repr((part, sentence.words, sentence.tags)).encode())
-    digest.update(table.vectors[table.pretrained].tobytes())
     return digest.hexdigest()[:16]

@@ -24,9 +24,9 @@ def read(
 ) -> Vectors:
     """The vectors of a text file: a word and its D numbers a line, separated by blanks.
 
-    A first line of two whole numbers is word2vec's header (words, D). D is the header's, else the
-    first line's. Words may hold blanks (GloVe 840B): the last D fields are the numbers. The first
-    of several equal words counts.
+    A first line of two whole numbers is word2vec's header (words, D), and must be true. D is the
+    header's, else the first line's. Words may hold blanks (GloVe 840B): the last D fields are the
+    numbers. The first of several equal words counts.
 
     Args:
       path: of the file.
@@ -34,50 +34,60 @@ def read(
       unknown: name of the vector for unknown words, if the file holds one.
 
     Raises:
-      DataError: a line of the wrong width or without numbers (file, line), no vector at all, the
-        named unknown word not found.
+      DataError: a line of the wrong width or without numbers (file, line), no vector at all,
+        fewer or more than the header says, the named unknown word not found.
     """
     index: dict[str, int] = {}
     rows: list[np.ndarray] = []
-    special, size, empty = None, None, True
+    special, header, size, count = None, None, None, 0
     for number, line in enumerate(text.iterate_lines(path), 1):
         fields = line.rstrip(" ").split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
-            size = int(fields[1])
+            header, size = (int(field) for field in fields)
             continue
-        empty = False
-        if size is None:
-            size = len(fields) - 1
-        if len(fields) <= size or size < 1:
-            message = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
-            raise DataError(message, path, number)
+        first, count = not count, count + 1
+        size = len(fields) - 1 if size is None else size
+        _check_line(fields, size, path, number)
         name = " ".join(fields[:-size])
-        wanted = (words is None or name in words) and name not in index
-        if len(fields) > size + 1 and not _is_spaced(fields[-size - 1 :]):
-            message = f"expected a word and {size} numbers, found {len(fields) - 1}"
-            raise DataError(message, path, number)
-        if wanted or name == unknown:
-            vector = _numbers(fields[-size:], path, number)
-            if name == unknown:
-                special = vector
-            if wanted:
-                index[name] = len(rows)
-                rows.append(vector)
-    if size is None or empty:
+        new = (words is None or name in words) and name not in index
+        if not (first or new or name == unknown):
+            continue
+        vector = _numbers(fields[-size:], path, number)
+        if name == unknown:
+            special = vector
+        if new:
+            index[name] = len(rows)
+            rows.append(vector)
+    if size is None or not count:
         raise DataError("no vectors found; expected a word and its numbers a line", path)
+    if header not in (None, count):
+        message = f"its first line promises {header} vectors, found {count}; a file cut short?"
+        raise DataError(message, path)
     if unknown is not None and special is None:
         raise DataError(f"no vector named {unknown!r} for unknown words", path)
     table = np.stack(rows) if rows else np.zeros((0, size), np.float32)
     return Vectors(index, table, special)
 
 
-def _is_spaced(fields: list[str]) -> bool:
-    """Whether the field before the numbers is of a word with blanks, not of a wider vector."""
+def _check_line(fields: list[str], size: int, path: str | Path, number: int) -> None:
+    """Raises DataError unless a word and `size` numbers stand in a line, by a quick look."""
+    if (
+        size < 1
+        or len(fields) <= size
+        or (len(fields) > size + 1 and _is_number(fields[-size - 1]))
+    ):
+        message = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
+        raise DataError(message, path, number)
+    if not _is_number(fields[-1]):  # the other numbers of words that are kept are all read
+        raise DataError(f"expected numbers after the word, found {fields[-1]!r}", path, number)
+
+
+def _is_number(field: str) -> bool:
     try:
-        float(fields[0])
+        float(field)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _numbers(fields: list[str], path: str | Path, number: int) -> np.ndarray:

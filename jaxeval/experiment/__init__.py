@@ -59,14 +59,27 @@ def read(path: str | None, changes: Sequence[str] = (), data: str | None = None)
       data: where the data is, instead of where the config says.
 
     Raises:
-      ConfigError: naming every key that is wrong.
+      ConfigError: naming every key that is wrong; an empty `data`.
     """
+    if data is not None and not data.strip():
+        raise ConfigError(
+            f"--data: got {data!r}, an empty path (a shell variable that is not set?); expected a "
+            "folder, a file or tfds:NAME, or no --data"
+        )
     module = kind(reading.peek(path, changes, "task") or "tagging")
-    place = [f"{module.DATA}={json.dumps(data, ensure_ascii=False)}"] if data else []
+    place = [] if data is None else [f"{module.DATA}={json.dumps(data, ensure_ascii=False)}"]
     return reading.read(module.Config, path, [*changes, *place])
 
 
-def prepare(config: Any) -> Prepared:
-    """Reads the data and builds the task."""
-    made: Prepared = kind(config.task).prepare(config)
+def prepare(config: Any, random_splits: bool = False) -> Prepared:
+    """Reads the data and builds the task.
+
+    Args:
+      random_splits: for members of random splits of all the data instead of the given split.
+
+    Raises:
+      ConfigError: random splits of a task that has none.
+      DataError: the data cannot be read or used.
+    """
+    made: Prepared = kind(config.task).prepare(config, random_splits)
     return made

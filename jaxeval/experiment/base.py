@@ -13,6 +13,7 @@ import jax
 from jaxeval import backend, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Corpus, Member, Split, Task, Tree
+from jaxeval.data import checks
 from jaxeval.errors import RunError
 from jaxeval.population import lanes, member, schedule
 from jaxeval.population.problem import Problem, lanes_for
@@ -34,6 +35,8 @@ class Read(NamedTuple):
       vocabulary: split number -> what the numbers in the arrays stand for, as plain JSON: what a
         model trained on that split must know to read other data.
       tables: arrays that a model reads beside its parameters, whatever the data.
+      findings: what is odd about it, and how much of it pretrained vectors cover.
+      pretrained: fingerprint of what else was read, such as word vectors.
     """
 
     corpus: Corpus
@@ -44,6 +47,8 @@ class Read(NamedTuple):
     facts: Mapping[str, Any]
     vocabulary: Callable[[int], Mapping[str, Any]]
     tables: Mapping[str, Any] = types.MappingProxyType({})
+    findings: checks.Findings = checks.Findings()
+    pretrained: str = ""
 
 
 class Prepared(NamedTuple):
@@ -104,7 +109,7 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
         branch.pop(place[-1])
     config_hash = reading.digest(reading.canonical(tree))
     return runs.Experiment(
-        id=reading.digest(config_hash + read.fingerprint),
+        id=reading.digest(config_hash + read.fingerprint + read.pretrained),
         name=config.name,
         task=config.task,
         metric=task.metric.name,
@@ -113,6 +118,7 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
         config_hash=config_hash,
         data=read.source,
         data_hash=read.fingerprint,
+        facts=reading.canonical({**read.facts, **read.findings.facts}),
     )
 
 
@@ -164,6 +170,8 @@ def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
         "experiment": prepared.record.id,
         "config": reading.to_dict(config),
         **read.facts,
+        **read.findings.facts,
+        **({"warnings": [*read.findings.warnings]} if read.findings.warnings else {}),
         "metric": prepared.problem.task.metric.name,
         "parameters": count,
         "members": len(of),

@@ -6,6 +6,7 @@ import pydantic
 
 from jaxeval.config import reading
 from jaxeval.data import language as language_data
+from jaxeval.errors import ConfigError
 from jaxeval.experiment import base
 from jaxeval.models import budget, language_settings
 from jaxeval.population import optimisers
@@ -40,8 +41,10 @@ class Config:
     training: Training = _TRAINING
 
 
-def prepare(config: Config) -> base.Prepared:
+def prepare(config: Config, random_splits: bool = False) -> base.Prepared:
     """Reads the text, solves for the sizes and builds the task."""
+    if random_splits:
+        raise ConfigError("a text has the split that its files give; leave --splits out")
     training = config.training
     return prepare_text(
         config,
@@ -66,6 +69,7 @@ def prepare_text(config: Config, text: language_data.Text) -> base.Prepared:
             "counted_parameters": budget.parameter_count(language.shape, language.cell),
         },
         lambda number: {"tokens": [*text.symbols]},
+        findings=text.findings,
     )
     return base.prepared(config, text, read, tasks.build(language))
 

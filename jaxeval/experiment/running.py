@@ -54,6 +54,7 @@ def run(
         for who in _unsaved(prepared, members, done, folder, again=again):
             del done[keys[who]]
         waiting = [who for who in members if keys[who] not in done]
+        terminal.print_findings(prepared.read.findings.remarks, prepared.read.findings.warnings)
         terminal.print_start(record, len(members), len(members) - len(waiting))
         with base.locked(folder, prepared.place), _signals_wait() as caught:
             checkpoints = folder / "checkpoints" / prepared.place

@@ -38,8 +38,9 @@ class Config:
     training: Training = _TRAINING
 
 
-def prepare(config: Config) -> base.Prepared:
-    """Reads the pairs and builds the task."""
+def prepare(config: Config, random_splits: bool = False) -> base.Prepared:
+    """Reads the pairs and builds the task; random splits have the given one's vocabularies."""
+    del random_splits
     pairs = pairs_data.build(config.data, _ROWS)
     read = base.Read(
         pairs.corpus,
@@ -54,6 +55,7 @@ def prepare(config: Config) -> base.Prepared:
             "padded_widths": [list(widths) for widths in pairs.widths],
         },
         lambda number: pairs.vocabularies.to_dict(),
+        findings=pairs.findings,
     )
     return base.prepared(config, pairs, read, tasks.build(config.model, pairs.vocabularies))
 

@@ -26,9 +26,9 @@ class Config:
     training: Training = Training()
 
 
-def prepare(config: Config) -> base.Prepared:
+def prepare(config: Config, random_splits: bool = False) -> base.Prepared:
     """Reads the sentences and builds the task."""
-    tagged = tagging_data.build(config.data, config.training.batch_size)
+    tagged = tagging_data.build(config.data, config.training.batch_size, random_splits)
     task = tasks.build(config.model, config.scoring, tagged)
     source = config.data.source
     read = base.Read(
@@ -39,10 +39,12 @@ def prepare(config: Config) -> base.Prepared:
         (("data", "source", "path"), ("data", "vectors")),
         {
             "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
-            "labels": len(tagged.labels),
+            "labels": tagged.predicted,
             "padded_widths": list(tagged.widths),
         },
         tagged.vocabulary,
-        {} if config.model.words.trained else {"vectors": tagged.table.vectors},
+        tagged.tables(config.model.words.trained),
+        tagged.findings,
+        tagged.table.fingerprint,
     )
     return base.prepared(config, tagged, read, task)

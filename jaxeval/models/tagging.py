@@ -6,7 +6,8 @@ model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
 
     rows    forms [B, T] int32, length [B] int32 (and labels, which the model never sees)
     shared  row [F] (form -> row of the word table), characters [F, W], casing [F],
-            vectors [V, D] and pretrained [V] bool
+            vectors [V, D] and pretrained [V] bool; of V the first `Sizes.words` rows are the
+            vocabulary's, which may be trained, the others are vectors read of other words
     split   known [V] bool (the word has a vector or stood in train), once [V] bool
 """
 
@@ -30,6 +31,7 @@ class Sizes(NamedTuple):
     labels: int
     alphabet: int
     casings: int
+    words: int  # rows of the word table that the vocabulary has, the first ones
 
 
 class Scores(NamedTuple):
@@ -62,10 +64,15 @@ class Features(nn.Module):
         if rate and drop.key is not None:
             hidden = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
             rows = jnp.where(hidden & batch.split["once"][rows], UNKNOWN, rows)
-        vectors = batch.shared["vectors"]
+        vectors, own = batch.shared["vectors"], self.sizes.words
         if not self.choices.words.trained:
             return vectors[rows]
-        return self.param("words", _initial_words, vectors, batch.shared["pretrained"])[rows]
+        pretrained = batch.shared["pretrained"][:own]
+        table = self.param("words", _initial_words, vectors[:own], pretrained)
+        if own == len(vectors) or drop.key is not None:  # train is inside the vocabulary
+            return table[rows]
+        read = (rows >= own)[..., None]
+        return jnp.where(read, vectors[rows], table[jnp.minimum(rows, own - 1)])
 
     def _characters(self, spelling: Array, forms: Array, drop: dropout.Dropper) -> Array:
         choice = self.choices.characters

@@ -126,6 +126,12 @@ def print_start(record: Experiment, members: int, done: int) -> None:
         print("compiling (kept for the next time) ...", file=sys.stderr, flush=True)
 
 
+def print_findings(remarks: Sequence[str], warnings: Sequence[str]) -> None:
+    """What was found when the data were read, a line each, on stderr."""
+    for line in (*remarks, *(f"warning: {line}" for line in warnings)):
+        print(line, file=sys.stderr)
+
+
 @contextmanager
 def progress(
     record: Experiment, members: int, before: Sequence[MemberResult]

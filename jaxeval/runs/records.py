@@ -20,6 +20,7 @@ class Experiment:
     config_hash: str
     data: str  # where it came from
     data_hash: str
+    facts: str = "{}"  # canonical JSON: sizes of the data, coverage of vectors, unseen symbols
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,15 @@ experiments = sa.Table(
     sa.Column("data_hash", sa.Text, nullable=False),
 )
 
+# what was found when an experiment's data were read; a table of its own, which databases of before
+# lack
+facts = sa.Table(
+    "facts",
+    metadata,
+    sa.Column("experiment", sa.ForeignKey("experiments.id"), primary_key=True),
+    sa.Column("facts", sa.Text, nullable=False),
+)
+
 
 def _member_key() -> list[sa.Column]:
     return [

@@ -66,8 +66,10 @@ class Store:
     def register(self, experiment: records.Experiment) -> None:
         """Records an experiment; once is enough, again is harmless."""
         row = dataclasses.asdict(experiment)
+        facts = {"experiment": experiment.id, "facts": row.pop("facts")}
         with self._transaction() as connection:
             self._insert(connection, schema.experiments, [row], [])
+            self._insert(connection, schema.facts, [facts], ["facts"])
             query = sa.select(schema.experiments).where(schema.experiments.c.id == experiment.id)
             found = connection.execute(query).mappings().one()
         # name and place may change between commands; what the id stands for may not

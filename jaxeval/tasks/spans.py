@@ -5,7 +5,8 @@ are those of a gold span. What is a span in an *invalid* label sequence is the r
 
 conlleval  the CoNLL shared tasks' script: a word inside an entity that does not continue one of
            the same type begins a new span (so do seqeval's default mode and Reimers & Gurevych's
-           repair to `B-`).
+           repair to `B-`). On IOBES it is seqeval's default mode: conlleval.pl knows no S-, and
+           joins neighbours of one type (S-X S-X, E-X B-X).
 strict     only spans that the scheme allows count: B I* (BIO), S or B I* E (IOBES).
 ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as B, E as I), then
            the better F1 of two repairs, invalid I- to B- or to O.

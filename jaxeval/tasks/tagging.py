@@ -36,7 +36,9 @@ class Scoring:
 
 def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagged) -> Task:
     """The tagging task of a corpus."""
-    sizes = models.Sizes(len(tagged.labels), tagged.alphabet, len(words.CASINGS))
+    sizes = models.Sizes(
+        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
+    )
     model = models.Tagger(choices, sizes)
     share = weighted_rows if choices.classifier == "crf" else _words
     legality = tagged.legality if choices.mask_illegal else None

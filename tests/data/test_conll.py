@@ -88,3 +88,16 @@ def test_refused(
 def test_wnut17_has_its_published_size(name: str, count: int) -> None:
     """Dies if sentences are joined, split or lost."""
     assert len(conll.read(Path(os.environ["JAXEVAL_DATA"]) / "wnut17" / name)) == count
+
+
+@pytest.mark.parametrize(
+    ("columns", "content"), [((0, -1), "Ann\nran\n"), ((1, -1), "Ann B-PER\n")]
+)
+def test_one_column_is_not_word_and_tag(
+    columns: tuple[int, int], content: str, tmp_path: Path
+) -> None:
+    """Dies if a word is its own tag: a file of one column, or one column asked for twice."""
+    path = tmp_path / "f"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"f:1: word and tag are both column"):
+        conll.read(path, *columns)

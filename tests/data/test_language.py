@@ -79,7 +79,7 @@ def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
 def test_one_file_of_bytes_is_cut_as_enwik8(more: int, tmp_path: Path) -> None:
     """Dies if rounding moves a byte of 90, 5 and 5 %, or a remainder is not train's."""
     path = tmp_path / "enwik6"
-    path.write_bytes(b"a" * (1_000_000 + more))
+    path.write_bytes((b"ab" * 500_010)[: 1_000_000 + more])
     made = language.build(language.Data(path=str(path), unit="byte"), 4, 2)
     assert made.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
 
@@ -146,3 +146,31 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         language.build(language.Data(path=str(tmp_path)), 100, 2)
     with pytest.raises(DataError, match="no such file or folder"):
         language.build(language.Data(path=str(tmp_path / "x"), unit="byte"), 2, 2)
+
+
+def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
+    """Dies if an <unk> that the text itself holds counts, or a part is mistaken for another."""
+    for part, content in (("train", "a <unk> b\n" * 9), ("valid", "<unk> c d\n"), ("test", "a\n")):
+        (tmp_path / f"{part}.txt").write_text(content)
+    found = language.build(language.Data(path=str(tmp_path), window=4), 2, 2).findings
+    assert found.facts == {"unseen_tokens": {"dev": 2, "test": 0}}
+    assert found.remarks[0].startswith("dev: 2 of 4 tokens (50.0%) are words that train lacks")
+    assert len(found.remarks) == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "train", "test", "message"),
+    [
+        ("word", "a a a\n" * 9, "a b\n", "train repeats a single word"),
+        ("byte", "a" * 50, "ab", "train repeats a single byte"),
+        ("word", "a b\n" * 9, "a b\n" * 9, "train and test hold the same text"),
+    ],
+)
+def test_texts_with_nothing_to_learn_or_to_test(
+    unit: str, train: str, test: str, message: str, tmp_path: Path
+) -> None:
+    """Dies if a vocabulary of one is trained on, or train is scored as test."""
+    for part, content in (("train", train), ("valid", "b a\n"), ("test", test)):
+        (tmp_path / f"{part}.txt").write_text(content)
+    with pytest.raises(DataError, match=message):
+        language.build(language.Data(path=str(tmp_path), unit=unit, window=4), 2, 2)

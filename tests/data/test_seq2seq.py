@@ -1,6 +1,7 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import strategies
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, seq2seq, splits
+from jaxeval.data import buckets, checks, seq2seq, splits
 from jaxeval.errors import ConfigError, DataError
 
 HAND = {
@@ -49,6 +50,7 @@ def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
     lines = {p: "".join(f"{s}\t{t}\n" for s, t in pairs) for p, pairs in parts.items()}
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "choose_widths", lambda lengths, *_: sorted({*lengths}))
+        patch.setattr(seq2seq, "_findings", lambda *_: checks.Findings())  # drawn texts are odd
         return seq2seq.build(_settings(Path(folder), lines), 2)
 
 
@@ -95,7 +97,7 @@ def test_sizes_of_vocabularies(tmp_path: Path) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz çëé"[:29]
     features = ";".join(f"F{k}" for k in range(27))
     one = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
-    parts = dict.fromkeys(splits.PARTS, one)
+    parts = {**dict.fromkeys(splits.PARTS, one), "test": one * 2}
     found = _inflection(tmp_path / "c", parts).vocabularies
     assert found.features is not None and len(found.features) == 31
     assert (len(found.source_names), len(found.target)) == (64, 33)
@@ -172,7 +174,8 @@ def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> N
 
 def test_most_widths(tmp_path: Path) -> None:
     """Dies if the setting is not heeded, or the batch size not told."""
-    parts = dict.fromkeys(splits.PARTS, "ab\tc\n" * 50 + f"{'ab' * 30}\tcc\n" * 50)
+    lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
+    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
     widths = [
         seq2seq.build(_settings(tmp_path / "c", parts, most_widths=most), batch).widths
         for most, batch in ((12, 50), (1, 50), (12, 300))
@@ -183,7 +186,8 @@ def test_most_widths(tmp_path: Path) -> None:
 def test_random_splits(tmp_path: Path) -> None:
     """Dies if a split changes how many rows a part has, or its number changes nothing."""
     lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
-    made = _inflection(tmp_path / "c", dict.fromkeys(splits.PARTS, lines))
+    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
+    made = _inflection(tmp_path / "c", parts)
     given, first, second = (made.split(number) for number in (0, 1, 2))
     plain = [[r.tolist() for part in s[:3] for r in part] for s in (given, first, second)]
     assert plain[0] != plain[1] != plain[2]
@@ -258,3 +262,48 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     prints = [_inflection(tmp_path / "c", changed).fingerprint for changed in parts]
     prints.append(_inflection(tmp_path / "c", target_symbols="words").fingerprint)
     assert len({first, *prints}) == len(prints) + 1
+
+
+def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
+    """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
+    found = _inflection(tmp_path / "c").findings
+    one = {"types": 1, "tokens": 1}
+    assert found.facts["unseen_symbols"] == {
+        "source": {"dev": one},
+        "target": {"test": one},
+        "features": {"dev": one},
+    }
+    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
+    assert line in found.remarks and not found.warnings
+
+
+def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
+    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
+    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
+    columns = {"features_column": None}
+    for form, warnings in (("NFC", 0), ("NFD", 1)):
+        test = unicodedata.normalize(form, parts["test"])
+        settings = _settings(tmp_path / form, {**parts, "test": test}, **columns)
+        found = seq2seq.build(settings, 2).findings
+        assert len(found.warnings) == warnings
+    assert found.warnings[0].startswith("source: train is written in NFC, test in NFD")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({**HAND, "test": HAND["train"]}, r"train and test hold the same pairs \(2\)"),
+        ({**HAND, "train": "ab\ta\tN\n"}, "the targets of train have a single symbol"),
+    ],
+)
+def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Dies if train is scored as test, or one symbol is trained on."""
+    with pytest.raises(DataError, match=message):
+        _inflection(tmp_path / "c", parts)
+
+
+def test_a_column_serves_one_purpose() -> None:
+    """Dies if targets are among what a model reads."""
+    for key in ("source_column", "features_column"):
+        with pytest.raises(ConfigError, match="must differ"):
+            reading.read(seq2seq.Data, None, [f"{key}=2"])

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import experiment
 from jaxeval.data import generated, sources, tfds_source
 from jaxeval.data.sentences import Sentence
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 
 CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
 CONLLU = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tEntity=(1-event-x)\n"
@@ -19,15 +20,15 @@ def _folder(folder: Path, content: str, end: str = ".txt") -> sources.Source:
 
 
 def _tags(source: sources.Source) -> tuple[str, ...]:
-    return sources.read(source, "iobes")["train"][0].tags
+    return sources.read(source, "iobes").parts["train"][0].tags
 
 
 def test_entity_tags_are_converted(tmp_path: Path) -> None:
     """Dies if the scheme asked for is ignored."""
     source = _folder(tmp_path, CONLL)
     assert _tags(source) == ("B-PER", "E-PER", "O")
-    assert sources.read(source, "bio")["dev"][0].tags == ("B-PER", "I-PER", "O")
-    assert sources.has_entities(sources.read(source, "iobes"), source)
+    assert sources.read(source, "bio").parts["dev"][0].tags == ("B-PER", "I-PER", "O")
+    assert sources.read(source, "iobes").entities
 
 
 def test_iobes_files_are_recognised(tmp_path: Path) -> None:
@@ -47,9 +48,9 @@ def test_iob1_must_be_named(tmp_path: Path) -> None:
 def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
     """Dies if part-of-speech tags are parsed, or tags that are all O are spans."""
     source = _folder(tmp_path, content)
-    parts = sources.read(source, "iobes")
+    parts, entities = sources.read(source, "iobes")
     assert parts["train"][0].tags == tuple(content.split()[1::2])
-    assert not sources.has_entities(parts, source)
+    assert not entities
 
 
 def test_the_scheme_none_leaves_entity_tags_alone(tmp_path: Path) -> None:
@@ -59,11 +60,12 @@ def test_the_scheme_none_leaves_entity_tags_alone(tmp_path: Path) -> None:
 
 
 def test_columns_and_formats(tmp_path: Path) -> None:
-    """Dies if the columns are not handed on, or tempeval3 is read as something else."""
+    """Dies if the columns are not handed on."""
     path = _folder(tmp_path, CONLL).path
     assert _tags(sources.Source(path=path, tag_column=1)) == ("NNP", "NNP", "VBZ")
-    read = sources.read(sources.Source(path=path, format="tempeval3", word_column=1), "bio")
-    assert read["test"][0].words == ("NNP", "NNP", "VBZ")
+    assert sources.read(sources.Source(path=path, word_column=1), "bio").parts["test"][
+        0
+    ].words == (*("NNP", "NNP", "VBZ"),)
 
 
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
@@ -83,7 +85,7 @@ def test_no_file_or_several_fit(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"2 files fit: my_train\.txt, old_train\.txt"):
         sources.read(source, "bio")
     named = sources.Source(path=source.path, train="my_train.txt")
-    assert len(sources.read(named, "bio")["train"]) == 1
+    assert len(sources.read(named, "bio").parts["train"]) == 1
     missing = sources.Source(path=source.path, train="old*", test="*gold*")
     with pytest.raises(DataError, match=r"no file fits the test pattern.*data\.source\.test=NAME"):
         sources.read(missing, "bio")
@@ -100,8 +102,10 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 def test_without_a_path_the_corpus_is_generated() -> None:
     """Dies if the seed is not handed on, or the tags stay BIO."""
     read = sources.read(sources.Source(seed=3), "bio")
-    assert read == generated.parts(3)
-    assert "S-PER" in {t for s in sources.read(sources.Source(), "iobes")["dev"] for t in s.tags}
+    assert read.parts == generated.parts(3)
+    assert "S-PER" in {
+        t for s in sources.read(sources.Source(), "iobes").parts["dev"] for t in s.tags
+    }
 
 
 def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,3 +120,41 @@ def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"tfds:my \(dev\): sentence 1, word 1"):
         sources.read(sources.Source(path="tfds:my", tag_feature="pos"), "bio")
     assert asked == [("tfds:my", "pos")]
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("foo o", r"my_train\.txt:4: tag 'o' is not of scheme bio; .*data\.source\.scheme=none"),
+        ("foo 0", "tag '0' is not of scheme bio"),
+        ("foo X", "tag 'X' is not of scheme bio"),
+        ("foo U-PER", "tag 'U-PER' is not of scheme bio"),
+        ("foo B", "tag 'B' is not of scheme bio"),
+        ("foo b-PER", "tag 'b-PER' is not of scheme bio"),
+    ],
+)
+def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path: Path) -> None:
+    """Dies if one tag turns the F1 of entities into accuracy, or its line is not named."""
+    with pytest.raises(DataError, match=message):
+        sources.read(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"), "iobes")
+
+
+def test_bare_prefixes_are_refused(tmp_path: Path) -> None:
+    """Dies if B, I and O without a type are scored as three classes; two of them may be words."""
+    source = _folder(tmp_path, "Ann B\nLee I\nruns O\n")
+    with pytest.raises(DataError, match=r"txt:1: tag 'B' .* expected O, B-TYPE, I-TYPE"):
+        sources.read(source, "bio")
+    (tmp_path / "c").mkdir()
+    assert not sources.read(_folder(tmp_path / "c", "Ann B\nLee I\nruns E\n"), "bio").entities
+
+
+def test_a_tag_that_looks_like_an_entity_among_classes(tmp_path: Path) -> None:
+    """Dies if one odd class makes entities of all tags."""
+    tagged = _folder(tmp_path, "go VERB\non ADP\nas S-CONJ\n")
+    assert not sources.read(tagged, "bio").entities
+
+
+def test_an_empty_path(tmp_path: Path) -> None:
+    """Dies if it is read as the folder in which the job was started."""
+    with pytest.raises(ConfigError, match=r"data\.source\.path: .* at least 1 character"):
+        experiment.read(None, ['data.source.path=""'])

@@ -94,3 +94,23 @@ def test_a_missing_unknown_word_is_told(tmp_path: Path) -> None:
     """Dies if a misspelt name means no vector."""
     with pytest.raises(DataError, match="no vector named '<unk>'"):
         vectors.read(_write(tmp_path, "a 1 2\n"), unknown="<unk>")
+
+
+@pytest.mark.parametrize("header", ["3 2", "1 2"])
+def test_a_header_that_lies(header: str, tmp_path: Path) -> None:
+    """Dies if a file that was cut short is read as if it were whole."""
+    path = tmp_path / "v"
+    path.write_text(f"{header}\nred 1 2\nblue 3 4\n")
+    with pytest.raises(DataError, match=rf"v: .* promises {header[0]} vectors, found 2"):
+        vectors.read(path, {"red"})
+
+
+@pytest.mark.parametrize(
+    ("content", "line"), [("the quick fox\nsaw a dog\n", 1), ("red 1 2\nsaw a dog\n", 2)]
+)
+def test_prose_is_no_vectors(content: str, line: int, tmp_path: Path) -> None:
+    """Dies if lines of words that are not wanted are not looked at."""
+    path = tmp_path / "v"
+    path.write_text(content)
+    with pytest.raises(DataError, match=f"v:{line}: expected numbers after the word"):
+        vectors.read(path, {"red"})

@@ -82,6 +82,11 @@ def test_round_trip_and_overwrite(place: str) -> None:
             (1, 0, "{}"): result(1),
             (2, 0, "{}"): result(2, dev=None, test=None),
         }
+        with opened._transaction() as connection:
+            assert connection.execute(sa.select(schema.facts)).all() == [("e1", "{}")]
+        opened.register(dataclasses.replace(EXPERIMENT, facts='{"tokens":2}'))
+        with opened._transaction() as connection:
+            assert connection.scalars(sa.select(schema.facts.c.facts)).all() == ['{"tokens":2}']
     rows = runs.load(place)
     assert [(r.name, r.seed, r.test, r.data_hash, r.higher_is_better) for r in rows] == [
         ("name", 1, 0.25, "d1", True),

@@ -1,6 +1,7 @@
 """The tagging task: the laws of a Task, padding, and every choice of the config."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jaxeval import experiment
 from jaxeval.contracts import Batch
 from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
+from jaxeval.models import tagging as models
 from tests import conformance
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
@@ -165,3 +167,79 @@ def test_legal_labels_only_when_masked() -> None:
         for row, length in zip(labels, batch.rows["length"], strict=True):
             path = row[: int(length)]
             assert moves[path[:-1], path[1:]].all()
+
+
+TRAIN = "red S-COL\ndog O\n\nred S-COL\nfox O\nran O\n"
+PARTS = {"train": TRAIN, "dev": "blue S-COL\ndog O\n", "test": "owl O\nfox O\nzzz O\n"}
+OTHERS = {"train": TRAIN, "dev": "ç S-LOC\n", "test": "owl O\nowls O\n\nlynx B-ORG\nx E-ORG\n"}
+WORDS_ALONE = ["model.characters.encoder=none", "model.casing=none"]
+
+
+def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> experiment.Prepared:
+    folder.mkdir()
+    for part, content in parts.items():
+        (folder / part).write_text(content)
+    (folder / "vectors").write_text("owl 1 2\nred 3 4\nlynx 3 4\n")
+    vectors = [f"data.source.path={folder}", f"data.vectors={folder / 'vectors'}"]
+    return _prepared([*vectors, *changes])
+
+
+def _initial(prepared: experiment.Prepared) -> Any:
+    return prepared.problem.task.init(
+        jax.random.key(7), _batch(prepared.data, 0, np.arange(1)), {}
+    )
+
+
+@pytest.mark.parametrize("trained", ["true", "false"])
+def test_parameters_do_not_depend_on_dev_and_test(trained: str, tmp_path: Path) -> None:
+    """Dies if a word, character or tag of dev or test has a parameter, or moves one of train's."""
+    changes = [f"model.words.trained={trained}"]
+    first, second, whole = (
+        _initial(_of_files(tmp_path / name, parts, *changes, *more))
+        for name, parts, more in (
+            ("a", PARTS, []),
+            ("b", OTHERS, []),
+            ("c", OTHERS, ["data.vocabulary=all"]),
+        )
+    )
+    jax.tree.map(np.testing.assert_array_equal, first, second)
+    shapes = [jax.tree.map(jnp.shape, params) for params in (second, whole)]
+    assert shapes[0] != shapes[1]
+
+
+def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> None:
+    """Dies if a read vector is lost beside trained ones, or another word is not the unknown one.
+
+    "lynx" has the vector that "red" begins with; "owls" and "x" have none.
+    """
+    prepared = _of_files(tmp_path / "c", OTHERS, *WORDS_ALONE)
+    params, tagged = _initial(prepared), prepared.data
+    forms = ["", *sorted({w for text in OTHERS.values() for w in text.split()[::2]})]
+    batch = _batch(tagged, 0, np.zeros(len(forms), int))
+    alone = {
+        "forms": jnp.arange(len(forms))[:, None],
+        "labels": jnp.zeros((len(forms), 1), jnp.int32),
+        "length": jnp.ones(len(forms), jnp.int32),
+    }
+    sizes = models.Sizes(tagged.predicted, tagged.alphabet, 8, tagged.table.vocabulary)
+    model = models.Tagger(prepared.config.model, sizes)
+    rates = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
+    found: Any = model.apply({"params": params}, batch._replace(rows=alone), rates, None)
+    emissions = dict(zip(forms, np.asarray(found.emissions[0]).tolist(), strict=True))
+    assert emissions["lynx"] == emissions["red"] != emissions["owl"] != emissions["dog"]
+    assert emissions["owls"] == emissions["x"] == emissions["ç"] != emissions["owl"]
+
+
+def test_tags_that_train_lacks_count_as_errors(tmp_path: Path) -> None:
+    """Dies if a gold entity that cannot be predicted is left out of recall, or is found."""
+    prepared = _of_files(tmp_path / "c", OTHERS)
+    tagged, task = prepared.data, prepared.problem.task
+    counts: dict[str, float] = {}
+    for number, rows in enumerate(tagged.split(0).test):
+        if len(rows):
+            batch = _batch(tagged, number, rows)
+            predicted = jnp.minimum(batch.rows["labels"], tagged.predicted - 1)
+            for name, count in task.count(predicted, batch).items():
+                counts[name] = counts.get(name, 0.0) + float(count)
+    assert counts["gold_spans"] == 1 and counts["right_spans"] == 0
+    assert (counts["words"], counts["right_words"]) == (4, 2)

@@ -1,0 +1,120 @@
+"""What is odd about a corpus: parts that repeat one another, symbols that train lacks."""
+
+import types
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from jaxeval.errors import DataError
+
+_MANY = 0.5  # from this share of repeated items on a warning
+_EXAMPLES = 5  # symbols named in a warning
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+
+
+class Findings(NamedTuple):
+    """What is told of a corpus beside its sizes.
+
+    Attributes:
+      facts: plain data, for plans and records.
+      remarks: what people should see of it, a line each.
+      warnings: likewise, of what is probably a mistake.
+    """
+
+    facts: Mapping[str, Any] = types.MappingProxyType({})
+    remarks: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
+    """Warnings about dev and test items that stand in train too, and a dev that is test.
+
+    Args:
+      parts: train, dev and test.
+      path: named in the error.
+      items: what they are called.
+
+    Raises:
+      DataError: test holds the same items as train.
+    """
+    counts = {part: Counter(own) for part, own in parts.items()}
+    if counts["test"] == counts["train"]:
+        raise DataError(
+            f"train and test hold the same {items} ({len(parts['test'])}): test scores would be "
+            "of what was trained on; expected different files",
+            path,
+        )
+    warnings = []
+    for part in ("dev", "test"):
+        again = sum(n for item, n in counts[part].items() if item in counts["train"])
+        share = again / max(len(parts[part]), 1)
+        if share >= _MANY:
+            warnings.append(f"{share:.0%} of the {items} of {part} stand in train too")
+    if counts["dev"] == counts["test"]:
+        warnings.append(f"dev and test hold the same {items}: models are selected on test")
+    return warnings
+
+
+class Unseen(NamedTuple):
+    """Symbols of a part that train lacks: how often each stands there, and all symbols do."""
+
+    part: str
+    counts: Counter[str]
+    total: int
+
+    def __str__(self) -> str:
+        most = [f"{symbol!r} ({n})" for symbol, n in self.counts.most_common(_EXAMPLES)]
+        more = ", ..." if len(self.counts) > _EXAMPLES else ""
+        times = sum(self.counts.values())
+        return (
+            f"{self.part} has {len(self.counts)} that train lacks, {times} of its {self.total} "
+            f"({times / self.total:.2%}): {', '.join(most)}{more}"
+        )
+
+
+def unseen(symbols: Mapping[str, Counter[str]]) -> list[Unseen]:
+    """For dev and test, what they hold and train does not; parts without any are left out.
+
+    Args:
+      symbols: part -> how often each symbol stands in it.
+    """
+    train = symbols["train"]
+    others = [
+        Unseen(part, Counter({s: n for s, n in own.items() if s not in train}), own.total())
+        for part, own in symbols.items()
+        if part != "train"
+    ]
+    return [own for own in others if own.counts]
+
+
+def counts(found: Iterable[Unseen]) -> dict[str, dict[str, int]]:
+    """The same as plain data: by part how many symbols, and how often they occur."""
+    return {own.part: {"types": len(own.counts), "tokens": own.counts.total()} for own in found}
+
+
+def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
+    """A warning if dev or test is written in another Unicode normalisation form than train.
+
+    Args:
+      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing; of the others
+        the form of most counts.
+    """
+    forms = {part: _form(own) for part, own in texts.items()}
+    train = forms.pop("train")
+    differing = [f"{part} in {form}" for part, form in forms.items() if {form, train} == {*_FORMS}]
+    if not differing:
+        return []
+    return [
+        f"train is written in {train}, {', '.join(differing)}: equal letters are different "
+        "symbols; bring all files into one Unicode normalisation form (uconv -x any-nfc)"
+    ]
+
+
+def _form(texts: Iterable[str]) -> str | None:
+    forms: Counter[str] = Counter()
+    for text in texts:
+        holds = {form for form in _FORMS if unicodedata.is_normalized(form, text)}
+        if len(holds) < len(_FORMS):
+            forms.update(holds)
+    return forms.most_common(1)[0][0] if forms else None

@@ -1,0 +1,125 @@
+"""The table of word vectors: the vocabulary's rows, then those of other words with a vector.
+
+Notation: F word forms, V rows of the table, R of them the vocabulary's, D vector size. Form 0 and
+row 0 are padding.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.data import vectors, words
+from jaxeval.data.sentences import Sentence
+
+_SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
+_FIRST = words.UNKNOWN + 1
+
+
+class WordTable(NamedTuple):
+    """Vectors of the words.
+
+    Rows: padding, unknown, vectors of the file under a spelling of the vocabulary's words, the
+    vocabulary's words without one (these R rows are what a model may train), then vectors of
+    words outside the vocabulary. A word outside both has the unknown word's row.
+    """
+
+    row: np.ndarray  # [F] int32, form -> row
+    vectors: np.ndarray  # [V, D] float32
+    pretrained: np.ndarray  # [V] bool
+    vocabulary: int  # R
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the vectors read, in any order: 16 hexadecimal digits; empty without any."""
+        read = self.vectors[_FIRST:][self.pretrained[_FIRST:]]
+        if not len(read):
+            return ""
+        rows = sorted(vector.tobytes() for vector in read)
+        return hashlib.sha256(b"".join(rows)).hexdigest()[:16]
+
+
+def build(
+    forms: Sequence[str],
+    vocabulary: Container[str],
+    read: vectors.Vectors | None,
+    fold: Callable[[str], str],
+    dimension: int,
+) -> WordTable:
+    """The table of a corpus; its first R rows depend on the vocabulary and the file alone.
+
+    Words without a pretrained vector get a fixed random one; a model that trains its vectors
+    draws them anew by seed.
+
+    Args:
+      forms: all of the corpus, padding first.
+      vocabulary: forms that have rows of their own.
+      read: pretrained vectors of the forms' spellings.
+      fold: words without a vector that it makes equal share a row.
+      dimension: D where no vectors are read.
+    """
+    index: Mapping[str, int] = {} if read is None else read.index
+    in_file = words.rows(forms, index)
+    spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
+    own = [row for name, row in index.items() if name in spelled]
+    outside = [row for name, row in index.items() if name not in spelled]
+    alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]
+    others = dict.fromkeys(fold(form) for form in alone if form in vocabulary)
+    size = _FIRST + len(own) + len(others)
+    row_of = {name: row for row, name in enumerate(others, _FIRST + len(own))}
+    moved = np.zeros(len(index), np.int32)  # row of the file -> row of the table
+    moved[own] = np.arange(_FIRST, _FIRST + len(own))
+    moved[outside] = np.arange(size, size + len(outside))
+    row = [
+        moved[place] if place >= 0 else row_of.get(fold(form), words.UNKNOWN)
+        for form, place in zip(forms[1:], in_file[1:], strict=True)
+    ]
+    table = _vectors(read, own, outside, len(others), dimension)
+    pretrained = np.zeros(len(table), bool)
+    if read is not None:
+        pretrained[: _FIRST + len(own)] = pretrained[size:] = True
+    return WordTable(np.array([words.PADDING, *row], np.int32), table, pretrained, size)
+
+
+def _vectors(
+    read: vectors.Vectors | None,
+    own: Sequence[int],
+    outside: Sequence[int],
+    others: int,
+    dimension: int,
+) -> np.ndarray:
+    """All rows [V, D] float32."""
+    width = dimension if read is None else read.table.shape[1]
+    generator = np.random.default_rng([width, others])
+    drawn = generator.uniform(-_SPREAD, _SPREAD, (_FIRST + len(own) + others, width))
+    drawn[words.PADDING] = 0.0
+    if read is None:
+        return drawn.astype(np.float32)
+    drawn[_FIRST : _FIRST + len(own)] = read.table[own]
+    if read.unknown is not None:
+        drawn[words.UNKNOWN] = read.unknown
+    return np.concatenate([drawn.astype(np.float32), read.table[outside]])
+
+
+def coverage(
+    parts: Mapping[str, Sequence[Sentence]], index: Mapping[str, int]
+) -> dict[str, dict[str, float]]:
+    """Of each part the share of its words that have a vector: of `tokens`, and of `types`."""
+    shares = {}
+    for part, sentences in parts.items():
+        counts = Counter(word for sentence in sentences for word in sentence.words)
+        has_vector = words.rows([*counts], index) >= 0
+        tokens = np.fromiter(counts.values(), float)
+        shares[part] = {
+            "tokens": round(float(has_vector @ tokens / tokens.sum()), 4),
+            "types": round(float(has_vector.mean()), 4),
+        }
+    return shares
+
+
+def describe(shares: Mapping[str, Mapping[str, float]]) -> str:
+    """The same as a line for people."""
+    parts = (f"{part} {own['tokens']:.1%} ({own['types']:.1%})" for part, own in shares.items())
+    return f"tokens (types) with a pretrained vector: {', '.join(parts)}"
