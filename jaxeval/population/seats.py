@@ -118,16 +118,17 @@ def status(
     """How the member ended with an epoch of this loss and dev score, or None if it goes on.
 
     Args:
-      score: None if dev was not evaluated; then only a loss can end a member.
+      score: None if dev was not evaluated; then only its loss or the last epoch ends a member.
     """
     if not (math.isfinite(loss) and (score is None or math.isfinite(score))):
         return "diverged"
+    last = seat.epoch >= training.epochs
     if score is None:
-        return None
+        return "finished" if last else None
     best_epoch = seat.best_epoch or 0
     if training.patience and seat.epoch - best_epoch >= training.patience:
         return "early_stopped"
-    if seat.epoch >= training.epochs:
+    if last:
         return "finished"
     if training.stopping is not None and stopping.hopeless(
         seat.bests,
