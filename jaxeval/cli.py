@@ -5,12 +5,12 @@ import json
 import math
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jaxeval.errors import JaxevalError, RunError
+from jaxeval import files
+from jaxeval.errors import JaxevalError
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -128,12 +128,5 @@ def write_out(target: str, text: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all; its folder is made where it is missing."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with files.replacing(path, "w") as stream:
+        stream.write(text)

@@ -5,6 +5,8 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 """
 
 import logging
+import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +35,9 @@ class Checkpoints:
     """The checkpoints of one experiment."""
 
     def __init__(self, folder: Path):
-        logging.getLogger("absl").setLevel(logging.ERROR)  # Orbax tells every step it takes
+        # Orbax tells every step it takes, and each of its threads prints an error's traceback
+        # before the error itself arrives here
+        logging.getLogger("absl").setLevel(logging.CRITICAL)
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, create=True)
         self._manager = ocp.CheckpointManager(self.folder, options=options)
@@ -88,9 +92,15 @@ class Checkpoints:
 
     def _failed(self, error: Exception) -> RunError:
         return RunError(
-            f"no checkpoint could be written to {self.folder} ({error}); what is recorded is "
-            "kept: make room and run the same command again"
+            f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is recorded "
+            "is kept: make room and run the same command again"
         )
+
+
+def _reason(error: Exception) -> str:
+    """An error of Orbax in a few words: the operating system's where it names its code."""
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    return os.strerror(int(code[1])) if code else str(error).partition("\n")[0][:200]
 
 
 def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:
