@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 from jaxeval import files
 from jaxeval.errors import JaxevalError
 
+MOST = 1_000_000  # members, runs ... of a command
+
 
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 interrupted."""
@@ -29,9 +31,16 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     sys.exit(status)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all errors are said, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; --help lists the arguments\n")
+
+
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
     """A verb's parser, its texts shown as they are written."""
-    return argparse.ArgumentParser(
+    return _Parser(
         f"python -m jaxeval.{verb}",
         description=description,
         epilog=epilog,
@@ -73,9 +82,9 @@ def parse_config(
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    """A whole number from 1 to a million, for argparse: a list of so many members can be made."""
+    if not text.isdecimal() or len(text) > 7 or not 1 <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST}, got {text}")
     return int(text)
 
 
@@ -97,7 +106,7 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
+    if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
         raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
     return list(dict.fromkeys(int(part) for part in parts))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
+from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval import experiment
@@ -60,10 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(reading.keys(experiment.kind(task).Config))
         return 0
     config = experiment.read(given.config, given.changes, given.data)
+    seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
+    if len(seeds) * len(splits) > cli.MOST:
+        raise ConfigError(
+            f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
+            f"{len(splits)} splits"
+        )
     prepared = experiment.prepare(config)
-    members = experiment.members(
-        config, cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
-    )
+    prepared.read.split(splits[0])  # a task without random splits says so before anything is done
+    members = experiment.members(config, seeds, splits)
     if given.dry_run:
         return _dry_run(prepared, members, given.json)
     return _train(prepared, members, given)

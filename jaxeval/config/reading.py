@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 from jaxeval.errors import ConfigError
 
 T = TypeVar("T")
+_LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -46,13 +47,34 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     for override in overrides:
         _apply(tree, override)
     try:
-        return _validate(cls, _filled(cls, tree))
+        settings = _validate(cls, _filled(cls, tree))
+        lines = list(_too_large(tree))
     except pydantic.ValidationError as error:
-        lines = [_explain(cls, entry) for entry in error.errors()]
-        place = "" if path is None else f"{path}: "
-        if len(lines) == 1:
-            raise ConfigError(place + lines[0]) from None
-        raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines)) from None
+        wrong = {entry["loc"][:-1] for entry in error.errors()}
+        # a list whose items are wrong is too short as well, for pydantic
+        lines = [
+            _explain(cls, entry)
+            for entry in error.errors()
+            if entry["type"] != "too_short" or entry["loc"] not in wrong
+        ]
+    if not lines:
+        return settings
+    place = "" if path is None else f"{path}: "
+    if len(lines) == 1:
+        raise ConfigError(place + lines[0])
+    raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines))
+
+
+def _too_large(tree: Any, key: str = "") -> Iterator[str]:
+    """One line for each number that no array of the devices can hold."""
+    if isinstance(tree, Mapping | list):
+        pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
+        for name, value in pairs:
+            yield from _too_large(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(tree, int | float) and abs(tree) > _LARGEST[type(tree)]:
+        kind = "whole number" if isinstance(tree, int) else "number"
+        limit = _LARGEST[type(tree)]
+        yield f"{key}: expected a {kind} from -{limit:.10g} to {limit:.10g} (got {tree})"
 
 
 def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import language, seq2seq, tagging
+from jaxeval.experiment import language, memory, seq2seq, tagging
 from jaxeval.experiment.base import (
     Prepared,
     Recorder,
@@ -69,6 +69,11 @@ def read(path: str | None, changes: Sequence[str] = (), data: str | None = None)
 
 
 def prepare(config: Any) -> Prepared:
-    """Reads the data and builds the task."""
+    """Reads the data and builds the task.
+
+    Raises:
+      ConfigError, DataError: what cannot be read, or a model that is too large for this machine.
+    """
     made: Prepared = kind(config.task).prepare(config)
+    memory.refuse_too_large(made)
     return made

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError
 from jaxeval.models import budget as sizes
 from jaxeval.models import cells, language
 
 _BUDGET = 1_000_000
-Rate = Annotated[float | None, pydantic.Field(ge=0, lt=1)]
+Rate = fields.Rate | None
 
 
 @reading.settings
@@ -47,13 +47,13 @@ class LanguageModel:
         Literal["untied", "tied", "capped"] | None,
         pydantic.Field(description="input gate; absent: capped for lstm, untied for rhn"),
     ] = None
-    layers: Annotated[int, pydantic.Field(ge=1, description="of lstm and nas")] = 1
-    depth: Annotated[int, pydantic.Field(ge=1, description="levels of the one rhn layer")] = 1
-    hidden: Annotated[int | None, pydantic.Field(ge=1, description="units; absent: by budget")] = (
-        None
-    )
+    layers: Annotated[fields.Layers, pydantic.Field(description="of lstm and nas")] = 1
+    depth: Annotated[fields.Layers, pydantic.Field(description="levels of the one rhn layer")] = 1
+    hidden: Annotated[
+        fields.Size | None, pydantic.Field(description="units; absent: by budget")
+    ] = None
     embedding: Annotated[
-        int | None, pydantic.Field(ge=1, description="with hidden; absent: as hidden")
+        fields.Size | None, pydantic.Field(description="with hidden; absent: as hidden")
     ] = None
     budget: Annotated[
         int | None, pydantic.Field(ge=1, description="most parameters; without hidden: a million")
@@ -67,8 +67,8 @@ class LanguageModel:
     )
     clip: Annotated[float | None, pydantic.Field(gt=0, description="of lstm's memory")] = None
     layer_norm: Annotated[bool, pydantic.Field(description="lstm")] = False
-    forget_bias: Annotated[float, pydantic.Field(description="lstm")] = 1.0
-    carry_bias: Annotated[float, pydantic.Field(description="rhn")] = 1.0
+    forget_bias: Annotated[float, pydantic.Field(ge=-100, le=100, description="lstm")] = 1.0
+    carry_bias: Annotated[float, pydantic.Field(ge=-100, le=100, description="rhn")] = 1.0
     released_highway: Annotated[
         bool,
         pydantic.Field(

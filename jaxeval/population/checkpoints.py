@@ -92,8 +92,8 @@ class Checkpoints:
 
     def _failed(self, error: Exception) -> RunError:
         return RunError(
-            f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is recorded "
-            "is kept: make room and run the same command again"
+            f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
+            "recorded is kept: make room and run the same command again"
         )
 
 

@@ -249,8 +249,10 @@ def _url(file: Path, write: bool) -> sa.URL:
     effective = os.access in os.supports_effective_ids
     sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
     log = file.with_name(f"{file.name}-wal")
-    query = {"immutable": "1"} if sealed and not write and not log.exists() else {}
-    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query={"uri": "true"} | query)
+    query = {"uri": "true"}
+    if sealed and not write and not log.exists():
+        query["immutable"] = "1"
+    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
 
 
 @contextlib.contextmanager
