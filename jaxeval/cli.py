@@ -51,7 +51,9 @@ def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
 def add_config(parser: argparse.ArgumentParser) -> None:
     """Adds what names an experiment: config, changes, data, runs folder; and --json."""
     parser.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
-    parser.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
+    parser.add_argument(
+        "changes", nargs="*", metavar="key=value", help="change a config's key; key= unsets it"
+    )
     parser.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
     parser.add_argument(
         "--data", metavar="PATH", help="the corpus: a folder, for a text also a file, or tfds:NAME"

@@ -23,7 +23,7 @@ examples:
   python -m jaxeval.train training.batch_size=8 --seeds 16
   python -m jaxeval.train configs/reimers2017/wnut17_ner.toml --data DIR --seeds 8
   python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
-  python -m jaxeval.train CONFIG --dry-run             # what would be trained and compiled
+  python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
   python -m jaxeval.train --help-config                # every key a config may hold
 
 The same command continues what was interrupted and never trains a finished member again.
@@ -77,27 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    keys = list(keys)
-    table = Table(box=None)
-    table.add_column("key", no_wrap=True, min_width=max(len(key.name) for key in keys))
-    for title in ("kind", "default", "what it means"):
-        table.add_column(title)
-    for key in keys:
-        table.add_row(key.name, key.kind, key.default, key.about)
-    Console().print(table)
+    from jaxeval.report import terminal
+
+    rows = [(key.name, key.kind, key.default, key.about) for key in keys]
+    terminal.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
 
 
 def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | None) -> int:
+    """Prints the plan as comments above the config, a file that trains the same."""
     from jaxeval import experiment
+    from jaxeval.config import writing
 
     plan = experiment.plan(prepared, members)
     if json_path:
         cli.write_json(json_path, plan)
-    else:
+    if json_path != "-":
         for key, value in plan.items():
-            print(f"{key}: {value}")
+            if key != "config":
+                print(f"# {key}: {value}")
+        print(f"\n{writing.to_toml(prepared.config)}", end="")
     return 0
 
 

@@ -37,13 +37,14 @@ def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
 def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
     """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
 
-    A table that is given in part keeps the defaults of the settings that it belongs to, which may
-    be others than those of its own class.
+    The value "null" in a file says that a key is absent, even where its default is not. A table
+    that is given in part keeps the defaults of the settings that it belongs to, which may be
+    others than those of its own class.
 
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else read_toml(Path(path))
+    tree = {} if path is None else _without_nulls(read_toml(Path(path)))
     for override in overrides:
         _apply(tree, override)
     try:
@@ -81,6 +82,13 @@ def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The tree with what its tables leave out."""
     fields = _fields(cls)
     return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+
+
+def _without_nulls(tree: Any) -> Any:
+    """The tables of a file with None for "null"; TOML has no such value."""
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value) for key, value in tree.items()}
+    return None if tree == "null" else tree
 
 
 def _default(field: Any) -> Any:
@@ -126,7 +134,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
-    """Sets one `a.b=value`; the value is TOML if it parses as such, else text; `a.b=` unsets."""
+    """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
+
+    `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
+    """
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
@@ -139,7 +150,7 @@ def _apply(tree: dict[str, Any], override: str) -> None:
 
 
 def _value(text: str) -> Any:
-    if not text:
+    if text in ("", "null"):
         return None
     try:
         return tomllib.loads(f"value = {text}")["value"]

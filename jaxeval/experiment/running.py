@@ -13,7 +13,7 @@ from jaxeval.contracts import Member
 from jaxeval.experiment import base
 from jaxeval.population import loop
 from jaxeval.population.problem import lanes_for
-from jaxeval.report import terminal
+from jaxeval.report import progress, terminal
 
 STOPPED = 130  # exit status
 
@@ -39,16 +39,18 @@ def run(
         terminal.print_start(record, len(members), len(members) - len(waiting))
         count = lanes_for(config.training, len(members))
         with base.locked(folder, prepared.place), _first_interrupt_waits() as interrupted:
-            reports = loop.train(
-                prepared.problem,
-                waiting,
-                folder / "checkpoints" / prepared.place,
-                base.Recorder(store, prepared, count, folder),
-                count,
-            )
-            with terminal.progress(record, len(members), list(done.values())) as show:
+            before = list(done.values())
+            with progress.Progress(record, prepared.place, len(members), before) as shown:
+                reports = loop.train(
+                    prepared.problem,
+                    waiting,
+                    folder / "checkpoints" / prepared.place,
+                    base.Recorder(store, prepared, count, folder),
+                    count,
+                    compiled=shown.compiled,
+                )
                 for report in reports:
-                    show(report)
+                    shown.epoch(report)
                     if interrupted:
                         reports.close()
                         _say("stopped between two epochs; the same command continues from here")

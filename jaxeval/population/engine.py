@@ -1,6 +1,7 @@
 """The compiled programs of a population: fill lanes, train an epoch, evaluate, keep the best."""
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any, NamedTuple
@@ -138,8 +139,14 @@ def select(state: Tree, taken: Sequence[int], width: int) -> Tree:
     return jax.tree.map(place, state)
 
 
-def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
-    """The engine with its programs compiled for these shapes, in parallel threads."""
+def compile_all(
+    engine: Engine, state: member.State, lane: Lane, tell: Callable[[str, float | None], None]
+) -> Engine:
+    """The engine with its programs compiled for these shapes, in parallel threads.
+
+    Args:
+      tell: is called with each program's name, first with None, then with the seconds it took.
+    """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     arguments = {
         "epoch": (state, lane, flags),
@@ -149,8 +156,13 @@ def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
     }
 
     def compiled(name: str) -> Any:
-        return getattr(engine, name).lower(engine.shared, *arguments[name]).compile()
+        begin = time.perf_counter()
+        program = getattr(engine, name).lower(engine.shared, *arguments[name]).compile()
+        tell(name, time.perf_counter() - begin)
+        return program
 
+    for name in arguments:
+        tell(name, None)
     with futures.ThreadPoolExecutor() as pool:
         programs = dict(zip(arguments, pool.map(compiled, arguments), strict=True))
     return engine._replace(**programs)

@@ -85,9 +85,7 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--splits", "0"], "--splits: expected a whole number from 1 to 1000000, got 0"),
     ],
 )
-def test_numbers_of_members(
-    words: list[str], message: str, capsys: pytest.CaptureFixture
-) -> None:
+def test_numbers_of_members(words: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
     """Dies if a list of more members than memory holds is made, or the usage hides the error."""
     with pytest.raises(SystemExit) as caught:
         train.main(words)

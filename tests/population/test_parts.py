@@ -34,7 +34,7 @@ def test_every_row_once_an_epoch_and_in_another_order() -> None:
 
 
 def test_seats_count_strict_improvements() -> None:
-    """Dies if equal scores reset patience, lower scores are worse, or no dev score means no end."""
+    """Dies if equal scores reset patience, lower is always worse, or no dev score is no end."""
     seat = seats.Seat(toy.member(1))
     for score in (0.5, 0.5, 0.4):
         seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)

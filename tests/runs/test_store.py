@@ -231,7 +231,7 @@ def test_runs_in_a_folder_that_cannot_be_written_are_read() -> None:
         assert {p.name for p in folder.iterdir()} == {store.FILE}
         with _sealed(folder):
             assert [row.seed for row in runs.load(folder)] == [1]
-            with pytest.raises(RunError, match="readonly|unable to open"):
+            with pytest.raises(RunError, match=r"readonly|unable to open"):
                 runs.open_store(folder)
         with sqlite3.connect(folder / store.FILE) as writing:  # a log stands beside it
             writing.execute("UPDATE members SET test = 0.75")
