@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from jaxeval.runs.records import Experiment, MemberResult
 _QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
 _REFRESHED = 2.0  # times a second; the cores are the trainer's
+_WIDE = 120  # columns of a terminal that has room for a long bar
 _REMEMBERED = 200  # experiments whose times of compilation are remembered
 
 
@@ -74,7 +74,7 @@ class Progress:
         self._last = _all_remembered().get(key, {})
         self._lock = threading.Lock()
         self._spent, self._trained, self._epoch_seconds = 0.0, 0, None
-        self._line = "preparing"
+        self._line, self._active = "preparing", True
         self._console = Console(stderr=True)
         self._bar = self._make_bar()
         self._task = self._bar.add_task("", total=members, completed=len(before))
@@ -85,12 +85,7 @@ class Progress:
             self._say(f"{compiling({}, self._last)} ...")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
     def _make_bar(self) -> Any:
@@ -114,7 +109,7 @@ class Progress:
 
         columns = (
             SpinnerColumn(),
-            BarColumn(24),
+            BarColumn(24 if self._console.width >= _WIDE else 8),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             Now(),
@@ -134,6 +129,8 @@ class Progress:
             return compiling(self._compiling, self._last)
         if self._epoch_seconds is None:
             return f"{self._line}, {since:.0f} s"
+        if not self._active:
+            return self._line
         return f"{self._line}; {since:.0f} of {duration(self._epoch_seconds)}"
 
     def compiled(self, program: str, seconds: float | None) -> None:
@@ -155,6 +152,7 @@ class Progress:
         trained = len(training) + sum(end.status != "failed" for end in report.ended)
         self._spent += report.seconds
         self._trained += trained
+        self._active = bool(training) or report.waiting > 0
         self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
         more = left(self._epochs, self._ended, training, report.waiting)
         self._line = status(report, self._best, self._record.metric)
@@ -193,8 +191,9 @@ def status(report: Any, ended: Sequence[float], metric: str) -> str:
     live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
     epochs = [seat.epoch for seat in report.seats if seat.active]
     scores = [*ended, *live]
-    where = f"epoch {min(epochs)}-{max(epochs)}, " if epochs else ""
-    head = f"{where}{len(epochs)} training, {report.waiting} waiting"
+    span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
+    head = (f"epoch {span}, " if epochs else "") + f"{len(epochs)} training"
+    head += f", {report.waiting} waiting" if report.waiting else ""
     if not scores:
         return f"{head}; no dev scores yet"
     low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))

@@ -58,7 +58,7 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
         assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
         assert len(lines) == 2 + 4  # one in 10 s at most
         assert lines[2] == (
-            "epoch 2-2, 1 training, 2 waiting; dev f1, %: 25.00 / 25.00 / 25.00; "
+            "epoch 2, 1 training, 2 waiting; dev f1, %: 25.00 / 25.00 / 25.00; "
             "at most 3 min left"  # 28 epochs of 6 s
         )
     with progress.Progress(RECORD, "e1", 3, []) as shown:
