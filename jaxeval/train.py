@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{len(splits)} splits"
         )
     prepared = experiment.prepare(config)
-    prepared.read.split(splits[0])  # a task without random splits says so before anything is done
+    if given.splits:
+        prepared.read.split(1)  # a task without random splits says so before anything is done
     members = experiment.members(config, seeds, splits)
     if given.dry_run:
         return _dry_run(prepared, members, given.json)
