@@ -5,12 +5,14 @@ import json
 import math
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jaxeval.errors import JaxevalError, RunError
+from jaxeval import files
+from jaxeval.errors import JaxevalError
+
+MOST = 1_000_000  # members, runs ... of a command
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -32,9 +34,16 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     sys.exit(status)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all errors are said, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; --help lists the arguments\n")
+
+
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
     """A verb's parser, its texts shown as they are written."""
-    return argparse.ArgumentParser(
+    return _Parser(
         f"python -m jaxeval.{verb}",
         description=description,
         epilog=epilog,
@@ -45,7 +54,9 @@ def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
 def add_config(parser: argparse.ArgumentParser) -> None:
     """Adds what names an experiment: config, changes, data, runs folder; and --json."""
     parser.add_argument("config", nargs="?", help="TOML file; absent: the embedded default")
-    parser.add_argument("changes", nargs="*", metavar="key=value", help="change a config's key")
+    parser.add_argument(
+        "changes", nargs="*", metavar="key=value", help="change a config's key; key= unsets it"
+    )
     parser.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
     parser.add_argument(
         "--data", metavar="PATH", help="the corpus: a folder, for a text also a file, or tfds:NAME"
@@ -82,9 +93,9 @@ def parse_config(
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    """A whole number from 1 to a million, for argparse: a list of so many members can be made."""
+    if not text.isdecimal() or len(text) > 7 or not 1 <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MOST}, got {text}")
     return int(text)
 
 
@@ -106,7 +117,7 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) < 2**32 for part in parts):
+    if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
         raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
     return list(dict.fromkeys(int(part) for part in parts))
 
@@ -137,12 +148,5 @@ def write_out(target: str, text: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all; its folder is made where it is missing."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with files.replacing(path, "w") as stream:
+        stream.write(text)

@@ -56,10 +56,10 @@ def parser() -> argparse.ArgumentParser:
         "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
     )
     made.add_argument(
-        "--dynamic-rate", type=cli.number(0), default=0.001, metavar="R", help="(0.001)"
+        "--dynamic-rate", type=cli.number(0, 1000), default=0.001, metavar="R", help="(0.001)"
     )
     made.add_argument(
-        "--dynamic-decay", type=cli.number(0), default=0.02, metavar="D", help="(0.02)"
+        "--dynamic-decay", type=cli.number(0, 1), default=0.02, metavar="D", help="(0.02)"
     )
     made.add_argument(
         "--dynamic-epsilon",

@@ -113,8 +113,10 @@ def ranges_of(
 
 def _possible(name: str, span: Range, rate: bool) -> None:
     """Raises ConfigError if a range has values that its hyperparameter cannot have."""
-    if span.low < 0 or (rate and span.high >= 1):
-        limits = "from 0, below 1" if rate else "from 0"
+    from jaxeval.population import optimisers
+
+    limits = optimisers.FRACTION if rate else optimisers.LIMITS.get(name, optimisers.NOT_NEGATIVE)
+    if span.low < limits.low or span.high > limits.high or (rate and span.high == limits.high):
         raise ConfigError(f"range: {name}: expected {limits}, got {span.low:g} to {span.high:g}")
 
 

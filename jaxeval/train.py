@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
+from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval import experiment
@@ -22,7 +23,7 @@ examples:
   python -m jaxeval.train training.batch_size=8 --seeds 16
   python -m jaxeval.train configs/reimers2017/wnut17_ner.toml --data DIR --seeds 8
   python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
-  python -m jaxeval.train CONFIG --dry-run             # what would be trained and compiled
+  python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
   python -m jaxeval.train --help-config                # every key a config may hold
 
 The same command continues what was interrupted and never trains a finished member again.
@@ -61,10 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(reading.keys(experiment.kind(task).Config))
         return 0
     config = experiment.read(given.config, given.changes, given.data)
+    seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
+    if len(seeds) * len(splits) > cli.MOST:
+        raise ConfigError(
+            f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
+            f"{len(splits)} splits"
+        )
     prepared = experiment.prepare(config, random_splits=bool(given.splits))
-    members = experiment.members(
-        config, cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
-    )
+    members = experiment.members(config, seeds, splits)
     if given.dry_run:
         return _dry_run(prepared, members, given.json)
     return _train(prepared, members, given)
@@ -72,27 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    keys = list(keys)
-    table = Table(box=None)
-    table.add_column("key", no_wrap=True, min_width=max(len(key.name) for key in keys))
-    for title in ("kind", "default", "what it means"):
-        table.add_column(title)
-    for key in keys:
-        table.add_row(key.name, key.kind, key.default, key.about)
-    Console().print(table)
+    from jaxeval.report import terminal
+
+    rows = [(key.name, key.kind, key.default, key.about) for key in keys]
+    terminal.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
 
 
 def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | None) -> int:
+    """Prints the plan as comments above the config, a file that trains the same."""
     from jaxeval import experiment
+    from jaxeval.config import writing
 
     plan = experiment.plan(prepared, members)
     if json_path:
         cli.write_json(json_path, plan)
-    else:
+    if json_path != "-":
         for key, value in plan.items():
-            print(f"{key}: {value}")
+            if key != "config":
+                print(f"# {key}: {value}")
+        print(f"\n{writing.to_toml(prepared.config)}", end="")
     return 0
 
 

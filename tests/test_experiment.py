@@ -9,6 +9,7 @@ import pytest
 from jaxeval import experiment, train
 from jaxeval.errors import ConfigError
 from jaxeval.experiment import sweeping
+from jaxeval.sweep import __main__ as sweep
 from jaxeval.sweep import cohorts
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -65,7 +66,6 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
         (["model.kind=rhn", "model.gates=capped"], "rhn: expected gates untied or tied"),
         (["model.kind=nas", "model.gates=tied"], "gates of its own"),
         (["model.hidden=8", "model.budget=9000"], "expected without budget"),
-        (["model.dropout.inter_layer=0.1"], "expected 2 or more layers"),
         (["model.depth=3"], "lstm: depth is of rhn"),
         (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are of lstm"),
         (["model.embedding=8"], "expected hidden too"),
@@ -77,6 +77,23 @@ def test_impossible_configs_are_explained(changes: list[str], message: str) -> N
     """Dies if a config that cannot work is read."""
     with pytest.raises(ConfigError, match=message):
         experiment.read(None, ["task=language", *changes])
+
+
+def test_a_sweep_crosses_the_end_of_the_projection(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a ratio above 1, or a single layer, stops a sweep that draws rates for them."""
+    space = tmp_path / "space.toml"
+    space.write_text(
+        '[ratio]\nkey = "model.ratio"\nuniform = [0.5, 1.5]\n'
+        '[layers]\nkey = "model.layers"\ninteger = [1, 2]\n'
+    )
+    rates = ["model.dropout.projected=0.2", "model.dropout.inter_layer=0.3", "model.budget=4000"]
+    words = [*SMALL, *rates, "--data", _text(tmp_path), "--space", str(space), "--runs", "6"]
+    assert sweep.main([*words, "--dry-run", "--json", "-"]) == 0
+    drawn = json.loads(capsys.readouterr().out)["runs"]
+    assert {run["layers"] for run in drawn} == {1, 2}
+    assert min(run["ratio"] for run in drawn) < 1 < max(run["ratio"] for run in drawn)
 
 
 def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() -> None:

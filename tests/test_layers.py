@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "cli", "backend", "config", ""}
+SHARED = {"contracts", "errors", "cli", "files", "backend", "config", ""}
 ROOMS = [  # downstream only
     *("data", "models", "tasks", "population", "runs", "sweep", "stats", "bandits"),
     *("sensitivity", "report"),

@@ -129,9 +129,9 @@ def test_a_neighbourhood_is_one_population(
     calls: list[int] = []
     before = running.loop.train
 
-    def counted(problem: Any, members: Any, *others: Any) -> Any:
+    def counted(problem: Any, members: Any, *others: Any, **options: Any) -> Any:
         calls.append(len(members))
-        return before(problem, members, *others)
+        return before(problem, members, *others, **options)
 
     monkeypatch.setattr(running.loop, "train", counted)
     words = [*_words(tmp_path), "--settings", "5", "--figures", str(tmp_path / "f")]

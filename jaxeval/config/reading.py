@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 from jaxeval.errors import ConfigError
 
 T = TypeVar("T")
+_LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -36,29 +37,58 @@ def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
 def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
     """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
 
-    A table that is given in part keeps the defaults of the settings that it belongs to, which may
-    be others than those of its own class.
+    The value "null" in a file says that a key is absent, even where its default is not. A table
+    that is given in part keeps the defaults of the settings that it belongs to, which may be
+    others than those of its own class.
 
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else read_toml(Path(path))
+    tree = {} if path is None else _without_nulls(read_toml(Path(path)))
     for override in overrides:
         _apply(tree, override)
     try:
-        return _validate(cls, _filled(cls, tree))
+        settings = _validate(cls, _filled(cls, tree))
+        lines = list(_too_large(tree))
     except pydantic.ValidationError as error:
-        lines = [_explain(cls, entry) for entry in error.errors()]
-        place = "" if path is None else f"{path}: "
-        if len(lines) == 1:
-            raise ConfigError(place + lines[0]) from None
-        raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines)) from None
+        wrong = {entry["loc"][:-1] for entry in error.errors()}
+        # a list whose items are wrong is too short as well, for pydantic
+        lines = [
+            _explain(cls, entry)
+            for entry in error.errors()
+            if entry["type"] != "too_short" or entry["loc"] not in wrong
+        ]
+    if not lines:
+        return settings
+    place = "" if path is None else f"{path}: "
+    if len(lines) == 1:
+        raise ConfigError(place + lines[0])
+    raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines))
+
+
+def _too_large(tree: Any, key: str = "") -> Iterator[str]:
+    """One line for each number that no array of the devices can hold."""
+    if isinstance(tree, Mapping | list):
+        pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
+        for name, value in pairs:
+            yield from _too_large(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(tree, int | float) and abs(tree) > _LARGEST[type(tree)]:
+        kind = "whole number" if isinstance(tree, int) else "number"
+        limit = _LARGEST[type(tree)]
+        yield f"{key}: expected a {kind} from -{limit:.10g} to {limit:.10g} (got {tree})"
 
 
 def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The tree with what its tables leave out."""
     fields = _fields(cls)
     return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+
+
+def _without_nulls(tree: Any) -> Any:
+    """The tables of a file with None for "null"; TOML has no such value."""
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value) for key, value in tree.items()}
+    return None if tree == "null" else tree
 
 
 def _default(field: Any) -> Any:
@@ -104,7 +134,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
-    """Sets one `a.b=value`; the value is TOML if it parses as such, else text; `a.b=` unsets."""
+    """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
+
+    `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
+    """
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
@@ -117,7 +150,7 @@ def _apply(tree: dict[str, Any], override: str) -> None:
 
 
 def _value(text: str) -> Any:
-    if not text:
+    if text in ("", "null"):
         return None
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import language, seq2seq, tagging
+from jaxeval.experiment import language, memory, seq2seq, tagging
 from jaxeval.experiment.base import (
     Prepared,
     hparams_json,
@@ -78,8 +78,9 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
       random_splits: for members of random splits of all the data instead of the given split.
 
     Raises:
-      ConfigError: random splits of a task that has none.
+      ConfigError: random splits of a task that has none, or a model too large for this machine.
       DataError: the data cannot be read or used.
     """
     made: Prepared = kind(config.task).prepare(config, random_splits)
+    memory.refuse_too_large(made)
     return made

@@ -14,7 +14,7 @@ from jaxeval.errors import RunError
 from jaxeval.experiment import base, recording, saved
 from jaxeval.population import loop, seats
 from jaxeval.population.problem import lanes_for
-from jaxeval.report import terminal
+from jaxeval.report import progress, terminal
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {
@@ -57,18 +57,19 @@ def run(
         terminal.print_findings(prepared.read.findings.remarks, prepared.read.findings.warnings)
         terminal.print_start(record, len(members), len(members) - len(waiting))
         with base.locked(folder, prepared.place), _signals_wait() as caught:
-            checkpoints = folder / "checkpoints" / prepared.place
-            reports = loop.train(
-                prepared.problem,
-                waiting,
-                checkpoints,
-                recording.Recorder(store, prepared, folder),
-                lanes_for(config.training, len(members)),
-                resumed=lambda taken: _refuse_lost_epochs(store, prepared, taken, checkpoints),
-            )
-            with terminal.progress(record, len(members), list(done.values())) as show:
+            checkpoints, before = folder / "checkpoints" / prepared.place, list(done.values())
+            with progress.Progress(record, prepared.place, len(members), before) as shown:
+                reports = loop.train(
+                    prepared.problem,
+                    waiting,
+                    checkpoints,
+                    recording.Recorder(store, prepared, folder),
+                    lanes_for(config.training, len(members)),
+                    resumed=lambda taken: _refuse_lost_epochs(store, prepared, taken, checkpoints),
+                    compiled=shown.compiled,
+                )
                 for report in reports:
-                    show(report)
+                    shown.epoch(report)
                     if caught:
                         reports.close()
                         _say("stopped between two epochs; the same command continues from here")

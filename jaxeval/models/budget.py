@@ -61,7 +61,7 @@ def solve(
       ConfigError: not even one hidden unit fits.
     """
     if not ratio > 0:
-        raise ConfigError(f"ratio: expected a number above 0, got {ratio}")
+        raise ConfigError(f"model.ratio: expected a number above 0, got {ratio}")
 
     def shape(hidden: int) -> Shape:
         embedding = max(1, round(min(ratio, 1.0) * hidden))
@@ -72,7 +72,9 @@ def solve(
 
     if not fits(1):
         least = parameter_count(shape(1), cell)
-        raise ConfigError(f"budget: expected at least {least} for this vocabulary, got {budget}")
+        raise ConfigError(
+            f"model.budget: expected at least {least} for this vocabulary, got {budget}"
+        )
     high = 2
     while fits(high):
         high *= 2

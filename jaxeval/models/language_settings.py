@@ -4,13 +4,12 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import reading
-from jaxeval.errors import ConfigError
+from jaxeval.config import fields, reading
 from jaxeval.models import budget as sizes
 from jaxeval.models import cells, language
 
 _BUDGET = 1_000_000
-Rate = Annotated[float | None, pydantic.Field(ge=0, lt=1)]
+Rate = fields.Rate | None
 
 
 @reading.settings
@@ -19,7 +18,8 @@ class Dropout:
 
     input: Annotated[Rate, pydantic.Field(description="embedded input; fresh at each step")] = None
     inter_layer: Annotated[
-        Rate, pydantic.Field(description="input of layers from the second; fresh at each step")
+        Rate,
+        pydantic.Field(description="input of layers from the second, if any; fresh at each step"),
     ] = None
     state: Annotated[
         Rate, pydantic.Field(description="h(t-1); the same in a window (variational)")
@@ -47,13 +47,13 @@ class LanguageModel:
         Literal["untied", "tied", "capped"] | None,
         pydantic.Field(description="input gate; absent: capped for lstm, untied for rhn"),
     ] = None
-    layers: Annotated[int, pydantic.Field(ge=1, description="of lstm and nas")] = 1
-    depth: Annotated[int, pydantic.Field(ge=1, description="levels of the one rhn layer")] = 1
-    hidden: Annotated[int | None, pydantic.Field(ge=1, description="units; absent: by budget")] = (
-        None
-    )
+    layers: Annotated[fields.Layers, pydantic.Field(description="of lstm and nas")] = 1
+    depth: Annotated[fields.Layers, pydantic.Field(description="levels of the one rhn layer")] = 1
+    hidden: Annotated[
+        fields.Size | None, pydantic.Field(description="units; absent: by budget")
+    ] = None
     embedding: Annotated[
-        int | None, pydantic.Field(ge=1, description="with hidden; absent: as hidden")
+        fields.Size | None, pydantic.Field(description="with hidden; absent: as hidden")
     ] = None
     budget: Annotated[
         int | None, pydantic.Field(ge=1, description="most parameters; without hidden: a million")
@@ -67,8 +67,8 @@ class LanguageModel:
     )
     clip: Annotated[float | None, pydantic.Field(gt=0, description="of lstm's memory")] = None
     layer_norm: Annotated[bool, pydantic.Field(description="lstm")] = False
-    forget_bias: Annotated[float, pydantic.Field(description="lstm")] = 1.0
-    carry_bias: Annotated[float, pydantic.Field(description="rhn")] = 1.0
+    forget_bias: Annotated[float, pydantic.Field(ge=-100, le=100, description="lstm")] = 1.0
+    carry_bias: Annotated[float, pydantic.Field(ge=-100, le=100, description="rhn")] = 1.0
     released_highway: Annotated[
         bool,
         pydantic.Field(
@@ -90,8 +90,6 @@ class LanguageModel:
             raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
         if self.kind == "nas" and (self.dropout.update is not None or self.gates is not None):
             raise ValueError("nas: has no place for dropout.update, and gates of its own")
-        if self.layers == 1 and self.dropout.inter_layer is not None:
-            raise ValueError("dropout.inter_layer: expected 2 or more layers")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
             raise ValueError("hidden: expected without budget and ratio, which solve for it")
         if self.kind != "rhn" and self.released_highway:
@@ -101,9 +99,21 @@ class LanguageModel:
         return self
 
     def rates(self) -> dict[str, float]:
-        """The dropout rates that a member may differ in, by site."""
+        """The dropout rates that a member may differ in, by site; unused ones are left out.
+
+        As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
+        that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
+        """
         lost = {"input"} if self.released_highway and self.depth > 1 else set()
+        lost |= {"inter_layer"} if self.layers == 1 else set()
+        lost |= set() if self._projects() else {"projected"}
         return {site: rate for site, rate in self.dropout.rates().items() if site not in lost}
+
+    def _projects(self) -> bool:
+        """Whether outputs are projected down, but for ratios that rounding makes 1."""
+        if self.hidden is not None:
+            return self.embedding not in (None, self.hidden)
+        return self.ratio is not None and self.ratio < 1
 
     def cell(self) -> cells.Cell:
         """The cell of every layer."""
@@ -121,23 +131,16 @@ class LanguageModel:
         """The sizes, given or solved.
 
         Raises:
-          ConfigError: the budget is too small, or a dropout rate has no projection to act on.
+          ConfigError: the budget is too small.
         """
         if self.hidden is not None:
             size = self.embedding or self.hidden
-            found = sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
-        else:
-            found = sizes.solve(
-                vocabulary,
-                self.budget or _BUDGET,
-                self.cell(),
-                layers=self.layers,
-                tied=self.tied,
-                ratio=self.ratio or 1.0,
-            )
-        if self.dropout.projected is not None and not found.projected:
-            raise ConfigError(
-                "model.dropout.projected: there is no projection where embedding and hidden are "
-                f"both {found.hidden}"
-            )
-        return found
+            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+        return sizes.solve(
+            vocabulary,
+            self.budget or _BUDGET,
+            self.cell(),
+            layers=self.layers,
+            tied=self.tied,
+            ratio=self.ratio or 1.0,
+        )

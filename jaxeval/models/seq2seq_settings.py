@@ -4,13 +4,11 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.seq2seq import Live, Model, Shape
 from jaxeval.models.transformer import Transformer
 
-Positive = Annotated[int, pydantic.Field(ge=1)]
-Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]
 _CLASSES = {"attentive_lstm": AttentiveLstm, "transformer": Transformer}
 
 
@@ -22,25 +20,27 @@ class Seq2Seq:
         Literal["attentive_lstm", "transformer"], pydantic.Field(description="which model")
     ] = "attentive_lstm"
     embedding: Annotated[
-        Positive, pydantic.Field(description="size of embeddings; a transformer's width")
+        fields.Size, pydantic.Field(description="size of embeddings; a transformer's width")
     ] = 128
     hidden: Annotated[
-        Positive,
+        fields.Size,
         pydantic.Field(description="units of a direction; of a transformer's feed-forward layer"),
     ] = 512
-    encoder_layers: Annotated[Positive, pydantic.Field(description="layers")] = 1
+    encoder_layers: Annotated[fields.Layers, pydantic.Field(description="layers")] = 1
     decoder_layers: Annotated[
-        Positive, pydantic.Field(description="layers; an LSTM's decoder has one")
+        fields.Layers, pydantic.Field(description="layers; an LSTM's decoder has one")
     ] = 1
     heads: Annotated[
-        Positive, pydantic.Field(description="attention heads of a transformer; an LSTM has one")
+        fields.Size,
+        pydantic.Field(description="heads of a transformer; an LSTM has one"),
     ] = 1
-    dropout: Annotated[Rate, pydantic.Field(description="rate at all sites")] = 0.1
+    dropout: Annotated[fields.Rate, pydantic.Field(description="rate at all sites")] = 0.1
     label_smoothing: Annotated[
-        Rate, pydantic.Field(description="share of the loss that is spread over all symbols")
+        fields.Rate,
+        pydantic.Field(description="share of the loss spread over all symbols"),
     ] = 0.0
     beam: Annotated[
-        Positive, pydantic.Field(description="sequences kept while decoding; 1: greedy")
+        fields.Size, pydantic.Field(description="sequences kept while decoding; 1: greedy")
     ] = 1
 
     @pydantic.model_validator(mode="after")

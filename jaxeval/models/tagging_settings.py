@@ -4,11 +4,8 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.models import lstm
-
-Positive = Annotated[int, pydantic.Field(gt=0)]
-Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]
 
 
 def _about(text: str) -> Any:
@@ -21,7 +18,8 @@ class Words:
 
     trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
     unknown_rate: Annotated[
-        Rate, _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)")
+        fields.Rate,
+        _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)"),
     ] = 0.0
 
 
@@ -30,15 +28,15 @@ class Characters:
     """Character representation of a word."""
 
     encoder: Annotated[Literal["none", "cnn", "lstm"], _about("none, cnn or lstm")] = "cnn"
-    dimension: Annotated[Positive, _about("size of a character's vector")] = 30
-    filters: Annotated[Positive, _about("cnn: filters")] = 30
-    width: Annotated[Positive, _about("cnn: characters a window")] = 3
+    dimension: Annotated[fields.Size, _about("size of a character's vector")] = 30
+    filters: Annotated[fields.Size, _about("cnn: filters")] = 30
+    width: Annotated[fields.Size, _about("cnn: characters a window")] = 3
     activation: Annotated[Literal["tanh", "linear"], _about("cnn: after the maximum")] = "tanh"
     full_padding: Annotated[bool, _about("cnn: windows reach beyond both ends (LasagneNLP)")] = (
         False
     )
     masked: Annotated[bool, _about("cnn: padding takes no part in the maximum")] = True
-    units: Annotated[Positive, _about("lstm: units of a direction")] = 25
+    units: Annotated[fields.Size, _about("lstm: units of a direction")] = 25
 
 
 @reading.settings
@@ -49,13 +47,13 @@ class Dropout:
         Literal["none", "naive", "variational"],
         _about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
-    input: Annotated[Rate, _about("rate on the features of a word")] = 0.25
-    output: Annotated[Rate, _about("rate on the output of every BiLSTM layer")] = 0.25
+    input: Annotated[fields.Rate, _about("rate on the features of a word")] = 0.25
+    output: Annotated[fields.Rate, _about("rate on the output of every BiLSTM layer")] = 0.25
     layer_input: Annotated[
-        Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
+        fields.Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = 0.0
-    recurrent: Annotated[Rate, _about("rate on h(t-1); variational only")] = 0.0
-    characters: Annotated[Rate, _about("rate on the character vectors (LasagneNLP)")] = 0.0
+    recurrent: Annotated[fields.Rate, _about("rate on h(t-1); variational only")] = 0.0
+    characters: Annotated[fields.Rate, _about("rate on the character vectors (LasagneNLP)")] = 0.0
     per_gate: Annotated[
         bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
     ] = False
@@ -89,14 +87,15 @@ class Tagger:
     casing: Annotated[
         Literal["none", "one_hot", "embedding"], _about("casing feature; embedding is trained")
     ] = "none"
-    casing_dimension: Annotated[Positive, _about("size of a casing embedding")] = 10
+    casing_dimension: Annotated[fields.Size, _about("size of a casing embedding")] = 10
     layers: Annotated[
-        tuple[Positive, ...], pydantic.Field(min_length=1, max_length=3, description="H by layer")
+        tuple[fields.Size, ...],
+        pydantic.Field(min_length=1, max_length=3, description="H by layer"),
     ] = (100,)
     cell: Annotated[lstm.Variant, _about("variant of the LSTM cell")] = lstm.Variant()
     dropout: Annotated[Dropout, _about("dropout")] = Dropout()
     projection: Annotated[
-        Positive | None, _about("tanh layer of this width before the classifier (Lample)")
+        fields.Size | None, _about("tanh layer of this width before the classifier (Lample)")
     ] = None
     classifier: Annotated[Literal["softmax", "crf"], _about("softmax or crf")] = "crf"
     transitions: Annotated[

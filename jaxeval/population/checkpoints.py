@@ -5,6 +5,8 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 """
 
 import logging
+import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -34,7 +36,8 @@ class Checkpoints:
     """The checkpoints of one experiment."""
 
     def __init__(self, folder: Path):
-        # Orbax tells every step it takes; what goes wrong is raised too
+        # Orbax tells every step it takes, and each of its threads prints an error's traceback
+        # before the error itself arrives here
         logging.getLogger("absl").setLevel(logging.CRITICAL)
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, create=True)
@@ -72,7 +75,7 @@ class Checkpoints:
                 damaged.append(number)
                 print(
                     f"warning: checkpoint {number} in {self.folder} cannot be read "
-                    f"({_first_line(error)})",
+                    f"({_reason(error)})",
                     file=sys.stderr,
                 )
                 continue
@@ -115,13 +118,15 @@ class Checkpoints:
 
     def _failed(self, error: Exception) -> RunError:
         return RunError(
-            f"no checkpoint could be written to {self.folder} ({error}); what is recorded is "
-            "kept: make room and run the same command again"
+            f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
+            "recorded is kept: make room and run the same command again"
         )
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:200]
+def _reason(error: Exception) -> str:
+    """An error of Orbax in a few words: the operating system's where it names its code."""
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    return os.strerror(int(code[1])) if code else str(error).partition("\n")[0][:200]
 
 
 def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The compiled programs of a population: fill lanes, train an epoch, evaluate, keep the best."""
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any, NamedTuple
@@ -151,14 +152,25 @@ def arguments(state: member.State, lane: Lane, flags: Array) -> dict[str, tuple]
     }
 
 
-def compile_all(engine: Engine, state: member.State, lane: Lane) -> Engine:
-    """The engine with its programs compiled for these shapes, in parallel threads."""
+def compile_all(
+    engine: Engine, state: member.State, lane: Lane, tell: Callable[[str, float | None], None]
+) -> Engine:
+    """The engine with its programs compiled for these shapes, in parallel threads.
+
+    Args:
+      tell: is called with each program's name, first with None, then with the seconds it took.
+    """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
-    given = arguments(state, lane, flags)
+    inputs = arguments(state, lane, flags)
 
     def compiled(name: str) -> Any:
-        return getattr(engine, name).lower(engine.shared, *given[name]).compile()
+        begin = time.perf_counter()
+        program = getattr(engine, name).lower(engine.shared, *inputs[name]).compile()
+        tell(name, time.perf_counter() - begin)
+        return program
 
+    for name in inputs:
+        tell(name, None)
     with futures.ThreadPoolExecutor() as pool:
-        programs = dict(zip(given, pool.map(compiled, given), strict=True))
+        programs = dict(zip(inputs, pool.map(compiled, inputs), strict=True))
     return engine._replace(**programs)

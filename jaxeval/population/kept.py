@@ -1,15 +1,14 @@
 """Trained parameters on disk: one file of arrays a member, readable by numpy alone."""
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 
 import jax
 import numpy as np
 
+from jaxeval import files
 from jaxeval.contracts import Tree
-from jaxeval.errors import DataError, RunError
+from jaxeval.errors import DataError
 
 
 def _names(params: Tree) -> list[str]:
@@ -22,15 +21,8 @@ def save(path: Path, params: Tree) -> None:
     """Writes nested dicts of arrays, whole or not at all."""
     leaves = jax.tree.leaves(jax.device_get(params))
     arrays = dict(zip(_names(params), map(np.asarray, leaves), strict=True))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with files.replacing(path, "wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load(path: Path, like: Tree) -> Tree:

@@ -26,6 +26,10 @@ class Report(NamedTuple):
     best: Mapping[Member, Tree]  # params of those that ended, if they are to be kept
 
 
+def _ignore(program: str, seconds: float | None) -> None:
+    """Nobody watches the compilation."""
+
+
 class Population:
     """The lanes of a running cohort: arrays on the devices, seats on the host."""
 
@@ -63,10 +67,14 @@ class Population:
     def _shard(self, tree: Tree) -> Tree:
         return lanes.shard(tree, self.engine.mesh)
 
-    def compile(self) -> float:
-        """Compiles all programs side by side, before any of them is timed; seconds taken."""
+    def compile(self, tell: Callable[[str, float | None], None] = _ignore) -> float:
+        """Compiles all programs side by side, before any of them is timed; seconds taken.
+
+        Args:
+          tell: as `engine.compile_all` has it.
+        """
         begin = time.perf_counter()
-        self.engine = engine.compile_all(self.engine, self.state, self.lanes)
+        self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
         return time.perf_counter() - begin
 
     def restore(self, snapshot: checkpoints.Snapshot) -> None:
@@ -259,6 +267,7 @@ def train(
     count: int,
     devices: Sequence[jax.Device] | None = None,
     resumed: Callable[[Sequence[seats.Seat]], None] = lambda taken: None,
+    compiled: Callable[[str, float | None], None] = _ignore,
 ) -> Generator[Report, None, None]:
     """Trains all members; yields after every epoch of the population.
 
@@ -272,6 +281,7 @@ def train(
         bits, so a resumed population must have the width it began with, whoever has ended since.
       devices: default all.
       resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
+      compiled: is told when a program's compilation begins (None) and how long it took.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
@@ -285,7 +295,7 @@ def train(
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.seats)
-        population.compile()
+        population.compile(compiled)
         while population.arrange():
             report = population.epoch()
             record(report)

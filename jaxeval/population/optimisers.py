@@ -4,6 +4,7 @@ A factory is called inside the traced step with traced values, so that a member'
 never cause a compilation; only the name and the kinds of clipping are static.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import optax
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Hparams
 
 Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
@@ -36,6 +37,39 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
 }
 
 
+class Limits(NamedTuple):
+    """Values that a hyperparameter can have: from `low`, or above it, to `high`, or below it."""
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def allow(self, value: float) -> bool:
+        """Whether the value is among them."""
+        over = value > self.low if self.above else value >= self.low
+        return over and (value < self.high if self.below else value <= self.high)
+
+    def __str__(self) -> str:
+        low = f"above {self.low:g}" if self.above else f"from {self.low:g}"
+        if math.isinf(self.high):
+            return low
+        return low + (f" and below {self.high:g}" if self.below else f" to {self.high:g}")
+
+
+NOT_NEGATIVE = Limits(0, math.inf)
+FRACTION = Limits(0, 1, below=True)  # decay rates of moving averages, dropout rates
+LIMITS: Mapping[str, Limits] = {
+    "learning_rate": Limits(0, 1000),
+    "momentum": FRACTION,
+    "rho": FRACTION,
+    "beta1": FRACTION,
+    "beta2": FRACTION,
+    "epsilon": Limits(0, 1, above=True),
+    "momentum_decay": Limits(0, 1),
+}
+
+
 @reading.settings
 class Optimiser:
     """Optimiser, learning-rate schedule, clipping and weight decay."""
@@ -51,7 +85,7 @@ class Optimiser:
         float, pydantic.Field(ge=0, description="rate of epoch e (from 0): rate / (1 + decay e)")
     ] = 0.0
     steps: Annotated[
-        tuple[tuple[int, float], ...],
+        tuple[tuple[Annotated[int, pydantic.Field(ge=1)], fields.LearningRate], ...],
         pydantic.Field(
             description="(epoch from 1, rate) pairs that replace the rate from then on"
         ),
@@ -69,9 +103,17 @@ class Optimiser:
         pydantic.Field(description="clip gradients element-wise, or rescale to a global norm"),
     ] = "global_norm"
     clip_at: Annotated[float, pydantic.Field(gt=0, description="threshold of `clip`")] = 1.0
-    l2: Annotated[float, pydantic.Field(ge=0, description="l2 * weight is added to gradients")] = (
-        0.0
-    )
+    l2: Annotated[
+        float, pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients")
+    ] = 0.0
+
+    @pydantic.field_validator("hyperparameters")
+    @classmethod
+    def _possible(cls, given: dict[str, float]) -> dict[str, float]:
+        for name, value in given.items():
+            if name in LIMITS and not LIMITS[name].allow(value):
+                raise ValueError(f"{name}: expected a number {LIMITS[name]}, got {value:g}")
+        return given
 
     @pydantic.model_validator(mode="after")
     def _known(self) -> "Optimiser":

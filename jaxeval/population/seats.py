@@ -118,27 +118,26 @@ def status(
     """How the member ended with an epoch of this loss and dev score, or None if it goes on.
 
     Args:
-      score: None if dev was not evaluated; then only a loss or the last epoch can end a member.
+      score: None if dev was not evaluated; then only its loss or the last epoch ends a member.
     """
     if not (math.isfinite(loss) and (score is None or math.isfinite(score))):
         return "diverged"
-    scored, best_epoch = score is not None, seat.best_epoch or 0
-    if scored and training.patience and seat.epoch - best_epoch >= training.patience:
+    last = seat.epoch >= training.epochs
+    if score is None:
+        return "finished" if last else None
+    best_epoch = seat.best_epoch or 0
+    if training.patience and seat.epoch - best_epoch >= training.patience:
         return "early_stopped"
-    if seat.epoch >= training.epochs:
+    if last:
         return "finished"
-    if (
-        scored
-        and training.stopping is not None
-        and stopping.hopeless(
-            seat.bests,
-            best_epoch,
-            seat.epoch,
-            seat.drops,
-            training.epochs,
-            training.stopping,
-            metric,
-        )
+    if training.stopping is not None and stopping.hopeless(
+        seat.bests,
+        best_epoch,
+        seat.epoch,
+        seat.drops,
+        training.epochs,
+        training.stopping,
+        metric,
     ):
         return "early_stopped"
     return None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.population import optimisers
 from jaxeval.population.stopping import Stopping
 
@@ -20,7 +20,7 @@ class Plateau:
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
     ] = 0.1
     floor: Annotated[
-        float, pydantic.Field(ge=0, description="the rate falls no lower than this")
+        fields.LearningRate, pydantic.Field(description="the rate falls no lower than this")
     ] = 0.0
     latest: Annotated[
         int | None,
@@ -40,13 +40,13 @@ class Plateau:
 class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[int, pydantic.Field(ge=1, description="rows an update")] = 32
+    batch_size: Annotated[fields.Rows, pydantic.Field(description="rows an update")] = 32
     micro_batch: Annotated[
-        int | None,
-        pydantic.Field(ge=1, description="rows computed at once; absent: the whole batch"),
+        fields.Rows | None,
+        pydantic.Field(description="rows computed at once; absent: the whole batch"),
     ] = None
     evaluation_batch_size: Annotated[
-        int, pydantic.Field(ge=1, description="rows a batch of an evaluation")
+        fields.Rows, pydantic.Field(description="rows a batch of an evaluation")
     ] = 64
     epochs: Annotated[int, pydantic.Field(ge=1, description="at most so many epochs")] = 30
     evaluate_every: Annotated[
@@ -72,7 +72,7 @@ class Training:
     ] = None
     lanes: Annotated[
         int | None,
-        pydantic.Field(ge=1, description="members trained at once; absent: all, at most 64"),
+        pydantic.Field(ge=1, le=2**16, description="members at once; absent: all, at most 64"),
     ] = None
     lane_mode: Annotated[
         Literal["auto", "map", "vmap"],

@@ -21,12 +21,18 @@ class Stopping:
         int, pydantic.Field(ge=0, description="these grow from 1 to turns in so many epochs")
     ] = 60
     targets: Annotated[
-        tuple[float, ...],
+        tuple[Annotated[float, pydantic.Field(ge=0)], ...],
         pydantic.Field(description="dev score to be in reach, after 0, 1 ... drops of the rate"),
     ] = ()
     log: Annotated[
         bool, pydantic.Field(description="improvement is a ratio, as for perplexity")
     ] = False
+
+    @pydantic.model_validator(mode="after")
+    def _possible(self) -> "Stopping":
+        if self.log and 0 in self.targets:
+            raise ValueError("targets: expected numbers above 0 with log = true, got 0")
+        return self
 
 
 def looked_back(stopping: Stopping, epoch: int) -> int:

@@ -69,6 +69,11 @@ def is_fraction(metric: str) -> bool:
     return metric in _FRACTIONS
 
 
+def in_unit(metric: str) -> str:
+    """A metric's name with the unit that `shown` has."""
+    return f"{metric}, %" if is_fraction(metric) else metric
+
+
 def distribution(values: Sequence[float]) -> Distribution | None:
     """The summary of scores; None without any."""
     if not len(values):

@@ -1,22 +1,13 @@
-"""Tables and progress for the terminal (rich, imported late)."""
+"""Tables for the terminal (rich, imported late)."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxeval.report import summary
-from jaxeval.runs.records import Experiment, MemberResult
+from jaxeval.runs.records import Experiment
 
 _WIDEST = 400  # columns of a table
-_QUIET_SECONDS = 10.0  # between two lines where the output is no terminal
-
-
-def _unit(metric: str) -> str:
-    return f"{metric}, %" if summary.is_fraction(metric) else metric
 
 
 def print_summary(found: summary.Summary) -> None:
@@ -26,7 +17,7 @@ def print_summary(found: summary.Summary) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     columns = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
-    table = Table(_unit(found.metric), *columns, box=None, pad_edge=False)
+    table = Table(summary.in_unit(found.metric), *columns, box=None, pad_edge=False)
     for part, d in (("dev", found.dev), ("test", found.test)):
         if d is None:
             table.add_row(part, "0")
@@ -117,69 +108,30 @@ def print_table(
     console.width = width
 
 
+def print_wrapped(console: Any, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of words, wrapped to the terminal's width; elsewhere a line a row, nothing cut."""
+    if not console.is_terminal:
+        print_table(console, head, rows, range(len(head)))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for place, name in enumerate(head):
+        table.add_column(name, no_wrap=not place, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
 def print_start(record: Experiment, members: int, done: int) -> None:
     """What is about to happen, on stderr."""
     kept = f"; {done} are recorded already" if done else ""
     head = f"{record.name} ({record.id}): {members} members of task {record.task}{kept}"
-    print(head, file=sys.stderr)
-    if done < members:
-        print("compiling (kept for the next time) ...", file=sys.stderr, flush=True)
+    print(head, file=sys.stderr, flush=True)
 
 
 def print_findings(remarks: Sequence[str], warnings: Sequence[str]) -> None:
     """What was found when the data were read, a line each, on stderr."""
     for line in (*remarks, *(f"warning: {line}" for line in warnings)):
         print(line, file=sys.stderr)
-
-
-@contextmanager
-def progress(
-    record: Experiment, members: int, before: Sequence[MemberResult]
-) -> Iterator[Callable[[Any], None]]:
-    """A bar of ended members with the live quantiles of the best dev scores so far.
-
-    Yields a function to call with every `population.loop.Report`.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    console = Console(stderr=True)
-    ended = [result.dev for result in before if result.dev is not None]
-    columns = (
-        BarColumn(24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("compiled, first epoch", total=members, completed=len(before))
-        spoken = time.monotonic()
-
-        def show(report: Any) -> None:
-            nonlocal spoken
-            ended.extend(end.dev for end in report.ended if end.dev is not None)
-            line = _status(report, ended, record.metric)
-            bar.update(task, advance=len(report.ended), description=line)
-            if not console.is_terminal and time.monotonic() - spoken > _QUIET_SECONDS:
-                spoken = time.monotonic()
-                console.print(line, markup=False)
-
-        yield show
-
-
-def _status(report: Any, ended: Sequence[float], metric: str) -> str:
-    live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
-    epochs = [seat.epoch for seat in report.seats if seat.active]
-    scores = [*ended, *live]
-    where = f"epoch {min(epochs)}-{max(epochs)}, " if epochs else ""
-    head = f"{where}{len(epochs)} training, {report.waiting} waiting"
-    if not scores:
-        return f"{head}; no dev scores yet"
-    low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))
-    return f"{head}; dev {_unit(metric)}: {low} / {median} / {high}"

@@ -89,13 +89,15 @@ def _print(listed: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from jaxeval.report import summary
+
     table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
     for one in listed:
         members = ", ".join(f"{n} {s.replace('_', ' ')}" for s, n in one["members"].items())
-        medians = (
-            "-" if m is None else f"{m:.4f}" for m in (one["median_dev"], one["median_test"])
-        )
-        cells = (one["name"], one["experiment"], members, one["metric"], str(one["n"]), *medians)
+        metric = one["metric"]
+        medians = (summary.shown(one[part], metric) for part in ("median_dev", "median_test"))
+        unit = summary.in_unit(metric)
+        cells = (one["name"], one["experiment"], members, unit, str(one["n"]), *medians)
         table.add_row(*map(Text, cells))
     console = Console()
     console.print(table)

@@ -7,6 +7,7 @@ file systems; use a PostgreSQL URL there.
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -238,7 +239,7 @@ def _engine(url: str) -> sa.Engine:
 
 
 def _sqlite(file: Path, write: bool) -> sa.Engine:
-    engine = sa.create_engine(f"sqlite:///{file}", connect_args={"timeout": _BUSY_SECONDS})
+    engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
@@ -253,6 +254,21 @@ def _sqlite(file: Path, write: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
+
+
+def _url(file: Path, write: bool) -> sa.URL:
+    """The file as SQLite opens it.
+
+    A database in WAL mode is opened with files beside it. Where none can be made (a colleague's
+    folder, an archive) SQLite must be told that nobody writes; a log that stands there is read.
+    """
+    effective = os.access in os.supports_effective_ids
+    sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
+    log = file.with_name(f"{file.name}-wal")
+    query = {"uri": "true"}
+    if sealed and not write and not log.exists():
+        query["immutable"] = "1"
+    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import tagging as data
 from jaxeval.data import words
+from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
 from jaxeval.tasks import spans
@@ -35,7 +36,12 @@ class Scoring:
 
 
 def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagged) -> Task:
-    """The tagging task of a corpus."""
+    """The tagging task of a corpus.
+
+    Raises:
+      ConfigError: the metric is of entities, and the tags are none.
+    """
+    metric = Metric(_metric(scoring, tagged.entities))
     sizes = models.Sizes(
         tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
     )
@@ -82,10 +88,19 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    metric = scoring.metric
-    if metric == "auto":
-        metric = "f1" if tagged.entities else "accuracy"
-    return Task(init, lambda size: (), loss, predict, count, score, Metric(metric), share)
+    return Task(init, lambda size: (), loss, predict, count, score, metric, share)
+
+
+def _metric(scoring: Scoring, entities: bool) -> str:
+    """The name of what early stopping reads."""
+    if scoring.metric == "auto":
+        return "f1" if entities else "accuracy"
+    if scoring.metric == "f1" and not entities:
+        raise ConfigError(
+            "scoring.metric: these tags have accuracy only, got 'f1'; f1 is of entities: expected "
+            "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
+        )
+    return scoring.metric
 
 
 def _words(batch: Batch) -> Array:

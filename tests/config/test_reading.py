@@ -128,6 +128,16 @@ def test_a_table_in_part_keeps_its_parents_defaults() -> None:
     assert reading.read(Parent, None, ["named.name=b"]) == plain
 
 
+def test_null_unsets_a_key(tmp_path: Path) -> None:
+    """Dies if a key whose default is not absent cannot be made so, or a text "null" is lost."""
+    file = tmp_path / "c.toml"
+    file.write_text('[inner]\nlimit = "null"\n')
+    given = Outer(inner=Inner(limit=3))
+    for changes in (["inner.limit=3", "inner.limit="], ["inner.limit=3", "inner.limit=null"]):
+        assert reading.read(Outer, file, changes) == reading.read(Outer, file) == Outer() != given
+    assert reading.read(Outer, None, ['name="null"']).name == "null"
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     """Dies if the file or the line is not named."""
     broken = tmp_path / "broken.toml"

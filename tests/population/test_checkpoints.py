@@ -1,5 +1,6 @@
-"""Checkpoints whose files are damaged: the older one serves, and nothing wrong is restored."""
+"""Checkpoints that are damaged (the older one serves) or cannot be written."""
 
+import resource
 import shutil
 from pathlib import Path
 
@@ -74,3 +75,22 @@ def test_damage_to_all_of_them_is_said(two: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"no checkpoint in .* can be read; remove that folder"):
         _restored(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["2", "4"]
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """Dies if the writer's threads print their tracebacks, or the error is a page long."""
+    state = {"params": np.random.default_rng(0).random((2, 200_000)).astype(np.float32)}
+    saved = checkpoints.Checkpoints(tmp_path / "c")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(RunError) as caught:  # here, or when the writer is waited for
+            saved.save(checkpoints.Snapshot(1, state, [seats.Seat(), seats.Seat()]))
+            saved.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(caught.value) == (
+        f"no checkpoint could be written to {tmp_path / 'c'} (File too large); what is recorded "
+        "is kept: make room and run the same command again"
+    )
+    assert capfd.readouterr().err == ""

@@ -34,7 +34,7 @@ def test_every_row_once_an_epoch_and_in_another_order() -> None:
 
 
 def test_seats_count_strict_improvements() -> None:
-    """Dies if equal scores reset patience, or a lower-is-better metric is read upside down."""
+    """Dies if equal scores reset patience, lower is always worse, or no dev score is no end."""
     seat = seats.Seat(toy.member(1))
     for score in (0.5, 0.5, 0.4):
         seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)
@@ -45,6 +45,8 @@ def test_seats_count_strict_improvements() -> None:
     assert seats.status(seat, 1.0, 0.5, Training(epochs=3, patience=0), metric) == "finished"
     assert seats.status(seat, math.nan, 0.5, Training(epochs=10, patience=0), metric) == "diverged"
     assert seats.status(seat, 1.0, math.inf, Training(patience=0), metric) == "diverged"
+    assert seats.status(seat, 1.0, None, Training(epochs=4), metric) is None
+    assert seats.status(seat, 1.0, None, Training(epochs=3), metric) == "finished"
     low = seats.advance(seats.Seat(toy.member(1)), 3.0, 0.1, Metric("loss", False), 1.0)
     assert seats.advance(low, 2.0, 0.1, Metric("loss", False), 1.0).best_epoch == 2
     assert seats.advance(low, 2.0, math.nan, Metric("loss", False), 1.0).best_epoch == 1

@@ -18,7 +18,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import loop, seats
 from jaxeval.report import __main__ as verb
-from jaxeval.report import figures, page, summary, terminal
+from jaxeval.report import figures, page, progress, summary, terminal
 from tests.runs import test_store
 
 DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
@@ -177,10 +177,10 @@ def test_progress_before_the_first_evaluation() -> None:
     who = Member(1)
     fresh, scored = seats.Seat(who, epoch=2), seats.Seat(who, epoch=4, best=0.5, best_epoch=4)
     report = loop.Report([], [], [fresh, seats.Seat()], 3, 0.0, {})
-    assert terminal._status(report, [], "f1") == (
-        "epoch 2-2, 1 training, 3 waiting; no dev scores yet"
+    assert progress.status(report, [], "f1") == (
+        "epoch 2, 1 training, 3 waiting; no dev scores yet"
     )
-    line = terminal._status(report._replace(seats=[fresh, scored]), [], "f1")
+    line = progress.status(report._replace(seats=[fresh, scored]), [], "f1")
     assert line == "epoch 2-4, 2 training, 3 waiting; dev f1, %: 50.00 / 50.00 / 50.00"
 
 

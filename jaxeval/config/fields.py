@@ -1,0 +1,13 @@
+"""Types of fields that settings share, with the values that are possible."""
+
+from typing import Annotated
+
+import pydantic
+
+# the recurrent kernel of a layer of H units, [2H, 4H], then has 2^31 numbers, 8 GB
+_WIDEST = 2**14
+Size = Annotated[int, pydantic.Field(ge=1, le=_WIDEST)]  # of a vector or layer
+Layers = Annotated[int, pydantic.Field(ge=1, le=128)]  # each is compiled by itself
+Rows = Annotated[int, pydantic.Field(ge=1, le=2**20)]  # of a batch, all in memory at once
+Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]  # of dropout, and other probabilities
+LearningRate = Annotated[float, pydantic.Field(ge=0, le=1000)]

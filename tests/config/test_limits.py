@@ -1,0 +1,110 @@
+"""Values that are impossible are refused with key, value and range, before anything is done."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from jaxeval import experiment, train
+from jaxeval.errors import ConfigError
+from jaxeval.experiment import memory
+from jaxeval.population import optimisers
+
+_RATE = "training.optimiser.hyperparameters"
+REFUSED = {
+    "a rate below 0": (f"{_RATE}.learning_rate=-1", "from 0 to 1000, got -1"),
+    "a rate that moves nothing but NaN": (
+        f"{_RATE}.learning_rate=1e30",
+        f"{_RATE}: learning_rate: expected a number from 0 to 1000, got 1e\\+30",
+    ),
+    "a decay of 2": (f"{_RATE}.beta2=2", "beta2: expected a number from 0 and below 1, got 2"),
+    "a decay of 1": (f"{_RATE}.beta1=1", "beta1: expected a number from 0 and below 1, got 1"),
+    "nothing to divide by": (f"{_RATE}.epsilon=0", "epsilon: expected a number above 0 to 1"),
+    "a rate of a step": ("training.optimiser.steps=[[2,-0.1]]", "steps.0.1: .*equal to 0"),
+    "a step of epoch 0": ("training.optimiser.steps=[[0,0.1]]", "steps.0.0: .*equal to 1"),
+    "a target below 0": ("training.stopping.targets=[-1.5]", "targets.0: .*equal to 0 .got -1.5"),
+    "a batch beyond memory": (
+        "training.batch_size=99999999999999999999",
+        "training.batch_size: .*less than or equal to 1048576 .got 99999999999999999999",
+    ),
+    "a layer beyond memory": (
+        "model.layers=[100000000]",
+        "model.layers.0: .*less than or equal to 16384 .got 100000000",
+    ),
+    "an integer of more than 32 bits": (
+        "training.patience=3000000000",
+        "training.patience: expected a whole number from -2147483647 to 2147483647",
+    ),
+    "a number of more than 32 bits": ("training.optimiser.clip_at=1e39", "clip_at: expected"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_impossible_values_are_refused(case: str) -> None:
+    """Dies if a value that can only end in NaN, or in no memory, is trained with."""
+    change, message = REFUSED[case]
+    with pytest.raises(ConfigError, match=message) as caught:
+        experiment.read(None, [change])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_logarithm_of_a_target_exists() -> None:
+    """Dies if the factor that leads to a perplexity of 0 is looked for."""
+    targets = ["training.stopping.targets=[0]"]
+    experiment.read(None, targets)
+    with pytest.raises(ConfigError, match="above 0 with log = true"):
+        experiment.read(None, [*targets, "training.stopping.log=true"])
+
+
+def test_every_default_is_possible() -> None:
+    """Dies if a limit excludes what a paper uses, or a hyperparameter has none."""
+    for name, defaults in optimisers.DEFAULTS.items():
+        assert optimisers.Optimiser(name=name, hyperparameters=dict(defaults))
+        assert defaults.keys() <= optimisers.LIMITS.keys()
+    below_one = math.nextafter(1, 0)
+    assert optimisers.LIMITS["beta2"].allow(below_one) and not optimisers.LIMITS["beta2"].allow(1)
+
+
+def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if sizes that are possible one by one, but not together, are allocated."""
+    config = experiment.read(None, ["data.train_sentences=20", "model.layers=[50]"])
+    count = experiment.parameters(experiment.prepare(config))
+    monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count)
+    experiment.prepare(config)
+    monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count - 1)
+    with pytest.raises(ConfigError, match=f"model: {count:,} parameters take at least"):
+        experiment.prepare(config)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seeds", "10000000000000"], "--seeds: expected a whole number from 1 to 1000000"),
+        (["--seeds", "9" * 5000], "--seeds: expected a whole number"),
+        (["--seeds", "²"], "--seeds: expected a whole number"),
+        (["--splits", "0"], "--splits: expected a whole number from 1 to 1000000, got 0"),
+    ],
+)
+def test_numbers_of_members(words: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a list of more members than memory holds is made, or the usage hides the error."""
+    with pytest.raises(SystemExit) as caught:
+        train.main(words)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert caught.value.code == 2 and line.startswith("error: ") and message in line
+
+
+def test_what_cannot_be_trained_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a metric without a score never ends, or splits that are not there pass a plan."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"scoring\.metric: these tags have accuracy only"):
+        train.main(["scoring.metric=f1", "data.source.scheme=none"])
+    with pytest.raises(ConfigError, match="at most 1000000 members, got 2000 seeds on 501 splits"):
+        train.main(["--seeds", "2000", "--splits", "501"])
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "text").write_text("a b c d\n" * 300)
+    words = ["task=language", "data.path=text", "data.window=5", "training.batch_size=2"]
+    with pytest.raises(ConfigError, match="no --splits"):
+        train.main([*words, "--splits", "3", "--dry-run"])
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
