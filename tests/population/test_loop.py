@@ -249,3 +249,46 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
     whole = losses(falling, "whole")
     assert whole != losses({}, "without")
     assert losses(falling, "parts", 4) | losses(falling, "parts") == whole
+
+
+@pytest.mark.parametrize("diverges", [False, True])
+def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
+    """Dies if test is that of the first epoch where dev never left 0, or a best one is named."""
+    members, kept, scores = [toy.member(1), toy.member(2)], {}, []
+
+    def score(counts: dict) -> dict[str, float]:
+        return {"accuracy": 0.0, "right": counts["right"] / counts["rows"]}
+
+    def record(report: loop.Report) -> None:
+        scores.extend(report.scores)
+        kept.update({end.member: end for end in report.ended})
+
+    rate = 1e30 if diverges else 0.02
+    members = [toy.member(seed, learning_rate=rate) for seed in (1, 2)]
+    problem = toy.problem(epochs=3, patience=0)
+    problem = problem._replace(task=problem.task._replace(score=score))
+    list(loop.train(problem, members, tmp_path / "c", record, 2))
+    truth: list[loop.seats.EpochScores] = []
+    plain = toy.problem(epochs=3, patience=0)
+    growing = plain._replace(task=plain.task._replace(score=_growing()))
+    list(loop.train(growing, members, tmp_path / "d", lambda r: truth.extend(r.scores), 2))
+    for member, end in kept.items():
+        assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
+        assert end.test == (None if end.status == "diverged" else 0.0)
+        test = [one for one in scores if one.member == member and one.part == "test"]
+        if end.status == "diverged":
+            assert not test
+            continue
+        last = next(one for one in truth if one.member == member and one.part == "test")
+        assert (test[0].epoch, test[0].scores["right"]) == (3, last.scores["right"])
+    assert {end.status for end in kept.values()} == {"diverged" if diverges else "finished"}
+
+
+def _growing() -> Any:
+    """A metric that rises with every evaluation, so that the last epoch is the best."""
+    count = iter(range(1, 10**6))
+
+    def score(counts: dict) -> dict[str, float]:
+        return {"accuracy": float(next(count)), "right": counts["right"] / counts["rows"]}
+
+    return score
