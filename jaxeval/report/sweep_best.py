@@ -118,7 +118,7 @@ def _boxes(panel: Any, members: Sequence[tuple[int, Sweep, Axis]], rope: float) 
     rows, ticks = [], []
     for k, sweep, axis in members:
         values, near = sweep_panels.numbers(axis), sweep.near_best(rope)[axis.active]
-        for part, chosen, filled in (("all", values, False), ("best", values[near], True)):
+        for part, chosen, filled in (("all", values, False), ("near best", values[near], True)):
             place = 2.4 * k + filled
             ticks.append((place, part))
             rows.append((sweep.name, axis.name, part, len(chosen), _quartiles(chosen)))
@@ -166,7 +166,7 @@ def _bars(
     for order, (k, sweep, axis) in enumerate(members):
         used = np.array(sweep_panels.texts(axis), object)
         near = sweep.near_best(rope)[axis.active]
-        for part, chosen, filled in (("all", used, False), ("best", used[near], True)):
+        for part, chosen, filled in (("all", used, False), ("near best", used[near], True)):
             counts = Counter(chosen.tolist())
             shares = [100 * counts[one] / max(1, len(chosen)) for one in categories]
             at = np.arange(len(categories)) - 0.4 + width * (2 * order + filled + 0.5)

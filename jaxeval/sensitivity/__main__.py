@@ -138,7 +138,8 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval.sensitivity import sources
 
     found = sources.read(given.sweeps, _wanted(given))
-    sweeps, analyses = [_sweep(one) for one in found], _analyses(found, given)
+    sweeps = [_sweep(one, given.missing == "drop") for one in found]
+    analyses = _analyses(found, given)
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
     averaged = _averaged(found, analyses, given)
     drawn = []
@@ -247,12 +248,13 @@ def _wanted(given: argparse.Namespace) -> "Wanted":
     )
 
 
-def _sweep(one: "Source") -> "Sweep":
+def _sweep(one: "Source", dropped: bool) -> "Sweep":
+    """For figures; `dropped`: runs without a score were left out."""
     from jaxeval.report.sweep_data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
     axes = hyperparameters.axes(one.values, one.declared, len(one.scores))
-    return Sweep(one.name, one.scores, axes)
+    return Sweep(one.name, one.scores, axes, lost=len(one.unusable) if dropped else 0)
 
 
 def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:

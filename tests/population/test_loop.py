@@ -254,7 +254,8 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
 @pytest.mark.parametrize("diverges", [False, True])
 def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     """Dies if test is that of the first epoch where dev never left 0, or a best one is named."""
-    members, kept, scores = [toy.member(1), toy.member(2)], {}, []
+    kept: dict = {}
+    scores: list = []
 
     def score(counts: dict) -> dict[str, float]:
         return {"accuracy": 0.0, "right": counts["right"] / counts["rows"]}
@@ -266,11 +267,11 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     rate = 1e30 if diverges else 0.02
     members = [toy.member(seed, learning_rate=rate) for seed in (1, 2)]
     problem = toy.problem(epochs=3, patience=0)
-    problem = problem._replace(task=problem.task._replace(score=score))
+    problem = problem._replace(task=dataclasses.replace(problem.task, score=score))
     list(loop.train(problem, members, tmp_path / "c", record, 2))
     truth: list[loop.seats.EpochScores] = []
     plain = toy.problem(epochs=3, patience=0)
-    growing = plain._replace(task=plain.task._replace(score=_growing()))
+    growing = plain._replace(task=dataclasses.replace(plain.task, score=_growing()))
     list(loop.train(growing, members, tmp_path / "d", lambda r: truth.extend(r.scores), 2))
     for member, end in kept.items():
         assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message

@@ -91,11 +91,11 @@ def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
     assert {name for name, _ in found} == {one.name for one in sweep.axes}
     counts = {k: sum(drawn["heads"] == k for drawn in best) for k in (2, 4, 8)}
     shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
-    assert found["heads", "best"] == (len(best), shown)
+    assert found["heads", "near best"] == (len(best), shown)
     rates = np.quantile([drawn["learning_rate"] for drawn in best], [0, 0.25, 0.5, 0.75, 1])
-    assert found["learning_rate", "best"][1] == " / ".join(f"{v:.4g}" for v in rates)
+    assert found["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
     warm = [d["warmup_samples"] for d in best if d["scheduler"] == "warmup"]
-    assert found["warmup_samples", "best"][0] == len(warm)
+    assert found["warmup_samples", "near best"][0] == len(warm)
     assert found["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
 
 

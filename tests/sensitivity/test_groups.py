@@ -115,7 +115,7 @@ NAMED = ["--file-name", "{dataset}-{architecture}.csv"]
 
 
 def test_averages_against_scipy(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if sd, t interval or the pairing by dataset is another's, or a sweep is in two groups."""
+    """Dies if sd, t interval or pairing is wrong, or a sweep is in two groups."""
     paths = _tables(tmp_path)
     tree = _json(capsys, *paths, *WORDS, *NAMED, "--by", "architecture")
     scores = {path: np.loadtxt(path, delimiter=",", skiprows=1, usecols=0) for path in paths}

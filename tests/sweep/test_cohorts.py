@@ -146,7 +146,7 @@ def test_lanes_in_lock_step_wait_for_one_another() -> None:
 
 @pytest.mark.parametrize("lock_step", [False, True])
 def test_evaluations_take_time(lock_step: bool) -> None:
-    """Dies if evaluations are free, cost by the micro-batch, or (vmap) by the member's own size."""
+    """Dies if evaluations are free, or cost by the micro-batch, or (vmap) by own sizes."""
     machine = dataclasses.replace(MACHINE, lock_step=lock_step)
     runs = [cohorts.Run(Square(30), 64, 2), cohorts.Run(Square(30), 64, 2)]
     evaluating = [runs[0]._replace(evaluated=400), runs[1]._replace(evaluated=1000)]
