@@ -8,7 +8,7 @@ from jaxeval import cli
 from jaxeval.errors import RunError
 from jaxeval.experiment.sweeping import Run
 from jaxeval.runs import Experiment
-from jaxeval.sweep import cohorts
+from jaxeval.sweep import cohorts, timing
 
 
 def path_of(folder: Path, record: Experiment) -> Path:
@@ -76,7 +76,8 @@ def save(
     """Writes all draws and the cohorts, whole or not at all; runs are numbered from 1.
 
     Batches are said as asked for and as taken on average: the last one of each bucket of the
-    corpus is of what is left.
+    corpus is of what is left. Seconds are those of the cost model, which later plans compare with
+    what the runs took.
     """
     tree = {
         "sweep": record.id,
@@ -84,6 +85,7 @@ def save(
         **json.loads(record.config)["sweep"],
         "runs": [dict(run.values) for run in runs],
         "batches": [_batch(run.config.training.batch_size, sizes) for run in runs],
+        "estimated_seconds_an_epoch": timing.by_run(made),
         "cohorts": [
             {"runs": [n + 1 for n in cohort.runs], "micro_batch": cohort.micro_batch}
             for cohort in made

@@ -176,14 +176,16 @@ def room_of(module: Any, config: Any, data: Any) -> Room:
 
 def asked(runs: Sequence[Run], module: Any, prepared: base.Prepared) -> list[cohorts.Run]:
     """What the planner knows of the runs."""
-    return [
-        cohorts.Run(
-            room_of(module, run.config, prepared.data),
-            run.config.training.batch_size,
-            run.config.training.epochs,
-        )
-        for run in runs
-    ]
+    split = prepared.read.split(0)
+    dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
+    made = []
+    for run in runs:
+        training = run.config.training
+        evaluations = -(-training.epochs // training.evaluate_every)
+        room = room_of(module, run.config, prepared.data)
+        evaluated = evaluations * dev + test
+        made.append(cohorts.Run(room, training.batch_size, training.epochs, evaluated))
+    return made
 
 
 def sizes_of(prepared: base.Prepared) -> list[int]:

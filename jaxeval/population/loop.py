@@ -223,7 +223,10 @@ class Population:
     def _end(
         self, losses: Any, dev: Sequence[Mapping[str, float]]
     ) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
-        """Frees the lanes of members that are done, after scoring their best params on test."""
+        """Frees the lanes of members that are done, after scoring their best params on test.
+
+        A member that never learned has none: its last ones are scored, unless it diverged.
+        """
         training, metric = self.problem.training, self.problem.task.metric
         ends = [
             seats.status(seat, float(losses[lane]), dev[lane].get(metric.name), training, metric)
@@ -231,30 +234,25 @@ class Population:
             else None
             for lane, seat in enumerate(self.seats)
         ]
+        pairs = list(zip(ends, self.seats, strict=True))
+        never = [end is not None and seats.never_learned(seat, metric) for end, seat in pairs]
         scored = [
-            end is not None and seat.best is not None
-            for end, seat in zip(ends, self.seats, strict=True)
+            end is not None and seat.best is not None and not (lost and end == "diverged")
+            for (end, seat), lost in zip(pairs, never, strict=True)
         ]
+        if any(never):
+            self.state = self.engine.keep(self.engine.shared, self.state, self.flags(never))
         test = self._score("test", self.state.best, scored)
         scores, ended = [], list(self._failed)
         self._failed = []
-        for lane, (end, seat) in enumerate(zip(ends, self.seats, strict=True)):
+        for lane, (end, seat) in enumerate(pairs):
             if end is None or seat.member is None:
                 continue
-            found = test[lane]
-            if found and seat.best_epoch is not None:
-                scores.append(seats.EpochScores(seat.member, seat.best_epoch, "test", found))
-            ended.append(
-                seats.Ended(
-                    seat.member,
-                    end,
-                    seat.epoch,
-                    seat.best_epoch,
-                    seat.best,
-                    found.get(metric.name),
-                    seat.seconds,
-                )
-            )
+            end_of_member = seats.end_of(seat, end, metric, test[lane].get(metric.name))
+            if test[lane]:
+                epoch = end_of_member.best_epoch or seat.epoch
+                scores.append(seats.EpochScores(seat.member, epoch, "test", test[lane]))
+            ended.append(end_of_member)
             self.seats[lane] = seats.Seat()
         return scores, ended
 

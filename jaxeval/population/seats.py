@@ -45,7 +45,10 @@ class EpochScores(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A member's end; dev and test are the metric's values at the epoch of the best dev score."""
+    """A member's end; dev and test are the metric's values at the epoch of the best dev score.
+
+    Without a best epoch, as dev never left 0, test is that of the last one.
+    """
 
     member: Member
     status: Status
@@ -80,6 +83,11 @@ def advance(seat: Seat, score: float | None, loss: float, metric: Metric, second
     if seat.best is None:
         return seat
     return dataclasses.replace(seat, bests=(*seat.bests, seat.best))
+
+
+def never_learned(seat: Seat, metric: Metric) -> bool:
+    """Whether all dev scores were 0 of a metric of which higher is better: no epoch was best."""
+    return metric.higher_is_better and seat.best == 0
 
 
 def dropped(seat: Seat, latest: int | None) -> Seat:
@@ -141,6 +149,22 @@ def status(
     ):
         return "early_stopped"
     return None
+
+
+def end_of(seat: Seat, status: Status, metric: Metric, test: float | None) -> Ended:
+    """How the member in a seat ended, with its test score."""
+    assert seat.member is not None
+    lost = never_learned(seat, metric)
+    return Ended(
+        seat.member,
+        status,
+        seat.epoch,
+        None if lost else seat.best_epoch,
+        seat.best,
+        test,
+        seat.seconds,
+        f"never learned: dev {metric.name} stayed 0" if lost else "",
+    )
 
 
 def to_json(seat: Seat) -> dict[str, Any]:

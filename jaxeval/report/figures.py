@@ -175,7 +175,7 @@ def curves(points: Sequence[CurveRow], metric: str) -> Figure:
         "curves",
         "Learning curves on dev",
         "Median, quartiles and range over the members still training in that epoch; members that "
-        "have stopped early are not carried forward, so n falls (see the table).",
+        "have stopped early or diverged are not carried forward, so n falls (see the table).",
         drawing,
         ("epoch", "n", "min", "q1", "median", "q3", "max"),
         [(e, n, *(f"{v:.3f}" for v in five)) for e, n, *five in table],

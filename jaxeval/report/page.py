@@ -9,6 +9,7 @@ from jaxeval import __version__
 from jaxeval.report import (
     figures,
     summary,
+    sweep_best,
     sweep_data,
     sweep_figures,
     sweep_panels,
@@ -59,7 +60,7 @@ def overview(groups: Sequence[Sequence[MemberRow]]) -> list[figures.Figure]:
     found = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
-        sweeps = [one for one in map(sweep_data.of_members, alike) if one is not None]
+        sweeps = sweep_data.of_experiments(alike)
         seeds = [members for members in alike if not summary.is_sweep(members)]
         found += [figures.violins(seeds)] if seeds else []
         if sweeps:
@@ -85,7 +86,7 @@ def of_experiment(
     said = "Each member has a setting of its own. "
     panels = (
         [  # none where no run has a score
-            sweep_panels.best_settings([sweep], summary.ROPE),
+            sweep_best.near_best([sweep], summary.ROPE),
             sweep_panels.marginals([sweep]),
         ]
         if sweep.axes

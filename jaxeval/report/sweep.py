@@ -3,26 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.report import terminal, verdict
+from jaxeval.report import sweep_groups, terminal, verdict
 from jaxeval.report.plain import plain
+from jaxeval.report.sweep_words import PROFILE, SAID, SERIES
 from jaxeval.sensitivity import Analysis, Difference
+from jaxeval.sensitivity.groups import Averaged
 from jaxeval.stats.results import Interval
-
-_SCORES = ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
-_PROFILE = ("rho", "maxima", "mean_change")
-_SAID = {
-    "max": "best score",
-    "mean": "mean score",
-    "share_zero": "runs that scored 0",
-    "best_equivalent": "as good as the best",
-    "expected_equivalent": "expected as good as any",
-}
 
 
 def to_dict(found: Analysis) -> dict[str, Any]:
     """Percent and percentage points; docs/sensitivity.md describes it."""
     return {
-        **{name: getattr(found, name) for name in ("n", *_SCORES)},
+        **{name: getattr(found, name) for name in ("n", *SAID)},
         "rel_at_k": plain(found.rel_at_k),
         "mean_at_k": plain(found.mean_at_k),
         "all_hyperparameters": plain(found.all_hyperparameters),
@@ -35,30 +27,26 @@ def to_dict(found: Analysis) -> dict[str, Any]:
     }
 
 
-def print_sweeps(
+def show(
     names: Sequence[str],
     analyses: Sequence[Analysis],
     gaps: Mapping[str, Difference],
+    averaged: Averaged | None,
     notes: Sequence[str],
 ) -> None:
-    """A column a sweep; the last one is the difference of two."""
+    """Averages if there are any, then the sweeps: one or two side by side, more in a row each."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    head = ["%", *names, *(["A - B"] if gaps else [])]
     console.print()
     for note in notes:
         console.print(note, markup=False, style="yellow")
-    rows = [["runs", *(str(one.n) for one in analyses), *([""] if gaps else [])]]
-    rows += [_row(_SAID[name], name, analyses, gaps) for name in _SCORES]
-    for name, said in (("rel_at_k", "k-th best, k ="), ("mean_at_k", "mean of the k best, k =")):
-        for k in dict.fromkeys(k for one in analyses for k in getattr(one, name)):
-            rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
-    terminal.print_table(console, head, rows)
-    profiles = _profile_rows(analyses, gaps)
-    if profiles:
-        console.print()
-        terminal.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+    if averaged is not None:
+        sweep_groups.show(console, averaged)
+    if len(analyses) <= 2 and averaged is None:
+        _side_by_side(console, names, analyses, gaps)
+    else:
+        _a_row_each(console, names, analyses)
     for name, found in zip(names, analyses, strict=True):
         if found.skipped:
             ks = ", ".join(map(str, found.skipped))
@@ -72,27 +60,59 @@ def print_sweeps(
     )
 
 
+def _side_by_side(
+    console: Any,
+    names: Sequence[str],
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+) -> None:
+    """A column a sweep; the last one is the difference of two."""
+    head = ["%", *names, *(["A - B"] if gaps else [])]
+    rows = [["runs", *(str(one.n) for one in analyses), *([""] if gaps else [])]]
+    rows += [_row(SAID[name], name, analyses, gaps) for name in SAID]
+    for name, said in SERIES.items():
+        for k in dict.fromkeys(k for one in analyses for k in getattr(one, name)):
+            rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
+    terminal.print_table(console, head, rows)
+    profiles = _profile_rows(analyses, gaps)
+    if profiles:
+        console.print()
+        terminal.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+
+
+def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]) -> None:
+    """The metrics of the scores; those of hyperparameters are in the JSON."""
+    ks = dict.fromkeys(k for one in analyses for k in one.rel_at_k)
+    paths = [*SAID, *(f"rel_at_k.{k}" for k in ks)]
+    head = ["sweep", "runs", *(SAID[name] for name in SAID), *(f"k-th best, {k}" for k in ks)]
+    rows = [
+        [name, str(one.n), *(cell(value_at(one, path), None) for path in paths)]
+        for name, one in zip(names, analyses, strict=True)
+    ]
+    console.print()
+    terminal.print_table(console, head, rows)
+
+
 def _profile_rows(
     analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[Sequence[str]]:
-    said = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": "mean change"}
     names = dict.fromkeys(name for one in analyses for name in one.by_hyperparameter)
     paths = {f"by_hyperparameter.{name}": name for name in names}
     if not paths:
         return []
     return [
-        [name if key == "rho" else "", *_row(said[key], f"{path}.{key}", analyses, gaps)]
+        [name if key == "rho" else "", *_row(said, f"{path}.{key}", analyses, gaps)]
         for path, name in {"all_hyperparameters": "all together", **paths}.items()
-        for key in _PROFILE
+        for key, said in PROFILE.items()
     ]
 
 
 def _row(
     said: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[str]:
-    cells = [_cell(value_at(one, path), one.intervals.get(path)) for one in analyses]
+    cells = [cell(value_at(one, path), one.intervals.get(path)) for one in analyses]
     gap = gaps.get(path)
-    last = [] if not gaps else [_cell(gap.estimate, gap.interval) if gap else "-"]
+    last = [] if not gaps else [cell(gap.estimate, gap.interval) if gap else "-"]
     return [said, *cells, *last]
 
 
@@ -109,7 +129,8 @@ def value_at(found: Analysis, path: str) -> float | None:
     return getattr(found, head)
 
 
-def _cell(value: float | None, interval: Interval | None) -> str:
+def cell(value: float | None, interval: Interval | None) -> str:
+    """A value with its interval."""
     if value is None:
         return "-"
     shown = f"{value:d}" if isinstance(value, int) else f"{value:.2f}"

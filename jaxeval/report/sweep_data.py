@@ -7,8 +7,10 @@ import numpy as np
 
 from jaxeval.report import summary
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import hyperparameters, recorded
+from jaxeval.sensitivity import hyperparameters, labels, recorded
 from jaxeval.sensitivity.hyperparameters import Axis
+
+_REACH = 5.0  # points around scores that are all equal
 
 
 class Sweep(NamedTuple):
@@ -18,6 +20,7 @@ class Sweep(NamedTuple):
       scores: [n], one a run.
       metric: what the scores are, for labels.
       fraction: whether they are shown in percent.
+      lost: runs that ended without a score, such as diverged ones; none of them is in `scores`.
     """
 
     name: str
@@ -26,6 +29,7 @@ class Sweep(NamedTuple):
     metric: str = "score"
     fraction: bool = True
     higher_is_better: bool = True
+    lost: int = 0
 
     @property
     def gain(self) -> np.ndarray:
@@ -51,7 +55,7 @@ def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
     """The dev scores of a recorded sweep; None of another experiment.
 
     Args:
-      rows: at least one, all of one experiment. Those without a score are left out.
+      rows: at least one, all of one experiment. Those without a score are counted (`lost`).
     """
     first = rows[0]
     space = recorded.space_of(first.config, first.name)
@@ -59,7 +63,8 @@ def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
         return None
     scored = [row for row in rows if row.dev is not None]
     values = recorded.values(space, [row.hparams for row in scored])
-    axes = hyperparameters.axes(values, recorded.declared(space), len(scored))
+    declared = recorded.declared(space).only(values)
+    axes = hyperparameters.axes(values, declared, len(scored))
     return Sweep(
         first.name,
         np.array([row.dev for row in scored], float),
@@ -67,4 +72,30 @@ def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
         f"dev {first.metric}",
         summary.is_fraction(first.metric),
         first.higher_is_better,
+        len(rows) - len(scored),
     )
+
+
+def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
+    """The sweeps among experiments, under names that tell them apart."""
+    found = [(rows[0].experiment, of_members(rows)) for rows in groups]
+    sweeps = [(key, sweep) for key, sweep in found if sweep is not None]
+    names = labels.told_apart(
+        [sweep.name for _, sweep in sweeps], [[key[:8]] for key, _ in sweeps]
+    )
+    return [sweep._replace(name=name) for (_, sweep), name in zip(sweeps, names, strict=True)]
+
+
+def score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
+    """Ends of an axis that shows the scores of all sweeps, with room even where they are equal."""
+    scores = np.concatenate([sweep.shown for sweep in sweeps])
+    if not len(scores):
+        return (0.0, 100.0) if sweeps[0].fraction else (0.0, 1.0)
+    low, high = float(scores.min()), float(scores.max())
+    if low == high:
+        reach = _REACH if sweeps[0].fraction else 0.05 * abs(low) or 1.0
+        low, high = low - reach, high + reach
+        if sweeps[0].fraction:
+            low, high = max(0.0, low), min(100.0, high)
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxeval.report import sweep_panels
+from jaxeval.report import sweep_best, sweep_panels
 from jaxeval.report.figures import Figure, canvas, legend_above, literal
 from jaxeval.report.study_figures import style
-from jaxeval.report.sweep_data import Sweep
+from jaxeval.report.sweep_data import Sweep, score_limits
 from jaxeval.sensitivity import conventions, metrics
+from jaxeval.sensitivity.groups import Averaged
+
+MOST = sweep_panels.MOST  # sweeps or groups that figures tell apart
 
 
 def draw(sweeps: Sequence[Sweep], convention: conventions.Name, rope: float) -> list[Figure]:
@@ -18,36 +21,56 @@ def draw(sweeps: Sequence[Sweep], convention: conventions.Name, rope: float) -> 
         found += [
             _profile(sweeps, conventions.BY_NAME[convention]),
             sweep_panels.marginals(sweeps),
-            sweep_panels.best_settings(sweeps, rope),
+            sweep_best.near_best(sweeps, rope),
         ]
     return found
 
 
-def ranks(sweeps: Sequence[Sweep]) -> Figure:
-    """Scores of all runs, best first. All sweeps have one metric."""
+def draw_groups(sweeps: Sequence[Sweep], averaged: Averaged) -> list[Figure]:
+    """The figures of sweeps that are averaged over datasets."""
+    named = {k: name for name, members in averaged.sweeps.items() for k in members.values()}
+    found = [ranks(sweeps, [named[k] for k in range(len(sweeps))])]
+    if any(sweep.axes for sweep in sweeps):
+        found.append(sweep_best.best_systems(sweeps, averaged.sweeps, averaged.over))
+    return found
+
+
+def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figure:
+    """Scores of all runs, best first. All sweeps have one metric.
+
+    Args:
+      groups: of each sweep, which then share a colour and a line of the legend; None: each sweep
+        has its own.
+    """
     drawing, axes = canvas(5.5, 4.0)
-    rows = []
-    for k, sweep in enumerate(sweeps):
+    named = [sweep.name for sweep in sweeps] if groups is None else list(groups)
+    rows, shown = [], list(dict.fromkeys(named))
+    for k, (sweep, group) in enumerate(zip(sweeps, named, strict=True)):
         order = np.argsort(-sweep.gain, kind="stable")
         scores = sweep.shown[order]
         axes.plot(
             np.arange(1, len(scores) + 1),
             scores,
             marker=".",
-            markersize=4,
-            label=literal(sweep.name),
-            **style(k),
+            markersize=4 if groups is None else 1,
+            linewidth=1.5 if groups is None else 0.8,
+            label="" if group in named[:k] else literal(group),
+            **style(shown.index(group)),
         )
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(scores, 1)]
     label = sweeps[0].label
-    axes.set(xlabel="rank of the run", ylabel=literal(label))
+    axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=score_limits(sweeps))
     axes.xaxis.get_major_locator().set_params(integer=True)
     legend_above(axes)
     return Figure(
         "ranks",
         "Score by rank",
-        "All runs of a sweep, best first; runs without a score are left out. A flat line is an "
-        "architecture that forgives.",
+        " ".join(
+            [
+                "All runs of a sweep, best first. A flat line is an architecture that forgives.",
+                *sweep_panels.losses(sweeps),
+            ]
+        ),
         drawing,
         ("sweep", "rank", label),
         rows,
@@ -69,6 +92,7 @@ def _profile(sweeps: Sequence[Sweep], how: conventions.Convention) -> Figure:
         rows += [(sweep.name, f"{a:.4f}", f"{b:.2f}") for a, b in zip(x, y, strict=True)]
     named = "distance from the best run" if how.path == "distance" else "average rank"
     axes.set(xlabel=f"{named}, all hyperparameters", ylabel=literal(sweeps[0].label))
+    axes.set_ylim(*score_limits(sweeps))
     legend_above(axes)
     return Figure(
         "profile",

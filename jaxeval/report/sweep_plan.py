@@ -6,10 +6,13 @@ from typing import Any
 
 from jaxeval.report import terminal
 from jaxeval.sweep.cohorts import Cohort
+from jaxeval.sweep.timing import Measured
 
 
-def to_dict(cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Plain data; runs are numbered from 1."""
+def to_dict(
+    cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]], measured: Measured | None
+) -> dict[str, Any]:
+    """Plain data; runs are numbered from 1. `measured`: what the seconds were corrected by."""
     return {
         "runs": list(runs),
         "cohorts": [
@@ -25,6 +28,7 @@ def to_dict(cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]]) -> dic
             for cohort in cohorts
         ],
         **totals(cohorts),
+        "measured": None if measured is None else measured._asdict(),
     }
 
 
@@ -39,8 +43,14 @@ def totals(cohorts: Sequence[Cohort]) -> dict[str, float]:
     }
 
 
-def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
-    """A row a cohort."""
+def show(
+    cohorts: Sequence[Cohort], measured: Measured | None = None, stderr: bool = False
+) -> None:
+    """A row a cohort, and the estimate of the whole.
+
+    Args:
+      measured: what runs that ended took, by which the seconds were corrected.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True, stderr=stderr)
@@ -53,17 +63,27 @@ def show(cohorts: Sequence[Cohort], stderr: bool = False) -> None:
         ]
         for number, cohort in enumerate(cohorts, 1)
     ]
-    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "training", "wasted", "GB"]
+    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
     terminal.print_table(console, head, rows)
     total = totals(cohorts)
     line = f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs"
     if all(cohort.operations for cohort in cohorts):
         line += (
-            f"; at most {_time(total['compile_seconds'])} of compiling and "
-            f"{_time(total['train_seconds'])} of training by the cost model; "
-            f"{100 * total['wasted']:.0f} % of the operations are padding"
+            f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
+            f"{_time(total['compile_seconds'])} of compiling, {_time(total['train_seconds'])} of "
+            f"training and evaluation if no run stops early; {_basis(measured)}"
         )
     console.print(line, markup=False)
+
+
+def _basis(measured: Measured | None) -> str:
+    """What the estimate rests on."""
+    if measured is None:
+        return "by a cost model, as no run of a sweep has ended here on this machine"
+    return (
+        f"the {measured.runs} runs of sweeps that ended here on this machine took "
+        f"{measured.ratio:.2g} times what the cost model says, and so these are taken to"
+    )
 
 
 def _costs(cohort: Cohort) -> list[str]:

@@ -73,9 +73,11 @@ def _of_sweep(found: summary.Summary, sweep: summary.OfSweep, counts: str) -> It
         return
     best, median = (summary.shown(v, found.metric) for v in (found.best_dev, found.dev.median))
     near = summary.nearness(summary.is_fraction(found.metric), sweep.rope)
+    scored = f"{found.dev.n} runs with a score"
+    without = f" ({runs - found.dev.n} have none)" if runs > found.dev.n else ""
     yield (
-        f"dev: best {best}, median {median}; {sweep.near} of {found.dev.n} runs within {near} of "
-        "the best"
+        f"dev: best {best}, median {median} of the {scored}{without}; {sweep.near} of them within "
+        f"{near} of the best"
     )
 
 

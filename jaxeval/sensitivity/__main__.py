@@ -1,7 +1,6 @@
 """`python -m jaxeval.sensitivity`: how much an architecture's score hangs on its settings."""
 
 import argparse
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,28 +10,32 @@ from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
+    from jaxeval.report.figures import Figure
     from jaxeval.report.sweep_data import Sweep
+    from jaxeval.sensitivity import Analysis
+    from jaxeval.sensitivity.groups import Averaged
     from jaxeval.sensitivity.hyperparameters import Declared
     from jaxeval.sensitivity.sources import Source, Wanted
 
+_FEW = 2  # sweeps that are put side by side
+_RESAMPLES = 1000
 _DESCRIPTION = """\
-The metrics of Wiemerslage et al. (2024) for one random sweep, or for two side by side: how near to
-the best the other runs come, how many are as good, how the score goes with each hyperparameter.
+The metrics of Wiemerslage et al. (2024) for random sweeps: how near to the best the other runs
+come, how many are as good, how the score goes with each hyperparameter. Two sweeps are put side by
+side; any number are averaged over datasets, for each architecture (--by, --over).
 A sweep is a table with a row a run (CSV, TSV, JSON, Parquet) or a runs folder; sweeps that jaxeval
 recorded need no flags: their space says what was drawn, in which order and when.
 """
 _EPILOG = """\
-examples (of our own; and a published one of 200 runs, where an empty accuracy counts as 0):
+examples (of our own; a published one of 200 runs, where an empty accuracy counts as 0; and all of
+those, averaged over languages):
   python -m jaxeval.sensitivity RUNS --figures figures
   python -m jaxeval.sensitivity albanian-attentive_lstm.tsv --score max_val_accuracy --rows 200 \\
       --missing zero --hyperparameters batch_size,learning_rate,dropout,scheduler,factor \\
       --order scheduler=None,reduceonplateau,warmupinvsqrt --when factor:scheduler=reduceonplateau
-
---declare FILE holds the same as TOML:
-  [scheduler]
-  order = ["None", "reduceonplateau", "warmupinvsqrt"]
-  [factor]
-  when = { scheduler = ["reduceonplateau"] }
+  python -m jaxeval.sensitivity *.tsv --file-name '{dataset}-{architecture}-{task}.tsv' \\
+      --by task,architecture --over dataset --score max_val_accuracy --rows 200 --missing zero \\
+      --hyperparameters batch_size,hidden_size,embedding_size --convention published
 
 docs/sensitivity.md defines the metrics and the three conventions, and describes the JSON.
 """
@@ -69,7 +72,15 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME:OTHER=A,B",
         help="NAME has an effect only where OTHER is A or B",
     )
-    made.add_argument("--declare", metavar="FILE", help="orders and conditions as TOML")
+    made.add_argument(
+        "--log", nargs="+", default=[], metavar="A", help="drawn evenly in the logarithm"
+    )
+    made.add_argument(
+        "--space",
+        metavar="FILE",
+        help="what tables were drawn from, as docs/sweeps.md describes: columns, their ranges, "
+        "orders and conditions",
+    )
     made.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
     made.add_argument(
         "--missing",
@@ -77,18 +88,40 @@ def parser() -> argparse.ArgumentParser:
         default="error",
         help="what to do with a missing score; zero: a run that failed scored 0 (error)",
     )
+    _add_groups(made)
     made.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
     made.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
     made.add_argument("--convention", choices=("default", "published", "text"), default="default")
     made.add_argument(
-        "--resamples", type=arguments.count, default=1000, help="of the intervals (1000)"
+        "--resamples",
+        type=arguments.count,
+        help="of the intervals of a sweep (1000 for one or two sweeps, none for more)",
     )
     made.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
     made.add_argument(
         "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
     )
-    made.add_argument("--figures", metavar="DIR", help="ranks, profile, marginals, best")
+    made.add_argument("--figures", metavar="DIR", help="docs/sensitivity.md lists them")
     return made
+
+
+def _add_groups(made: argparse.ArgumentParser) -> None:
+    """What is averaged over what."""
+    made.add_argument(
+        "--by",
+        nargs="+",
+        default=[],
+        metavar="LABEL",
+        help="labels that tell groups of sweeps apart, such as architecture or task,architecture",
+    )
+    made.add_argument(
+        "--over", metavar="LABEL", help="average over it in each group (dataset, if --by is given)"
+    )
+    made.add_argument(
+        "--file-name",
+        metavar="PATTERN",
+        help="labels in names of tables and folders: {dataset}-{architecture}.tsv",
+    )
 
 
 def _ks(text: str) -> tuple[int, ...]:
@@ -98,17 +131,39 @@ def _ks(text: str) -> tuple[int, ...]:
 def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
     given = parser().parse_intermixed_args(words)
-    if len(given.sweeps) > 2:
-        raise ConfigError(f"sweeps: expected one or two, got {len(given.sweeps)}")
     if given.json not in (None, "-") and Path(given.json).suffix != ".json":
         raise ConfigError(f"--json {given.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
-    from jaxeval.report import figures, sweep, sweep_figures
+    from jaxeval.report import figures, sweep
     from jaxeval.sensitivity import sources
 
     found = sources.read(given.sweeps, _wanted(given))
-    sweeps = [_sweep(one) for one in found]
-    analyses = [
+    sweeps = [_sweep(one, given.missing == "drop") for one in found]
+    analyses = _analyses(found, given)
+    gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
+    averaged = _averaged(found, analyses, given)
+    drawn = []
+    if given.figures:
+        figures.folder(Path(given.figures))  # before anything is written
+        drawn = _drawn(sweeps, averaged, given)
+    if given.json:
+        cli.write_json(given.json, _tree(sweeps, analyses, gaps, averaged))
+    paths = figures.save_all(drawn, Path(given.figures)) if given.figures else []
+    if given.json != "-":
+        sweep.show([one.name for one in sweeps], analyses, gaps, averaged, _notes(found, given))
+        for path in paths:
+            print(f"figure: {path}")
+    return 0
+
+
+def _analyses(found: Sequence["Source"], given: argparse.Namespace) -> list["Analysis"]:
+    """Of each sweep; intervals of each cost seconds, and averages of many do not need them."""
+    from jaxeval import sensitivity
+
+    resamples = given.resamples
+    if resamples is None:
+        resamples = _RESAMPLES if len(found) <= _FEW else 0
+    return [
         sensitivity.analyze(
             one.scores,
             one.values,
@@ -116,40 +171,70 @@ def main(words: Sequence[str] | None = None) -> int:
             ks=given.ks,
             convention=given.convention,
             declared=one.declared,
-            resamples=given.resamples,
+            resamples=resamples,
             seed=given.seed + place,  # two sweeps are drawn apart
         )
         for place, one in enumerate(found)
     ]
-    gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
-    if given.figures:
-        figures.folder(Path(given.figures))  # before anything is written
-    if given.json:
-        cli.write_json(given.json, _tree(sweeps, analyses, gaps))
-    paths: list[Path] = []
-    if given.figures:
-        drawn = sweep_figures.draw(sweeps, given.convention, given.rope)
-        paths = figures.save_all(drawn, Path(given.figures))
-    if given.json != "-":
-        sweep.print_sweeps([one.name for one in sweeps], analyses, gaps, _notes(found, given))
-        for path in paths:
-            print(f"figure: {path}")
-    return 0
 
 
-def _tree(sweeps: Sequence["Sweep"], analyses: Sequence[Any], gaps: Mapping) -> dict[str, Any]:
-    from jaxeval.report import sweep
+def _averaged(
+    found: Sequence["Source"], analyses: Sequence["Analysis"], given: argparse.Namespace
+) -> "Averaged | None":
+    """Averages over datasets, if they were asked for."""
+    from jaxeval.sensitivity import groups
+
+    if not given.by and given.over is None:
+        return None
+    labels, names = [one.labels for one in found], [one.name for one in found]
+    over = given.over or "dataset"
+    return groups.average(analyses, labels, names, arguments.names(given.by), over)
+
+
+def _drawn(
+    sweeps: Sequence["Sweep"], averaged: "Averaged | None", given: argparse.Namespace
+) -> list["Figure"]:
+    """Figures of the groups, else of each sweep.
+
+    Raises:
+      ConfigError: more than colours tell apart.
+    """
+    from jaxeval.report import sweep_figures
+
+    count = len(sweeps if averaged is None else averaged.groups)
+    if count > sweep_figures.MOST:
+        raise ConfigError(
+            f"--figures: {count} sweeps or groups; expected at most {sweep_figures.MOST}, which "
+            "colours tell apart: average with --by and --over, or choose"
+        )
+    if averaged is None:
+        return sweep_figures.draw(sweeps, given.convention, given.rope)
+    return sweep_figures.draw_groups(sweeps, averaged)
+
+
+def _tree(
+    sweeps: Sequence["Sweep"],
+    analyses: Sequence["Analysis"],
+    gaps: Mapping,
+    averaged: "Averaged | None",
+) -> dict[str, Any]:
+    from jaxeval.report import sweep, sweep_groups
     from jaxeval.report.plain import plain
 
     trees = [
         {"name": one.name, **sweep.to_dict(found)}
         for one, found in zip(sweeps, analyses, strict=True)
     ]
-    return trees[0] if len(trees) == 1 else {"sweeps": trees, "difference": plain(gaps)}
+    if averaged is not None:
+        return {"sweeps": trees, **sweep_groups.to_dict(averaged, sweeps)}
+    if len(trees) == 1:
+        return trees[0]
+    return {"sweeps": trees, **({"difference": plain(gaps)} if len(trees) == _FEW else {})}
 
 
 def _wanted(given: argparse.Namespace) -> "Wanted":
     from jaxeval.sensitivity.sources import Wanted
+    from jaxeval.sweep import space
 
     return Wanted(
         score=given.score,
@@ -158,15 +243,18 @@ def _wanted(given: argparse.Namespace) -> "Wanted":
         rows=given.rows,
         missing=given.missing,
         experiments=given.experiment,
+        space=space.read(given.space) if given.space else None,
+        file_name=given.file_name,
     )
 
 
-def _sweep(one: "Source") -> "Sweep":
+def _sweep(one: "Source", dropped: bool) -> "Sweep":
+    """For figures; `dropped`: runs without a score were left out."""
     from jaxeval.report.sweep_data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
     axes = hyperparameters.axes(one.values, one.declared, len(one.scores))
-    return Sweep(one.name, one.scores, axes)
+    return Sweep(one.name, one.scores, axes, lost=len(one.unusable) if dropped else 0)
 
 
 def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
@@ -184,7 +272,7 @@ def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
         if one.missing
     ]
     seeds = [one.seed for one in found if one.seed is not None]
-    if len(set(seeds)) < len(seeds):
+    if len(found) == _FEW and len(set(seeds)) < len(seeds):
         notes.append(
             f"both were drawn with seed {seeds[0]}: runs of one number share values, and the "
             "intervals of A - B, which take the sweeps for independent, do not hold"
@@ -193,45 +281,18 @@ def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
 
 
 def _declared(given: argparse.Namespace) -> "Declared":
-    from jaxeval.sensitivity.hyperparameters import Declared
+    from jaxeval.sensitivity.hyperparameters import Declared, Scale
 
-    orders, conditions = _file(given.declare) if given.declare else ({}, {})
-    for name, values in arguments.roles(given.order).items():
-        orders[name] = values.split(",")
+    orders = {name: values.split(",") for name, values in arguments.roles(given.order).items()}
+    conditions: dict[str, dict[str, Sequence[str]]] = {}
     for text in given.when:
         name, colon, condition = text.partition(":")
         other, equals, values = condition.partition("=")
         if not (name and colon and other and equals):
             raise ConfigError(f"--when {text!r}: expected NAME:OTHER=A,B")
         conditions.setdefault(name, {})[other] = values.split(",")
-    return Declared(orders, conditions)
-
-
-def _file(path: str) -> tuple[dict[str, Sequence[str]], dict[str, dict[str, Sequence[str]]]]:
-    try:
-        tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as TOML ({error})") from None
-    orders: dict[str, Sequence[str]] = {}
-    conditions: dict[str, dict[str, Sequence[str]]] = {}
-    for name, said in tree.items():
-        known = isinstance(said, dict) and set(said) <= {"order", "when"}
-        if not known or not isinstance(said.get("when", {}), dict):
-            raise ConfigError(
-                f"{path}: {name}: expected a table with order = [..], when = {{ .. }} or both"
-            )
-        if "order" in said:
-            orders[name] = _texts(path, f"{name}.order", said["order"])
-        for other, values in said.get("when", {}).items():
-            wanted = _texts(path, f"{name}.when.{other}", values)
-            conditions.setdefault(name, {})[other] = wanted
-    return orders, conditions
-
-
-def _texts(path: str, key: str, values: Any) -> list[str]:
-    if not isinstance(values, list) or not values:
-        raise ConfigError(f"{path}: {key}: expected a list of values, got {values!r}")
-    return [str(value) for value in values]
+    scales = {name: Scale(log=True) for name in arguments.names(given.log)}
+    return Declared(orders, conditions, scales)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,35 @@
 """Where each run stands on each hyperparameter: values to ranks, conditions to gaps."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 
 Values = Mapping[str, Sequence[Any]]
+
+
+class Scale(NamedTuple):
+    """What figures must know of a hyperparameter's range, which its values do not say.
+
+    Attributes:
+      categories: its values as texts, which are told apart rather than measured; None: numbers.
+      low, high: of the range; None: it is not known.
+      log: whether it was drawn evenly in the logarithm.
+      whole: whether it has whole numbers only.
+    """
+
+    categories: tuple[str, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    whole: bool = False
+
+
+MEASURED = Scale()  # numbers of which no more is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,10 +40,34 @@ class Declared:
       orders: ordered categories: name -> values from low to high. Categories without an order are
         told apart, but have no profile.
       conditions: name -> other hyperparameter -> its values under which this one has an effect.
+      scales: name -> scale; without one numbers are measured linearly and words told apart.
     """
 
     orders: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
+    scales: Mapping[str, Scale] = dataclasses.field(default_factory=dict)
+
+    def over(self, other: "Declared") -> "Declared":
+        """This, and what it leaves open as the other says."""
+        return Declared(
+            {**other.orders, **self.orders},
+            {**other.conditions, **self.conditions},
+            {**other.scales, **self.scales},
+        )
+
+    def only(self, names: Iterable[str]) -> "Declared":
+        """What is said of some hyperparameters."""
+        chosen = set(names)
+        return Declared(
+            {name: said for name, said in self.orders.items() if name in chosen},
+            {name: said for name, said in self.conditions.items() if name in chosen},
+            {name: said for name, said in self.scales.items() if name in chosen},
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Of all hyperparameters that it says something of."""
+        return list(dict.fromkeys((*self.orders, *self.conditions, *self.scales)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +85,7 @@ class Axis:
     rank: np.ndarray
     active: np.ndarray
     ordered: bool
+    scale: Scale = MEASURED
 
     @property
     def position(self) -> np.ndarray:
@@ -58,7 +104,7 @@ def axes(values: Values, declared: Declared, runs: int) -> list[Axis]:
       DataError: a column of another length.
       ConfigError: an order that lacks a value, a condition on what is not there.
     """
-    for name in (*declared.orders, *declared.conditions):
+    for name in declared.names:
         if name not in values:
             raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(values)}")
     return [_axis(name, column, values, declared, runs) for name, column in values.items()]
@@ -85,7 +131,30 @@ def _axis(name: str, column: Sequence[Any], all_: Values, declared: Declared, ru
             active = active & np.isfinite(numbers)  # an empty number: the run had no such setting
     rank = np.zeros(runs, int)
     rank[active] = np.unique(keys[active], return_inverse=True)[1] + 1
-    return Axis(name, column, rank, active, ordered)
+    used = [value for value, on in zip(column, active, strict=True) if on]
+    return Axis(name, column, rank, active, ordered, _scale(name, used, declared))
+
+
+def _scale(name: str, used: Sequence[Any], declared: Declared) -> Scale:
+    """As declared; else numbers on a linear scale, or words as categories."""
+    if name in declared.orders:
+        return Scale(tuple(text(value) for value in declared.orders[name]))
+    if any(_is_text(value) for value in used):
+        texts = tuple(sorted({text(value) for value in used}))
+        return declared.scales.get(name, Scale(texts))._replace(categories=texts, log=False)
+    scale = declared.scales.get(name, MEASURED)
+    not_above_zero = [value for value in used if not _number(value) > 0]
+    if scale.log and not_above_zero:
+        raise ConfigError(
+            f"{name}: a logarithmic scale needs numbers above 0, found {not_above_zero[0]}"
+        )
+    return scale
+
+
+def text(value: Any) -> str:
+    """A value as people read it: numbers to six digits, however they were written."""
+    number = math.nan if isinstance(value, bool) else _number(value)
+    return f"{number:g}" if math.isfinite(number) else str(value)
 
 
 def _active(name: str, values: Values, declared: Declared, runs: int) -> np.ndarray:
@@ -93,8 +162,8 @@ def _active(name: str, values: Values, declared: Declared, runs: int) -> np.ndar
     for other, wanted in declared.conditions.get(name, {}).items():
         if other not in values:
             raise ConfigError(f"{name}: its condition names {other}, which is not there")
-        allowed = {str(value) for value in wanted}
-        active &= np.array([str(value) in allowed for value in values[other]])
+        allowed = {text(value) for value in wanted}
+        active &= np.array([text(value) in allowed for value in values[other]])
     return active
 
 

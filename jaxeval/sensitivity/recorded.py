@@ -7,10 +7,12 @@ member whose `hparams` are its drawn values; what its conditions left out is abs
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from jaxeval.sensitivity.hyperparameters import Declared
+from jaxeval.sensitivity import hyperparameters
+from jaxeval.sensitivity.hyperparameters import Declared, Scale
 from jaxeval.sweep import distributions, space
+from jaxeval.sweep.distributions import Distribution
 from jaxeval.sweep.space import Space
 
 ABSENT = ""  # of a value that was not drawn
@@ -66,19 +68,58 @@ def values(of: Space, hparams: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def declared(of: Space) -> Declared:
-    """The orders and conditions of a space.
+    """The orders, conditions and scales of a space, for runs whose absent values are ABSENT.
 
     A number that is absent has no effect by itself. A category has one where it was drawn at all,
     which is where its conditions hold: so it needs no column of what they name.
     """
-    orders: dict[str, list[str]] = {}
-    conditions: dict[str, dict[str, list[str]]] = {}
-    for one in of.parameters:
-        found = one.distribution
-        if isinstance(found, distributions.Choices) and isinstance(found.values[0], str | bool):
-            texts = [str(value) for value in found.values]
-            if found.ordered:
-                orders[one.name] = texts
-            if one.when:
-                conditions[one.name] = {one.name: texts}
-    return Declared(orders, conditions)
+    conditions = {
+        one.name: {one.name: _texts(one.distribution.values)}
+        for one in of.parameters
+        if one.when and _has_words(one.distribution)
+    }
+    return Declared(_orders(of), conditions, _scales(of))
+
+
+def declared_of_table(of: Space) -> Declared:
+    """The same for a table, whose columns may have a value where it has no effect.
+
+    A condition holds only where those of the hyperparameters that it names hold too.
+    """
+    conditions = {
+        one.name: {other: _texts(values) for other, values in space.required(of, one.name).items()}
+        for one in of.parameters
+        if one.when
+    }
+    return Declared(_orders(of), conditions, _scales(of))
+
+
+def _orders(of: Space) -> dict[str, list[str]]:
+    return {
+        one.name: _texts(one.distribution.values)
+        for one in of.parameters
+        if _has_words(one.distribution) and one.distribution.ordered
+    }
+
+
+def _scales(of: Space) -> dict[str, Scale]:
+    return {one.name: scale(one.distribution) for one in of.parameters}
+
+
+def scale(of: Distribution) -> Scale:
+    """How figures show values of a distribution."""
+    if isinstance(of, distributions.Choices):
+        return Scale(tuple(hyperparameters.text(value) for value in of.values))
+    log, whole = (
+        isinstance(of, kind) for kind in (distributions.LogUniform, distributions.Integer)
+    )
+    return Scale(None, of.low, of.high, log, whole)
+
+
+def _has_words(of: Distribution) -> TypeGuard[distributions.Choices]:
+    """Whether it is one of texts or booleans, which have no order by themselves."""
+    return isinstance(of, distributions.Choices) and isinstance(of.values[0], str | bool)
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    return [str(value) for value in values]

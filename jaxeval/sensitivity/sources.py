@@ -1,5 +1,6 @@
 """Where sweeps are read from: tables of any program, and runs folders of ours."""
 
+import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,10 @@ from jaxeval.errors import ConfigError
 from jaxeval.runs import checks, foreign, own
 from jaxeval.runs.foreign import Columns
 from jaxeval.runs.layout import Missing
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
+from jaxeval.sensitivity.labels import Labels
 from jaxeval.sweep.space import Space
-
-MOST = 2  # sweeps that are put side by side
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +25,10 @@ class Wanted:
     Attributes:
       score: column; None: "score" of a table, "dev" of a recorded sweep.
       hyperparameters: columns; none: those of the recorded space.
-      declared: before what a recorded space says.
+      declared: before what a space says.
       rows: only the first so many.
+      space: of the tables' columns; a recorded sweep has its own.
+      file_name: pattern of labels (`labels.of_file_name`).
       experiments: names or ids, of runs folders only; none: all sweeps there.
     """
 
@@ -36,53 +38,69 @@ class Wanted:
     rows: int | None
     missing: Missing
     experiments: Sequence[str]
+    space: Space | None = None
+    file_name: str | None = None
 
 
 class Source(NamedTuple):
     """One sweep as it was read.
 
     Attributes:
-      detail: tells it from another of the same name.
+      details: tell it from another of the same name, the shortest first.
       scores: [n].
       values: hyperparameter -> [n] values.
+      labels: what it may be grouped by.
       unusable: what was wrong with scores.
       seed: of a recorded sweep's draws.
       missing: runs of it that have not ended.
     """
 
     name: str
-    detail: str
+    details: Sequence[str]
     scores: np.ndarray
     values: Mapping[str, Sequence[Any]]
     declared: Declared
     unusable: Sequence[checks.Unusable]
+    labels: Labels
+    data: str = ""  # where a recorded sweep's corpus came from
     seed: Any = None
     missing: int = 0
 
 
 def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
-    """All sweeps of some tables and runs folders, at most two.
+    """All sweeps of some tables and runs folders, under names that tell them apart.
 
     Raises:
-      ConfigError: too many sweeps, no such experiment or hyperparameter, or a metric of which
-        lower is better.
+      ConfigError: a place that is there twice, no such experiment or hyperparameter, or a metric
+        of which lower is better.
       DataError, RunError: naming file, row and column.
     """
-    found = [one for place in places for one in _read(place, wanted)]
-    if len(found) > MOST:
-        names = ", ".join(repr(one.name) for one in found)
-        raise ConfigError(
-            f"{len(found)} sweeps: {names}; choose one or two with --experiment NAME (again for "
-            "the second)"
+    twice = [place for k, place in enumerate(places) if place in places[:k]]
+    if twice:
+        raise ConfigError(f"{twice[0]}: expected once, got twice")
+    found = [source for place in places for source in _read(place, wanted)]
+    _refuse_absent(found, places, wanted)
+    names = labels.told_apart([one.name for one in found], [one.details for one in found])
+    datasets = labels.readable({one.labels["dataset"]: one.data for one in found if one.data})
+    return [
+        one._replace(
+            name=name,
+            labels={**one.labels, "dataset": datasets[one.labels["dataset"]]}
+            if one.data and one.labels["dataset"] in datasets
+            else one.labels,
         )
+        for one, name in zip(found, names, strict=True)
+    ]
+
+
+def _refuse_absent(found: Sequence[Source], places: Sequence[str], wanted: Wanted) -> None:
+    """What was asked for must be a hyperparameter of some sweep."""
     there = list(dict.fromkeys(name for one in found for name in one.values))
-    asked = (*wanted.hyperparameters, *wanted.declared.orders, *wanted.declared.conditions)
+    asked = (*wanted.hyperparameters, *wanted.declared.names)
     absent = [name for name in asked if name not in there]
     if absent:
         there = there or list(dict.fromkeys(n for place in places for n in _names(place)))
         raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(there)}")
-    alike = len({one.name for one in found}) < len(found)
-    return [one._replace(name=f"{one.name} ({one.detail})") if alike else one for one in found]
 
 
 def _read(place: str, wanted: Wanted) -> list[Source]:
@@ -99,6 +117,8 @@ def _read(place: str, wanted: Wanted) -> list[Source]:
     }
     spaces = {one: recorded.space_of(*said) for one, said in configs.items()}
     if not any(spaces.values()):
+        if len(spaces) > 1 or wanted.score is None:
+            raise ConfigError(f"{place}: no random sweep here; {_experiments(table)}")
         return [_of_table(place, foreign.head(table, wanted.rows), wanted)]
     plain = [configs[one][1] for one, space in spaces.items() if space is None]
     if plain and wanted.experiments:
@@ -124,6 +144,16 @@ def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
     return foreign.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
 
 
+def _experiments(table: Columns) -> str:
+    """What a runs folder holds instead of sweeps, and how one of it is read all the same."""
+    counts = collections.Counter(zip(table["name"], table["experiment"], strict=True))
+    shown = [f"{name!r} ({id_[:8]}, members: {count})" for (name, id_), count in counts.items()]
+    return (
+        f"it has {foreign.listed(shown)}. Members of one of them are read as runs with "
+        "--experiment NAME --score test --hyperparameters A,B"
+    )
+
+
 def _of(table: Columns, experiment: str) -> Columns:
     places = [k for k, one in enumerate(table["experiment"]) if one == experiment]
     return foreign.pick(table, places)
@@ -132,10 +162,23 @@ def _of(table: Columns, experiment: str) -> Columns:
 def _of_table(place: str, table: Columns, wanted: Wanted) -> Source:
     scores, keep, unusable = checks.usable(table, wanted.score or "score", wanted.missing)
     cut = foreign.pick(table, keep.tolist())
-    values = {name: cut[name] for name in wanted.hyperparameters}
+    declared, space = wanted.declared, wanted.space
+    drawn = [] if space is None else [one.name for one in space.parameters]
+    chosen = wanted.hyperparameters or [name for name in drawn if name in cut.values]
+    values = {name: cut[name] for name in chosen}
+    if space is not None:
+        declared = declared.over(recorded.declared_of_table(space))
     stem = Path(place).name.removesuffix(".gz")
     name = stem.rpartition(".")[0] or stem
-    return Source(name, table.source, scores[keep], values, wanted.declared, unusable)
+    return Source(
+        name,
+        [str(Path(place).parent), place],
+        scores[keep],
+        values,
+        declared.only(values),
+        unusable,
+        labels.of_table(place, table, wanted.file_name),
+    )
 
 
 def _names(place: str) -> list[str]:
@@ -159,14 +202,17 @@ def _of_sweep(place: str, table: Columns, of: Space, wanted: Wanted) -> Source:
     cut = foreign.pick(table, keep.tolist())
     drawn = recorded.values(of, cut["hparams"])
     chosen = {n: drawn[n] for n in wanted.hyperparameters or drawn if n in drawn}
-    said, given = recorded.declared(of), wanted.declared
-    declared = Declared(
-        {n: v for n, v in {**said.orders, **given.orders}.items() if n in chosen},
-        {n: v for n, v in {**said.conditions, **given.conditions}.items() if n in chosen},
-    )
     experiment = table["experiment"][0]
-    detail = f"{table.source}, {experiment[:8]}"
     planned = recorded.planned(place, experiment) if wanted.rows is None else None
-    missing = max(0, (planned or 0) - len(table["seed"]))
-    seed = recorded.seed_of(table["config"][0])
-    return Source(name, detail, scores[keep], chosen, declared, unusable, seed, missing)
+    return Source(
+        name,
+        [experiment[:8], table.source, f"{table.source}, {experiment[:8]}"],
+        scores[keep],
+        chosen,
+        wanted.declared.over(recorded.declared(of)).only(chosen),
+        unusable,
+        labels.of_sweep(place, table, wanted.file_name),
+        table["data"][0],
+        recorded.seed_of(table["config"][0]),
+        max(0, (planned or 0) - len(table["seed"])),
+    )

@@ -12,7 +12,7 @@ from jaxeval.runs import arguments
 if TYPE_CHECKING:
     from jaxeval import runs as runs_room
     from jaxeval.experiment import base, sweeping
-    from jaxeval.sweep import cohorts
+    from jaxeval.sweep import cohorts, timing
 
 _DESCRIPTION = """\
 Draws runs from a search space, writes all draws down, and trains them: runs whose shapes can share
@@ -68,7 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval import experiment
     from jaxeval.experiment import base, sweep_file, sweeping
     from jaxeval.report import sweep_plan
-    from jaxeval.sweep import space
+    from jaxeval.sweep import space, timing
 
     of = space.read(given.space)
     config = experiment.read(given.config, given.changes, given.data)
@@ -86,18 +86,31 @@ def main(words: Sequence[str] | None = None) -> int:
         machine = machine_of(prepared)
         return sweep_file.planned(path, runs, asked, sizes, machine, given.most_cohorts)
 
+    ratio = _measured(given)
     if given.dry_run:
-        made = planned()
+        made = timing.corrected(planned(), ratio)
         if given.json:
-            cli.write_json(given.json, sweep_plan.to_dict(made, [dict(r.values) for r in runs]))
+            drawn = [dict(run.values) for run in runs]
+            cli.write_json(given.json, sweep_plan.to_dict(made, drawn, ratio))
         if given.json != "-":
-            sweep_plan.show(made)
+            sweep_plan.show(made, ratio)
         return 0
     with base.locked(Path(given.out), record.id):
         made = planned()
-        sweep_plan.show(made, stderr=True)
+        sweep_plan.show(timing.corrected(made, ratio), ratio, stderr=True)
         sweep_file.save(path, record, runs, made, sizes)
         return _train(made, runs, module, record, given)
+
+
+def _measured(given: argparse.Namespace) -> "timing.Measured | None":
+    """What runs of sweeps in this folder took on this machine."""
+    from jaxeval import backend, runs
+    from jaxeval.sweep import timing
+
+    estimates = timing.recorded(Path(given.out))
+    if not estimates:
+        return None
+    return timing.measured(runs.load(given.store or given.out), estimates, backend.describe())
 
 
 def machine_of(prepared: "base.Prepared") -> "cohorts.Machine":

@@ -17,6 +17,10 @@ import numpy as np
 MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
+# An evaluation writes a row by a way forward, a third of a training step, over outputs of up to
+# one and a half times the lengths of the corpus; so many rows at once.
+_EVALUATION = 0.5
+_EVALUATION_ROWS = 128
 
 
 class Extent(Protocol):
@@ -36,11 +40,16 @@ class Extent(Protocol):
 
 
 class Run(NamedTuple):
-    """What the planner knows of a run: its own extent, rows of an update, and how long it is."""
+    """What the planner knows of a run: its own extent, rows of an update, and how long it is.
+
+    Attributes:
+      evaluated: rows that it writes in all evaluations of dev, and on test.
+    """
 
     extent: Extent
     batch_size: int
     epochs: int
+    evaluated: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,9 +77,11 @@ class Cohort(NamedTuple):
     Attributes:
       runs: their numbers, ascending.
       micro_batch: rows that are computed at once.
-      seconds: estimated, of training.
+      seconds: estimated, of training and evaluation.
       operations: of training, at the extent.
       needed: of them, at each run's own extent and without padding rows.
+      an_epoch: seconds that an epoch of each run is estimated to take, evaluation included: its
+        share of those of the cohort.
     """
 
     runs: tuple[int, ...]
@@ -80,6 +91,7 @@ class Cohort(NamedTuple):
     seconds: float
     operations: float
     needed: float
+    an_epoch: tuple[float, ...]
 
     @property
     def wasted(self) -> float:
@@ -95,6 +107,7 @@ class _Member(NamedTuple):
     rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
     step: np.ndarray  # of them in an update, for each micro-batch size
     updates: int
+    evaluated: int
 
 
 class _Group(NamedTuple):
@@ -164,7 +177,9 @@ def _alone(number: int, run: Run, sizes: Sequence[int]) -> _Group:
     rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
     step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    one = _Member(number, run.extent, np.array(rows, float), np.array(step, float), updates)
+    one = _Member(
+        number, run.extent, np.array(rows, float), np.array(step, float), updates, run.evaluated
+    )
     return _Group((one,), run.extent, np.array(sizes) / max(1, sum(sizes)))
 
 
@@ -186,16 +201,31 @@ def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
 
 
 def _operations(group: _Group, machine: Machine) -> np.ndarray:
-    """Of all members, for each micro-batch size."""
+    """[n, M] of training, for each member and micro-batch size."""
     extent, members = group.extent, group.members
-    if not machine.lock_step or len(members) == 1:
-        return np.sum([m.rows * extent.operations(m.extent) for m in members], axis=0)
+    if not _waits(group, machine):
+        return np.array([m.rows * extent.operations(m.extent) for m in members])
     neighbours = math.ceil(len(members) / machine.devices)
     # expected number of buckets that some lane of a device is in
     buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
     most: np.ndarray = np.max([m.step for m in members], axis=0)
     rows = _most_updates(group) * most * buckets
-    return len(members) * rows * extent.operations(extent)
+    return np.tile(rows * extent.operations(extent), (len(members), 1))
+
+
+def _evaluations(group: _Group, machine: Machine) -> np.ndarray:
+    """[n] operations of evaluating, for each member."""
+    extent, members = group.extent, group.members
+    if not _waits(group, machine):
+        found = [m.evaluated * extent.operations(m.extent) for m in members]
+    else:
+        found = [max(m.evaluated for m in members) * extent.operations(extent)] * len(members)
+    return _EVALUATION * np.array(found)
+
+
+def _waits(group: _Group, machine: Machine) -> bool:
+    """Whether its members wait for one another."""
+    return machine.lock_step and len(group.members) > 1
 
 
 def _most_updates(group: _Group) -> int:
@@ -203,19 +233,25 @@ def _most_updates(group: _Group) -> int:
 
 
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
-    """Of training, for each micro-batch size: devices share members, not a member's work."""
-    sizes = np.array(MICRO_BATCHES)
-    rate = machine.rate * sizes / (sizes + _FEW_ROWS)
+    """[n, M] each member's share, for each micro-batch size; devices share members, not work."""
+    rows = np.array(MICRO_BATCHES)
     count = len(group.members)
-    steps = sum(m.updates for m in group.members)
+    updates = np.array([m.updates for m in group.members])
     if machine.lock_step:
-        steps = count * _most_updates(group)
-    total = _operations(group, machine) / rate + steps * group.extent.parameters() * _UPDATE
+        updates = np.full(count, _most_updates(group))
+    training = _operations(group, machine) / _rate(machine, rows)
+    evaluation = _evaluations(group, machine) / _rate(machine, np.array(_EVALUATION_ROWS))
+    total = training + (evaluation + updates * group.extent.parameters() * _UPDATE)[:, None]
     return total / count * math.ceil(count / machine.devices)
 
 
+def _rate(machine: Machine, rows: np.ndarray) -> np.ndarray:
+    """Operations a second in products of so many rows."""
+    return machine.rate * rows / (rows + _FEW_ROWS)
+
+
 def _cost(group: _Group, machine: Machine) -> float:
-    return machine.compile_seconds + float(_seconds(group, machine).min())
+    return machine.compile_seconds + float(_seconds(group, machine).sum(axis=0).min())
 
 
 def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> list[_Group]:
@@ -260,16 +296,19 @@ def _cohort(
     """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
     seconds = _seconds(group, machine)
     if best is None:
-        best = int(np.argmin(seconds))
+        best = int(np.argmin(seconds.sum(axis=0)))
+    pairs = zip(group.members, seconds[:, best].tolist(), strict=True)
+    members = sorted(pairs, key=lambda pair: pair[0].number)
     needed = sum(
         runs[m.number].epochs * sum(sizes) * m.extent.operations(m.extent) for m in group.members
     )
     return Cohort(
-        tuple(sorted(m.number for m in group.members)),
+        tuple(m.number for m, _ in members),
         group.extent,
         MICRO_BATCHES[best],
         machine.compile_seconds,
-        float(seconds[best]),
-        float(_operations(group, machine)[best]),
+        float(seconds[:, best].sum()),
+        float(_operations(group, machine)[:, best].sum()),
         needed,
+        tuple(spent / runs[m.number].epochs for m, spent in members),
     )

@@ -122,6 +122,15 @@ def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]
     ]
 
 
+def required(space: Space, name: str) -> dict[str, list[Value]]:
+    """What must hold for a hyperparameter to be drawn: its conditions and those of what they name.
+
+    Returns:
+      other hyperparameter -> its values.
+    """
+    return _required(name, {one.name: one for one in space.parameters}, "space")
+
+
 def _place(seed: int, run: int, name: str) -> float:
     """A uniform number in [0, 1) that no other seed, run or name shares."""
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

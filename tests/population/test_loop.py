@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -249,3 +250,53 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
     whole = losses(falling, "whole")
     assert whole != losses({}, "without")
     assert losses(falling, "parts", 4) | losses(falling, "parts") == whole
+
+
+@pytest.mark.parametrize("diverges", [False, True])
+def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
+    """Dies if test is that of the first epoch where dev never left 0, or a best one is named."""
+    kept: dict[Member, Any] = {}
+
+    def record(report: loop.Report) -> None:
+        kept.update({end.member: end for end in report.ended})
+        scores.extend(report.scores)
+
+    scores: list[Any] = []
+    members = [toy.member(seed, learning_rate=0.5) for seed in (1, 2)]
+    problem = toy.problem(epochs=6, patience=0)
+    loss = _breaking if diverges else problem.task.loss
+    task = dataclasses.replace(problem.task, score=_nothing, loss=loss)
+    list(loop.train(problem._replace(task=task), members, tmp_path / "c", record, 2))
+    assert {end.status for end in kept.values()} == {"diverged" if diverges else "finished"}
+    for end in kept.values():
+        assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
+        assert end.test == (None if diverges else 0.0)
+    tests = {one.member: (one.epoch, one.scores["right"]) for one in scores if one.part == "test"}
+    if diverges:
+        assert not tests
+        return
+    last = dataclasses.replace(problem.task, score=_growing())
+    scores.clear()
+    list(loop.train(problem._replace(task=last), members, tmp_path / "d", record, 2))
+    assert tests == {one.member: (6, one.scores["right"]) for one in scores if one.part == "test"}
+
+
+def _nothing(counts: dict) -> dict[str, float]:
+    """A metric that stays 0."""
+    return {"accuracy": 0.0, "right": counts["right"] / counts["rows"]}
+
+
+def _breaking(params: Any, *rest: Any) -> Any:
+    """The toy loss; NaN once the parameters have grown, which takes more than an epoch."""
+    loss, carry = toy.TASK.loss(params, *rest)
+    return jnp.where(jnp.abs(params["table"]).max() > 6.9, jnp.nan, loss), carry
+
+
+def _growing() -> Any:
+    """A metric that rises with every evaluation, so that the last epoch is the best."""
+    count = iter(range(1, 10**6))
+
+    def score(counts: dict) -> dict[str, float]:
+        return {"accuracy": float(next(count)), "right": counts["right"] / counts["rows"]}
+
+    return score

@@ -9,8 +9,18 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
-from jaxeval.report import page, summary, sweep_data, sweep_panels, terminal
+from jaxeval.report import (
+    page,
+    summary,
+    sweep_best,
+    sweep_data,
+    sweep_figures,
+    sweep_panels,
+    terminal,
+)
 from jaxeval.runs.records import MemberRow
+from jaxeval.sensitivity import hyperparameters, recorded
+from jaxeval.sweep import space
 from tests.report import test_report
 from tests.sweep import fabricated
 
@@ -30,8 +40,8 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     lines = list(terminal.remarks(found))
     assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
     assert lines[1] == (
-        f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f}; "
-        f"{found.sweep.near} of 22 runs within 1 point of the best"
+        f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
+        f"score (2 have none); {found.sweep.near} of them within 1 point of the best"
     )
     assert lines[3].startswith(f"its setting: batch_size {found.sweep.setting['batch_size']}, ")
 
@@ -51,7 +61,7 @@ def test_report_of_a_folder_with_sweeps(tmp_path: Path, capsys: pytest.CaptureFi
     out = tmp_path / "figures"
     assert verb.main([str(folder), "--figures", str(out)]) == 0
     stems = {path.stem for path in out.iterdir()}
-    panels = ("ranks", "best_settings", "marginals", "dev_test", "curves")
+    panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
     assert stems == {
         "distributions_f1",
         "ranks_accuracy",
@@ -68,7 +78,7 @@ def test_report_of_a_folder_with_sweeps(tmp_path: Path, capsys: pytest.CaptureFi
     assert {row[0] for row in ranks.rows} == {"attentive_lstm, sweep", "transformer, sweep"}
 
 
-def test_best_settings_hold_their_numbers(tmp_path: Path) -> None:
+def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
     """Dies if values of a run that is not among the best, or not active, are counted."""
     rows = _rows(fabricated.fill(tmp_path, count=60), "transformer")
     scored = [(row.dev, json.loads(row.hparams)) for row in rows if row.dev is not None]
@@ -76,16 +86,16 @@ def test_best_settings_hold_their_numbers(tmp_path: Path) -> None:
     best = [drawn for dev, drawn in scored if top - dev <= 0.1]
     sweep = sweep_data.of_members(rows)
     assert sweep is not None and len(best) > 3
-    figure = sweep_panels.best_settings([sweep], 0.1)
+    figure = sweep_best.near_best([sweep], 0.1)
     found = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
     assert {name for name, _ in found} == {one.name for one in sweep.axes}
     counts = {k: sum(drawn["heads"] == k for drawn in best) for k in (2, 4, 8)}
     shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
-    assert found["heads", "best"] == (len(best), shown)
+    assert found["heads", "near best"] == (len(best), shown)
     rates = np.quantile([drawn["learning_rate"] for drawn in best], [0, 0.25, 0.5, 0.75, 1])
-    assert found["learning_rate", "best"][1] == " / ".join(f"{v:.4g}" for v in rates)
+    assert found["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
     warm = [d["warmup_samples"] for d in best if d["scheduler"] == "warmup"]
-    assert found["warmup_samples", "best"][0] == len(warm)
+    assert found["warmup_samples", "near best"][0] == len(warm)
     assert found["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
 
 
@@ -129,3 +139,91 @@ def test_report_of_an_unfinished_sweep(tmp_path: Path, capsys: pytest.CaptureFix
     for text in (capsys.readouterr().out, (folder / "report.html").read_text()):
         assert text.count("more of its runs have not ended") == 1
         assert "6 more of its runs have not ended" in text
+
+
+def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
+    """Dies if two sweeps of one name are one line of a legend and of a table."""
+    folder = fabricated.fill(tmp_path, name="twice")
+    ranks = next(f for f in page.overview(summary.by_experiment(runs.load(folder))))
+    assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
+    legend = ranks.drawing.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]
+
+
+def test_runs_without_a_score_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if diverged runs vanish from a line of best and median, or from a figure, unsaid."""
+    folder = fabricated.fill(tmp_path, ("transformer",))
+    assert verb.main([str(folder)]) == 0
+    assert "of the 22 runs with a score (2 have none)" in capsys.readouterr().out
+    sweep = sweep_data.of_members(_rows(folder, "transformer"))
+    assert sweep is not None and sweep.lost == 2
+    said = "2 of 24 runs of transformer, sweep ended without a score and are not shown."
+    for figure in (
+        sweep_figures.ranks([sweep]),
+        sweep_panels.marginals([sweep]),
+        sweep_best.near_best([sweep], 0.01),
+    ):
+        assert said in figure.caption
+
+
+SPACE = {
+    "rate": {"log_uniform": [1e-6, 1e-2]},
+    "factor": {"uniform": [0.1, 0.9]},
+    "layers": {"integer": [1, 5]},
+    "heads": {"choices": [2, 4, 8]},
+    "kind": {"choices": ["b", "a"], "ordered": True},
+}
+
+
+def _sweep(scores: list[float], **values: list) -> sweep_data.Sweep:
+    declared = recorded.declared(space.from_dict(SPACE)).only(values)
+    return sweep_data.Sweep(
+        "s", np.array(scores), hyperparameters.axes(values, declared, len(scores))
+    )
+
+
+def test_panels_take_their_scale_from_the_space() -> None:
+    """Dies if kind, range or logarithm of a hyperparameter is guessed from its values."""
+    sweep = _sweep(
+        [0.1, 0.2, 0.3],
+        rate=[1.1e-3, 1.2e-3, 1.3e-3],  # of so narrow a range nobody would guess a logarithm
+        factor=[0.123456789012345678, 0.5, 0.3],  # three values only, but no categories
+        layers=[1, 2, 2],
+        heads=[8, 2, 2],
+        kind=["a", "b", "b"],
+    )
+    panels = dict(zip(SPACE, sweep_panels.marginals([sweep]).drawing.axes, strict=False))
+    assert [panels[name].get_xscale() for name in SPACE] == ["log", *["linear"] * 4]
+    low, high = panels["rate"].get_xlim()
+    assert low < 1e-6 and 1e-2 < high < 1e-1
+    low, high = panels["factor"].get_xlim()
+    assert 0 < low < 0.1 and 0.9 < high < 1
+    assert all(tick == int(tick) for tick in panels["layers"].get_xticks())
+    assert panels["layers"].get_xlim()[1] > 5
+    labels = {n: [t.get_text() for t in panels[n].get_xticklabels()] for n in ("heads", "kind")}
+    assert labels == {"heads": ["2", "4", "8"], "kind": ["b", "a"]}  # 4 was never drawn
+    boxes = dict(zip(SPACE, sweep_best.near_best([sweep], 0.01).drawing.axes, strict=False))
+    assert boxes["rate"].get_yscale() == "log" and boxes["layers"].get_ylim()[1] > 5
+
+
+def test_numbers_without_a_space_are_numbers() -> None:
+    """Dies if few different numbers of a table are drawn as categories, or on a logarithm."""
+    values = {"x": ["0.123456789012345678", "900", "1"]}
+    axes = hyperparameters.axes(values, hyperparameters.Declared(), 3)
+    sweep = sweep_data.Sweep("s", np.array([0.1, 0.2, 0.3]), axes)
+    (panel,) = sweep_panels.marginals([sweep]).drawing.axes
+    assert panel.get_xscale() == "linear" and len(panel.get_xticks()) > 3
+    marks = panel.collections[0].get_offsets()
+    assert marks[:, 0].tolist() == pytest.approx([0.123456789012345678, 900, 1])
+
+
+@pytest.mark.parametrize(
+    ("scores", "low", "high"), [([0.0] * 3, 0.0, 5.0), ([0.2, 0.3, 0.9], 20.0, 90.0)]
+)
+def test_panels_share_their_scores(scores: list[float], low: float, high: float) -> None:
+    """Dies if panels have y axes of their own, or scores that are all 0 get one from -.04."""
+    sweep = _sweep(scores, rate=[1e-3, 1e-4, 1e-5], heads=[2, 4, 8])
+    for figure in (sweep_panels.marginals([sweep]), sweep_figures.ranks([sweep])):
+        (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
+        margin = 0.04 * (high - low)
+        assert limits == pytest.approx((low - margin, high + margin))
