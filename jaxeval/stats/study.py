@@ -113,7 +113,15 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
                 cell[b].scores,
                 paired,
                 by_pairs=shared and enough and paired is not None,
+                unit=_named(samples),
             )
+
+
+def _named(samples: Samples) -> str:
+    """What one score stands for, in the words of a sentence."""
+    if samples.unit in ("row", "seed") and samples.averaged[1] == 1:
+        return "run"
+    return "data set" if samples.unit == "dataset" else samples.unit
 
 
 def _describe(
