@@ -5,9 +5,17 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import DataError
 from jaxeval.stats import describe, ranks
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, gaps, pairs, two_samples
+from jaxeval.stats.results import (
+    Effect,
+    Interval,
+    Sample,
+    count,
+    fraction,
+    gaps,
+    pairs,
+    two_samples,
+)
 
 Location = Literal["mean", "median"]
 
@@ -77,7 +85,7 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
     The interval is Newcombe's (2006, part 2, method 5): it inverts the score with the
     Hanley-McNeil variance, so it keeps its width where A wins every pair, as bootstraps do not.
     That variance takes the spreads for equal; where Brunner-Munzel's, which does not, is larger,
-    it is enlarged in proportion (10 scores four times as wide as 40 others: coverage .96, not .84).
+    it is enlarged in proportion (10 scores four times as wide as 40 others: covers .96, not .84).
     """
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
@@ -175,8 +183,8 @@ def almost_stochastic_order(
 
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
-    if comparisons < 1:
-        raise DataError(f"comparisons: expected at least 1, found {comparisons}")
+    count(comparisons, "comparisons")
+    count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
     generator = np.random.default_rng(seed)
     drawn = [

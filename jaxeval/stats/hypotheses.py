@@ -13,6 +13,7 @@ from jaxeval.stats import ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
+    count,
     gaps,
     pairs,
     sign,
@@ -47,8 +48,8 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
     """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
 
     The F test of the absolute deviations from the median, whose means say which of two models is
-    spread wider: one far score can turn the order of the sds round. Deviations that differ by rounding only are
-    equal; when all are, the statistic is 0 and p is 1.
+    spread wider: one far score can turn the order of the sds round. Deviations that differ by
+    rounding only are equal; when all are, the statistic is 0 and p is 1.
     """
     from scipy import stats
 
@@ -107,11 +108,11 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     n, m = len(first), len(second)
     labels, ties = ranks.ordered(first, second)
     found = ranks.studentized(labels, ties)
-    p_value, method = ranks.p_value(found, n, m, ties, seed)
+    p_value, method = ranks.p_values(found, n, m, ties, seed)
     return HypothesisTest(
         "Brunner-Munzel",
         float(found.statistic),
-        p_value,
+        float(p_value),
         (n, m),
         "neither model tends to score higher",
         method,
@@ -148,7 +149,7 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     equal gaps p = .014 for 2 / 64.
     """
     differences = gaps(*pairs(a, b))
-    positive, negative = ranks.signed(differences)
+    positive, negative = map(float, ranks.signed(differences))
     p_value, method = ranks.signed_p(differences) if differences.any() else (1.0, "exact")
     return HypothesisTest(
         "Wilcoxon signed-rank",
@@ -190,13 +191,15 @@ def permutation_test(
 ) -> HypothesisTest:
     """Permutation test on the difference of means or medians.
 
-    All permutations where there are at most `resamples` of them (exact), else random ones, with
-    p = (1 + hits) / (1 + resamples). p is twice that of the smaller side. Paired scores swap
+    All permutations where there are at most `resamples` of them (exact), else random ones, where
+    a side has the p-value (1 + hits) / (1 + resamples). p is twice that of the smaller side, so at
+    least 2 / (1 + resamples). Paired scores swap
     within pairs only. Which of the two is called A changes nothing: random draws begin with the
     same one.
     """
     from scipy import stats
 
+    count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
     exchanged = (len(second), *second) < (len(first), *first)
     samples = (second, first) if exchanged else (first, second)

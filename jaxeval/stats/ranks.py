@@ -16,7 +16,7 @@ _ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
-_MOST_SIGNED = 50  # pairs up to which signed ranks are exact
+MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 
 
 class Ties(NamedTuple):
@@ -27,7 +27,7 @@ class Ties(NamedTuple):
 
 
 class Studentized(NamedTuple):
-    """Brunner-Munzel: P(A > B) + P(A = B) / 2, its standard error and degrees of freedom; [...]."""
+    """P(A > B) + P(A = B) / 2, its standard error and degrees of freedom; [...] each."""
 
     probability: np.ndarray
     error: np.ndarray
@@ -87,24 +87,26 @@ def separation_p(n: int, m: int) -> float:
     return min(1.0, 2.0 * math.exp(-log_ways))
 
 
-def p_value(found: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[float, str]:
-    """Of one pair of samples, two-sided, and how it was found."""
-    statistic = float(abs(found.statistic))
+def p_values(found: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
+    """Two-sided p-values [...] of samples with the same ties, and how they were found."""
+    statistics = np.abs(found.statistic)
     exact = _labellings(n, m) <= _ENUMERATED
-    if not exact and math.isinf(statistic):
-        return separation_p(n, m), "exact, complete separation"
     if not exact and min(n, m) >= _MOST_PERMUTED:
         from scipy import special
 
-        return 2 * float(special.stdtr(found.freedom, -statistic)), "t approximation"
-    null = permuted(n, m, ties, seed)
-    extreme = len(null) - int(np.searchsorted(null, statistic * (1 - 1e-12)))
+        p = 2 * special.stdtr(found.freedom, -statistics)
+        method = "t approximation"
+    else:
+        null = permuted(n, m, ties, seed)
+        extreme = len(null) - np.searchsorted(null, statistics * (1 - 1e-12))
+        p = extreme / len(null) if exact else (1 + extreme) / (1 + len(null))
+        drawn = "exact permutation" if exact else f"{len(null)} random permutations, seed {seed},"
+        method = f"{drawn} of the studentised statistic"
     if exact:
-        return extreme / len(null), "exact permutation of the studentised statistic"
-    return (
-        (1 + extreme) / (1 + len(null)),
-        f"{len(null)} random permutations of the studentised statistic, seed {seed}",
-    )
+        return p, method
+    apart = np.isinf(statistics)
+    method = "exact, complete separation" if apart.all() else method
+    return np.where(apart, separation_p(n, m), p), method
 
 
 def _labellings(n: int, m: int) -> int:
@@ -155,29 +157,36 @@ def _statistics(chosen: np.ndarray, size: int, ties: Ties) -> np.ndarray:
     return np.abs(studentized(labels, ties).statistic)
 
 
-def signed(differences: np.ndarray) -> tuple[float, float]:
-    """Sums of the ranks of positive and of negative differences, zeros ranked first (Pratt)."""
+def signed(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the ranks of positive and of negative differences [..., n], zeros ranked first.
+
+    Zeros have ranks and no sign (Pratt 1959).
+    """
     from scipy import stats
 
-    ranks = stats.rankdata(np.abs(differences))
-    return float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
+    ranks = stats.rankdata(np.abs(differences), axis=-1)
+    return (ranks * (differences > 0)).sum(axis=-1), (ranks * (differences < 0)).sum(axis=-1)
 
 
 def signed_p(differences: np.ndarray) -> tuple[float, str]:
-    """Two-sided p-value of the signed-rank test: all signs of the ranks, ties and zeros kept."""
+    """Two-sided p-value of differences [n], ties and zeros kept, and how it was found."""
     from scipy import stats
 
-    if len(differences) > _MOST_SIGNED:
+    if len(differences) > MOST_SIGNED:
         found = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
         return float(found.pvalue), "normal"
     doubled = np.rint(2 * stats.rankdata(np.abs(differences)))[differences != 0].astype(int)
-    null = signed_null(tuple(sorted(doubled.tolist())))
-    least = round(2 * min(signed(differences)))
-    return min(1.0, 2 * float(null[: least + 1].sum())), "exact"
+    return float(exact_signed_p(np.minimum(*signed(differences)), doubled)), "exact"
+
+
+def exact_signed_p(least: np.ndarray, doubled: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of smaller sums of ranks [...]. doubled: twice the ranks with a sign."""
+    below = np.cumsum(_signed_null(tuple(sorted(doubled.tolist()))))
+    return np.minimum(1.0, 2 * below[np.rint(2 * least).astype(int)])
 
 
 @functools.lru_cache(maxsize=256)
-def signed_null(doubled: tuple[int, ...]) -> np.ndarray:
+def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
     """Probability of each sum of ranks when every sign is a coin's. doubled: 2 x mid-ranks."""
     null = np.ones(1)
     for rank in doubled:

@@ -113,6 +113,13 @@ def fraction(value: float, name: str) -> float:
     return float(value)
 
 
+def count(value: int, name: str) -> int:
+    """A number of resamples, shuffles or permutations."""
+    if value != int(value) or value < 1:
+        raise DataError(f"{name}: expected a whole number of at least 1, found {value}")
+    return int(value)
+
+
 def _short(values: Any) -> str:
     text = repr(values)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -170,7 +170,7 @@ def test_what_is_better_is_what_was_compared() -> None:
 def test_two_pairs_show_no_equivalence() -> None:
     """Dies if enough scores, but too few pairs, are called as good as equal."""
     x = np.arange(6.0)
-    few = Scores("A", "B", "", x, x, (x[:2] + [1e-5, 2e-5], x[:2]), by_pairs=True)
+    few = Scores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
     rules = Rules(resamples=99, margin=1.0)
     sentences = list(verdict.of_pair(_pair(few, rules), rules, _scale(x)))
     assert sentences[0].startswith("No verdict: with 2 pairs")

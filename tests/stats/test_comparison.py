@@ -104,12 +104,13 @@ def test_the_plan_is_that_of_the_design() -> None:
         "sd": float(np.std(given.first, ddof=1)),
         "sd_other": float(np.std(given.second, ddof=1)),
         "comparisons": 2,
+        "test": "brunner_munzel",
     }
     assert pair.plan.planned_difference == 0.7
     assert pair.plan.power == pytest.approx(stats.power(0.7, n=12, **level))
     assert pair.plan.required_seeds == stats.required_seeds(0.7, **level)
     seen = stats.power(pair.plan.detectable_difference, n=12, **level)
-    assert seen == pytest.approx(0.8, abs=1e-6)
+    assert seen == pytest.approx(0.8, abs=0.002)
     assert pair.tests["tost"] == stats.tost(given.first, given.second, 0.7)
     assert pair.rope == stats.rope(given.first, given.second, 0.7)
 

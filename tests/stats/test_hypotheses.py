@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxeval import stats
@@ -154,6 +154,7 @@ def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
 values = st.lists(st.integers(-9, 9), min_size=2, max_size=9)
 
 
+@settings(deadline=None)
 @given(values, values, st.sampled_from([0.5, 2.0, 4.0]), st.integers(-4, 4))
 def test_order_scale_and_exchange_change_no_p(
     a: list[int], b: list[int], scale: float, shift: int
