@@ -210,7 +210,10 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
         yield "seeds were trained on several splits: --unit split is the careful choice"
     scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
-        yield f"bootstrap intervals over data sets of fewer than {_FEW_FOR_BOOTSTRAP} scores are too narrow"
+        yield (
+            f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
+            "model make them too narrow"
+        )
     for pair in compared.pairs:
         one = pair.scores
         if one.paired is not None and len(one.paired[0]) < max(one.n):
