@@ -38,7 +38,7 @@ def test_the_verdict_is_one_a_reviewer_accepts(
     shown = capsys.readouterr().out
     for said in (
         "A's distribution is higher: median",
-        "Mann-Whitney U, corrected p < .001",
+        "Brunner-Munzel, corrected p < .001",
         "No difference in spread was shown: sd",
         "With 12 scores each a difference below",
         "unit of replication: seed",
@@ -63,6 +63,7 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
         scipy_stats.mannwhitneyu(a, b).statistic / 144
     )
     for name in (
+        "brunner_munzel",
         "mann_whitney_u",
         "wilcoxon_signed_rank",
         "sign_test",

@@ -72,6 +72,8 @@ def _pair(pair: Pair, study: Study, scale: verdict.Scale) -> dict[str, Any]:
             "higher": _DIRECTIONS[comparison.location(pair, rules)],
             "wider": _DIRECTIONS[comparison.spread(pair, rules)],
             "location_test": one.location_test,
+            "against": list(comparison.against(pair, rules)),
+            "compared": one.unit,
             "text": list(verdict.of_pair(pair, rules, scale)),
         },
         **tests,

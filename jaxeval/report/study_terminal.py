@@ -8,7 +8,7 @@ from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import Study
 
 Row = Sequence[str]
-_HEAD = ("n", "min", "q1", "median", "q3", "max", "mean", "95 % interval", "sd")
+_HEAD = ("n", "min", "q1", "median", "q3", "max", "mean", "95 % t interval", "sd")
 _MOST_PAIRS = 6  # shown with all their tests; more only in a table
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}

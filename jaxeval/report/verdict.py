@@ -13,11 +13,12 @@ from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import FEW, Rules
+from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Interval
 from jaxeval.stats.study import Study
 
 TESTS = {
+    "brunner_munzel": "Brunner-Munzel",
     "mann_whitney_u": "Mann-Whitney U",
     "wilcoxon_signed_rank": "Wilcoxon signed-rank",
     "brown_forsythe": "Brown-Forsythe",
@@ -66,7 +67,7 @@ def p_value(value: float) -> str:
 def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
     """Location, spread, what could have been seen, equivalence: a sentence each."""
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
-    if min(*n, pairs) < FEW:
+    if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
         yield f"No verdict: with {counted} neither location nor spread can be judged."
     else:
@@ -79,44 +80,76 @@ def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
 
 def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
     one = pair.scores
-    found = comparison.location(pair, rules)
-    gap, won = pair.effects["difference"], pair.effects["probability_of_improvement"]
-    tested = (
-        f"{TESTS[one.location_test]}{_on_pairs(pair)}, corrected "
-        f"p {p_value(pair.adjusted[one.location_test])}"
-    )
-    sizes = (
-        f"difference of means {scale(gap.estimate)}{scale.unit} {scale.interval(gap.interval)}, "
-        f"probability that a run of {one.a} is better {won.estimate:.2f} "
+    shown = comparison.location(pair, rules)
+    if not shown:
+        return f"{_nothing_shown(pair, rules)}: {_sizes(pair, scale)}; {_tested(pair)}."
+    higher, lower = (one.a, one.b) if shown > 0 else (one.b, one.a)
+    medians = [scale(float(np.median(scores))) for scores in one.compared[::shown]]
+    measured = f"median {medians[0]} against {medians[1]}; {_sizes(pair, scale)}; {_tested(pair)}"
+    others = comparison.against(pair, rules)
+    if others:
+        return (
+            f"Measures of location disagree: {TESTS[one.location_test]} finds {higher}'s scores "
+            f"higher, but by the {_listed(others)}, {lower}'s are: {measured}."
+        )
+    better = "" if rules.higher_is_better else f", and so {lower} is the better one"
+    return f"{higher}'s distribution is higher{better}: {measured}."
+
+
+def _nothing_shown(pair: Pair, rules: Rules) -> str:
+    """How the sentence begins; an interval of the mean difference beside 0 is explained."""
+    head = "No difference in location was shown"
+    if not comparison.excludes_zero(pair):
+        return head
+    beside = "the interval of the difference of means excludes 0"
+    p = pair.tests[pair.scores.location_test].p_value
+    if p <= rules.alpha:
+        return f"{head} after the correction (p {p_value(p)} without it), though {beside}"
+    return f"{head} by the ranks of the scores, though {beside}: the two measures disagree"
+
+
+def _sizes(pair: Pair, scale: Scale) -> str:
+    """The mean difference, and how often A is better: of what, is said."""
+    one, gap = pair.scores, pair.effects["difference"]
+    won = pair.effects["probability_of_improvement"]
+    means = "mean difference of pairs" if one.by_pairs else "difference of means"
+    which = f"{one.a} is better on a {one.unit}"
+    which = which if one.by_pairs else f"a {one.unit} of {one.a} is better"
+    return (
+        f"{means} {scale(gap.estimate)}{scale.unit} {scale.interval(gap.interval)}, "
+        f"probability that {which} {won.estimate:.2f} "
         f"[{won.interval.low:.2f}, {won.interval.high:.2f}]"
     )
-    if not found:
-        return f"No difference in location was shown: {sizes}; {tested}."
-    higher, lower = (one.a, one.b) if found > 0 else (one.b, one.a)
-    better = "" if rules.higher_is_better else f", and so {lower} is the better one"
-    values = {one.a: one.first, one.b: one.second}
-    medians = [scale(float(np.median(values[name]))) for name in (higher, lower)]
-    return (
-        f"{higher}'s distribution is higher{better}: median {medians[0]} against {medians[1]}; "
-        f"{sizes}; {tested}."
-    )
 
 
-def _on_pairs(pair: Pair) -> str:
-    if not pair.scores.by_pairs or pair.scores.paired is None:
-        return ""
-    return f" on {len(pair.scores.paired[0])} pairs"
+def _tested(pair: Pair) -> str:
+    one = pair.scores
+    pairs = f" on {len(one.compared[0])} pairs" if one.by_pairs else ""
+    corrected = p_value(pair.adjusted[one.location_test])
+    return f"{TESTS[one.location_test]}{pairs}, corrected p {corrected}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _spread(pair: Pair, rules: Rules, scale: Scale) -> str:
     one = pair.scores
-    found = comparison.spread(pair, rules)
-    sds = [scale(float(np.std(v, ddof=1))) for v in (one.first, one.second)]
+    shown = comparison.spread(pair, rules)
+    sds = [float(np.std(v, ddof=1)) for v in (one.first, one.second)]
+    measured = f"sd {scale(sds[0])} against {scale(sds[1])}"
     tested = f"Brown-Forsythe, corrected p {p_value(pair.adjusted['brown_forsythe'])}"
-    if not found:
-        return f"No difference in spread was shown: sd {sds[0]} against {sds[1]}; {tested}."
-    wider = one.a if found > 0 else one.b
-    return f"The spread differs: sd {sds[0]} against {sds[1]}, {wider}'s is wider; {tested}."
+    if not shown:
+        return f"No difference in spread was shown: {measured}; {tested}."
+    wider, other = (one.a, one.b) if shown > 0 else (one.b, one.a)
+    if shown * (sds[0] - sds[1]) >= 0:
+        return f"The spread differs: {measured}, {wider}'s is wider; {tested}."
+    away = [scale(float(np.mean(np.abs(v - np.median(v))))) for v in (one.first, one.second)]
+    return (
+        f"Measures of spread disagree: {wider}'s is wider by the mean distance from the median, "
+        f"{away[0]} against {away[1]}, but {other}'s by the sd, which few far scores decide: "
+        f"{measured}; {tested}."
+    )
 
 
 def _could_have_seen(pair: Pair, rules: Rules, scale: Scale) -> str:
@@ -126,7 +159,8 @@ def _could_have_seen(pair: Pair, rules: Rules, scale: Scale) -> str:
     many = f"{n} pairs" if pair.scores.by_pairs else many
     what = "a difference like this one" if rules.margin is None else "the margin"
     size = f"{scale(plan.planned_difference)}{scale.unit}"
-    needed = f"; to see {what} ({size}) takes {plan.required_seeds} each"
+    each = "pairs" if pair.scores.by_pairs else "each"
+    needed = f"; to see {what} ({size}) takes {plan.required_seeds} {each}"
     needed = needed if plan.required_seeds is not None else ""
     if plan.detectable_difference is None:
         return f"With {many} no difference, however large, could have been shown{needed}."
@@ -139,7 +173,7 @@ def _could_have_seen(pair: Pair, rules: Rules, scale: Scale) -> str:
 def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
     margin = f"{scale(rules.margin)}{scale.unit}"
     p = pair.adjusted["tost"]
-    if min(pair.scores.n) >= FEW and p <= rules.alpha:
+    if comparison.enough(pair.scores) and p <= rules.alpha:
         return f"As good as equal: the means differ by less than {margin} (TOST, p {p_value(p)})."
     return f"Not shown to be equal within {margin} (TOST, corrected p {p_value(p)})."
 

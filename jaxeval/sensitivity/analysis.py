@@ -92,8 +92,7 @@ def analyze(
     draws: dict[str, np.ndarray] = {}
     if resamples and len(values) <= _MOST_RESAMPLED:
         draws = intervals.draws(values, all_axes, rope, used, how, resamples, seed)
-    made = {path: _interval(path, v, confidence, resamples, seed) for path, v in draws.items()}
-    return Analysis(
+    made = Analysis(
         n=len(values),
         max=100 * float(falling[0]),
         mean=100 * float(values.mean()),
@@ -104,12 +103,13 @@ def analyze(
         expected_equivalent=float(metrics.expected_equivalent(values, rope, how)),
         all_hyperparameters=found.pop(intervals.ALL),
         by_hyperparameter={p.split(".", 1)[1]: profile for p, profile in found.items()},
-        intervals={path: one for path, one in made.items() if one is not None},
+        intervals={},
         skipped=tuple(k for k in dict.fromkeys(ks) if k > most),
         rope=rope,
         convention=convention,
         draws=draws,
     )
+    return dataclasses.replace(made, intervals=_intervals(made, confidence, resamples, seed))
 
 
 def _checked(
@@ -128,11 +128,20 @@ def _checked(
     return conventions.BY_NAME[convention], values
 
 
-def _interval(
-    path: str, draws: np.ndarray, confidence: float, resamples: int, seed: int
-) -> Interval | None:
-    kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
-    return intervals.interval(draws, confidence, f"{kind}, {resamples} resamples, seed {seed}")
+def _intervals(
+    made: Analysis, confidence: float, resamples: int, seed: int
+) -> dict[str, Interval]:
+    estimates = values(made)
+    found = {}
+    for path, drawn in made.draws.items():
+        kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
+        method = f"{kind}, {resamples} resamples, seed {seed}"
+        one = intervals.interval(path, estimates[path], drawn, confidence, method)
+        if one is not None and one.method.startswith("symmetric"):  # shares and percent
+            one = one._replace(low=max(0.0, one.low), high=min(100.0, one.high))
+        if one is not None:
+            found[path] = one
+    return found
 
 
 def values(analysis: Analysis) -> dict[str, float]:
@@ -164,7 +173,8 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
             continue
         count = min(len(a.draws[path]), len(b.draws[path]))
         gaps = a.draws[path][:count] - b.draws[path][:count]
-        interval = intervals.interval(gaps, confidence, "percentiles of independent draws")
+        estimate = first[path] - second[path]
+        interval = intervals.interval(path, estimate, gaps, confidence, "independent draws")
         if interval is not None:
-            found[path] = Difference(first[path] - second[path], interval)
+            found[path] = Difference(estimate, interval)
     return found

@@ -21,12 +21,14 @@ from jaxeval.stats.effects import (
     cliffs_delta,
     difference,
     paired_difference,
+    paired_probability_of_improvement,
     probability_of_improvement,
 )
 from jaxeval.stats.equivalence import rope, tost
 from jaxeval.stats.examples import approximate_randomization, mcnemar
 from jaxeval.stats.hypotheses import (
     brown_forsythe,
+    brunner_munzel,
     kolmogorov_smirnov,
     mann_whitney_u,
     permutation_test,
@@ -50,6 +52,7 @@ __all__ = [
     "approximate_randomization",
     "average_probability_of_improvement",
     "brown_forsythe",
+    "brunner_munzel",
     "cliffs_delta",
     "detectable_difference",
     "difference",
@@ -62,6 +65,7 @@ __all__ = [
     "nemenyi",
     "paired_difference",
     "paired_options",
+    "paired_probability_of_improvement",
     "performance_profile",
     "permutation_test",
     "power",

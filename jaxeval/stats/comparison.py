@@ -1,21 +1,19 @@
 """Models compared pair by pair, with one correction over everything that is looked at.
 
 The *verdict* on a pair rests on two tests, chosen before the scores are seen: one of location
-(Wilcoxon's signed-rank where units pair the models, else Mann-Whitney U) and one of spread
-(Brown-Forsythe), corrected over all pairs and data sets. All other tests are corrected together as
-a second family, and carry no verdict.
+(Wilcoxon's signed-rank where units pair the models, else Brunner-Munzel) and one of spread
+(Brown-Forsythe), corrected over all pairs and data sets, and takes its direction from these tests'
+own statistics. All other tests are corrected together as a second family, and carry no verdict.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from jaxeval.errors import DataError
 from jaxeval.stats import pairwise, planning
 from jaxeval.stats.equivalence import Rope
 from jaxeval.stats.pairwise import FEW, Rules, Scores
-from jaxeval.stats.results import Effect, HypothesisTest, gaps
+from jaxeval.stats.results import Effect, HypothesisTest
 
 _LEAST = 2
 
@@ -78,24 +76,37 @@ def compare(scores: Sequence[Scores], rules: Rules) -> Comparison:
     )
 
 
+def enough(scores: Scores) -> bool:
+    """Whether there are scores enough, and pairs where these decide, for a verdict."""
+    return min(*scores.n, *map(len, scores.compared)) >= FEW
+
+
 def location(pair: Pair, rules: Rules) -> int:
-    """1: A's scores are higher, -1: B's are, 0: not shown (or too few scores to say)."""
-    if len(pair.scores.compared[0]) < FEW or not _shown(pair, pair.scores.location_test, rules):
-        return 0
-    if pair.scores.by_pairs:
-        found = gaps(*pair.scores.compared)
-        return int(np.sign(np.median(found)) or np.sign(np.mean(found)))
-    better = int(np.sign(pair.effects["probability_of_improvement"].estimate - 0.5))
-    return better if rules.higher_is_better else -better
+    """1: A's scores are higher, -1: B's are, 0: not shown (or too few scores to say).
+
+    The direction is that of the test itself; see `against` for measures that point elsewhere.
+    """
+    return _direction(pair, pair.scores.location_test, rules)
 
 
 def spread(pair: Pair, rules: Rules) -> int:
     """1: A's scores are spread wider, -1: B's are, 0: not shown (or too few scores to say)."""
-    if not _shown(pair, "brown_forsythe", rules):
-        return 0
-    gap = np.std(pair.scores.first, ddof=1) - np.std(pair.scores.second, ddof=1)
-    return int(np.sign(gap))
+    return _direction(pair, "brown_forsythe", rules)
 
 
-def _shown(pair: Pair, test: str, rules: Rules) -> bool:
-    return min(pair.scores.n) >= FEW and pair.adjusted.get(test, 1.0) <= rules.alpha
+def against(pair: Pair, rules: Rules) -> tuple[str, ...]:
+    """Measures of location whose sign is not that of the verdict; none where nothing was shown."""
+    shown = location(pair, rules)
+    measured = pairwise.differences(pair.scores)
+    return tuple(name for name, value in measured.items() if shown * value < 0)
+
+
+def excludes_zero(pair: Pair) -> bool:
+    """Whether the interval of the mean difference, which is not corrected, lies beside 0."""
+    interval = pair.effects["difference"].interval
+    return interval.low > 0 or interval.high < 0
+
+
+def _direction(pair: Pair, test: str, rules: Rules) -> int:
+    shown = enough(pair.scores) and pair.adjusted.get(test, 1.0) <= rules.alpha
+    return (pair.tests[test].direction or 0) if shown else 0

@@ -1,12 +1,13 @@
 """Describes the scores of one model."""
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from jaxeval.stats.results import Interval, Sample, fraction, pairs, sample
+from jaxeval.stats.results import Interval, Sample, count, fraction, pairs, sample
 
 Statistic = Callable[..., np.ndarray]
 MOST_RESAMPLED = 10_000  # scores of a sample for which resampling pays
@@ -28,13 +29,12 @@ class Summary:
     median_interval: Interval | None
 
 
-def summarize(
-    scores: Sample, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
-) -> Summary:
-    """Summary of the scores of one model, with bias-corrected bootstrap intervals.
+def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
+    """Summary of the scores of one model, with intervals that need no resampling.
 
-    Above 10,000 scores the intervals are the t interval of the mean and the order statistics
-    around the median: the bootstrap would give the same after minutes.
+    The t interval of the mean covers 95 % of normal samples of any size, where the BCa bootstrap
+    covers 84 % of five scores; of skewed scores both cover less. benchmarks/interval_coverage.py
+    measures it.
     """
     values = sample(scores)
     low, q1, median, q3, high = map(float, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
@@ -48,37 +48,35 @@ def summarize(
         max=high,
         mean=float(np.mean(values)),
         sd=float(np.std(values, ddof=1)) if several else None,
-        mean_interval=_interval(values, np.mean, confidence, resamples, seed),
-        median_interval=_interval(values, np.median, confidence, resamples, seed),
+        mean_interval=t_interval(values, confidence) if several else None,
+        median_interval=order_interval(values, confidence) if several else None,
     )
 
 
-def _interval(
-    values: np.ndarray, statistic: Statistic, confidence: float, resamples: int, seed: int
-) -> Interval | None:
-    if len(values) < 2:
-        return None
-    if len(values) <= MOST_RESAMPLED:
-        return bca_interval([values], statistic, confidence, resamples, seed)
-    return (_t_interval if statistic is np.mean else _order_interval)(values, confidence)
+def t_interval(values: np.ndarray, confidence: float) -> Interval:
+    """Of the mean of two or more scores; constant scores give one of no width."""
+    from scipy import special
 
-
-def _t_interval(values: np.ndarray, confidence: float) -> Interval:
-    from scipy import stats
-
-    mean, error = float(np.mean(values)), float(stats.sem(values))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
+    fraction(confidence, "confidence")
+    mean, freedom = float(np.mean(values)), len(values) - 1
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if np.ptp(values) else 0.0
+    half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     return Interval(mean - half, mean + half, confidence, "t")
 
 
-def _order_interval(values: np.ndarray, confidence: float) -> Interval:
-    """Of the median: order statistics whose ranks are binomial quantiles."""
+def order_interval(values: np.ndarray, confidence: float) -> Interval:
+    """Of the median: order statistics whose ranks are binomial quantiles, for any distribution.
+
+    Up to five scores their range covers less than 95 %; the confidence is then what it covers.
+    """
     from scipy import stats
 
-    below = int(stats.binom.ppf((1 - confidence) / 2, len(values), 0.5))
-    ends = np.partition(values, [below - 1, len(values) - below])
-    low, high = float(ends[below - 1]), float(ends[len(values) - below])
-    return Interval(low, high, confidence, "order statistics")
+    fraction(confidence, "confidence")
+    size = len(values)
+    below = max(1, int(stats.binom.ppf((1 - confidence) / 2, size, 0.5)))
+    held = 1 - 2 * float(stats.binom.cdf(below - 1, size, 0.5))
+    low, high = (float(v) for v in np.sort(values)[[below - 1, size - below]])
+    return Interval(low, high, min(confidence, held), "order statistics")
 
 
 def bca_interval(
@@ -95,6 +93,7 @@ def bca_interval(
       statistic: takes the samples and `axis`, and must be vectorised over the other axes.
     """
     fraction(confidence, "confidence")
+    count(resamples, "resamples")
     if all(np.ptp(values) == 0 for values in samples):
         value = float(statistic(*samples, axis=-1))
         return Interval(value, value, confidence, "constant scores")

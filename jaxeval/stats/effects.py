@@ -5,9 +5,17 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import DataError
-from jaxeval.stats import describe
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, gaps, pairs, two_samples
+from jaxeval.stats import describe, ranks
+from jaxeval.stats.results import (
+    Effect,
+    Interval,
+    Sample,
+    count,
+    fraction,
+    gaps,
+    pairs,
+    two_samples,
+)
 
 Location = Literal["mean", "median"]
 
@@ -76,14 +84,34 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
 
     The interval is Newcombe's (2006, part 2, method 5): it inverts the score with the
     Hanley-McNeil variance, so it keeps its width where A wins every pair, as bootstraps do not.
+    That variance takes the spreads for equal; where Brunner-Munzel's, which does not, is larger,
+    it is enlarged in proportion (10 scores four times as wide as 40 others: covers .96, not .84).
     """
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
     n, m = len(first), len(second)
-    estimate = share_won(first, second)
-    low, high = _newcombe(estimate, n, m, confidence)
-    interval = Interval(low, high, confidence, "Newcombe 2006")
-    return Effect("probability of improvement", estimate, interval, (n, m))
+    found = ranks.studentized(*ranks.ordered(first, second))
+    low, high = _newcombe(float(found.probability), float(found.error) ** 2, n, m, confidence)
+    interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
+    return Effect("probability of improvement", float(found.probability), interval, (n, m))
+
+
+def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """P(A > B) + P(A = B) / 2 within a pair (same seed, split or item).
+
+    Clopper & Pearson's (1934) exact binomial interval, a tie half a win: without ties it leaves
+    .5 out where the sign test rejects, and no other time.
+    """
+    from scipy import special
+
+    differences = gaps(*pairs(a, b))
+    fraction(confidence, "confidence")
+    n, tail = len(differences), (1 - confidence) / 2
+    won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
+    low = float(special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
+    high = float(special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
+    interval = Interval(low, high, confidence, "Clopper-Pearson on pairs")
+    return Effect("probability of improvement within pairs", won / n, interval, (n,))
 
 
 def share_won(first: np.ndarray, second: np.ndarray) -> float:
@@ -94,16 +122,23 @@ def share_won(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
 
 
-def _newcombe(estimate: float, n: int, m: int, confidence: float) -> tuple[float, float]:
-    """Solves |estimate - p| = z sqrt(variance(p)) on both sides."""
+def _newcombe(
+    estimate: float, variance: float, n: int, m: int, confidence: float
+) -> tuple[float, float]:
+    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, enlarged) on both sides."""
     from scipy import optimize, stats
 
     z = float(stats.norm.ppf((1 + confidence) / 2))
     more = (n + m) / 2 - 1
 
+    def equal_spreads(p: float) -> float:
+        return p * (1 - p) * (1 + more * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
+
+    at_estimate = equal_spreads(estimate)
+    enlarged = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
+
     def excess(p: float) -> float:
-        variance = p * (1 - p) * (1 + more * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
-        return (estimate - p) ** 2 - z * z * variance
+        return (estimate - p) ** 2 - z * z * enlarged * equal_spreads(p)
 
     near = 1e-9  # at an estimate of 0 or 1 the estimate itself is a root, not the one meant
     low = 0.0 if estimate == 0 else float(optimize.brentq(excess, 0.0, estimate - near))
@@ -148,8 +183,8 @@ def almost_stochastic_order(
 
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
-    if comparisons < 1:
-        raise DataError(f"comparisons: expected at least 1, found {comparisons}")
+    count(comparisons, "comparisons")
+    count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
     generator = np.random.default_rng(seed)
     drawn = [

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import HypothesisTest, Sample, pairs
+from jaxeval.stats.results import HypothesisTest, Sample, count, pairs, sign
 
 Score = Callable[[np.ndarray], np.ndarray]
 _BLOCK = 20_000  # shuffles at a time: bounds memory
@@ -45,6 +45,7 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
         (len(first),),
         "both runs are right equally often",
         f"exact binomial, {only_a} and {only_b} answers right in one run only",
+        sign(only_a - only_b),
     )
 
 
@@ -66,7 +67,12 @@ def approximate_randomization(
     Args:
       a: [N, K] additive counts of run A, a row an example; b: the same of run B.
       score: summed counts [..., K] -> [...]; `f1` (K = 3), `ratio` (K = 2), or your own.
+      iterations: shuffles, at least 1; the smallest p-value is 1 / (1 + iterations).
+
+    Raises:
+      DataError: counts of another shape, or no shuffle.
     """
+    count(iterations, "iterations")
     first, second = _counts(a, "counts of A"), _counts(b, "counts of B")
     if first.shape != second.shape:
         raise DataError(f"counts: expected the same shape, found {first.shape} and {second.shape}")
@@ -88,6 +94,7 @@ def approximate_randomization(
         (len(first),),
         "the two runs' answers are exchangeable",
         f"{iterations} shuffles, seed {seed}",
+        sign(observed),
     )
 
 

@@ -1,4 +1,7 @@
-"""Do two distributions of scores differ? All tests are two-sided."""
+"""Do two distributions of scores differ? All tests are two-sided.
+
+`direction` is the sign of the statistic that p was computed from, never of another summary.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -6,11 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from jaxeval.stats import ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
+    count,
     gaps,
     pairs,
+    sign,
     two_samples,
     without_rounding,
 )
@@ -41,8 +47,9 @@ def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
 def brown_forsythe(*groups: Sample) -> HypothesisTest:
     """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
 
-    The F test of the deviations from the median. Deviations that differ by rounding only are
-    equal; when all are, the statistic is 0 and p is 1.
+    The F test of the absolute deviations from the median, whose means say which of two models is
+    spread wider: one far score can turn the order of the sds round. Deviations that differ by
+    rounding only are equal; when all are, the statistic is 0 and p is 1.
     """
     from scipy import stats
 
@@ -65,6 +72,7 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
         tuple(map(len, values)),
         "all models have the same spread",
         "F distribution",
+        sign(float(np.mean(deviations[0]) - np.mean(deviations[1]))) if len(values) == 2 else None,
     )
 
 
@@ -84,6 +92,31 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
         (len(first), len(second)),
         "neither model tends to score higher",
         "exact" if exact else "normal, corrected for ties and continuity",
+        sign(float(found.statistic) - len(first) * len(second) / 2),
+    )
+
+
+def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
+    """Brunner & Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
+
+    Mann-Whitney assumes equal distributions under the null, and rejects 15 % of the time where
+    models of 10 and 40 scores differ in spread alone. Small samples: the permutation distribution
+    of the studentised statistic (Neubert & Brunner 2007), enumerated up to 10 against 10; t above
+    30 scores each. Where all scores of one model are higher, p is exact.
+    """
+    first, second = two_samples(a, b)
+    n, m = len(first), len(second)
+    labels, ties = ranks.ordered(first, second)
+    found = ranks.studentized(labels, ties)
+    p_value, method = ranks.p_values(found, n, m, ties, seed)
+    return HypothesisTest(
+        "Brunner-Munzel",
+        float(found.statistic),
+        float(p_value),
+        (n, m),
+        "neither model tends to score higher",
+        method,
+        sign(float(found.statistic)),
     )
 
 
@@ -96,37 +129,36 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
         warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
         found = stats.ttest_ind(first, second, equal_var=False)
     same = np.ptp(np.concatenate([first, second])) == 0
+    statistic = 0.0 if same else float(found.statistic)
     return HypothesisTest(
         "Welch's t",
-        0.0 if same else float(found.statistic),
+        statistic,
         1.0 if same else float(found.pvalue),
         (len(first), len(second)),
         "both models have the same mean",
         "t distribution",
+        sign(statistic),
     )
 
 
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
-    """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method."""
-    from scipy import stats
+    """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 
+    The statistic is the smaller sum of ranks; the direction is the larger sum's. Up to 50 pairs p
+    is exact, also with ties and zeros, where the normal approximation is too sure: it gives six
+    equal gaps p = .014 for 2 / 64.
+    """
     differences = gaps(*pairs(a, b))
-    if not differences.any():
-        statistic, p_value, exact = 0.0, 1.0, True
-    else:
-        magnitudes = np.abs(differences)
-        exact = len(np.unique(magnitudes)) == len(magnitudes) <= 50 and magnitudes.all()
-        found = stats.wilcoxon(
-            differences, zero_method="pratt", method="exact" if exact else "asymptotic"
-        )
-        statistic, p_value = float(found.statistic), float(found.pvalue)
+    positive, negative = map(float, ranks.signed(differences))
+    p_value, method = ranks.signed_p(differences) if differences.any() else (1.0, "exact")
     return HypothesisTest(
         "Wilcoxon signed-rank",
-        statistic,
+        min(positive, negative),
         p_value,
         (len(differences),),
         "differences are symmetric around 0",
-        "exact" if exact else "normal",
+        method,
+        sign(positive - negative),
     )
 
 
@@ -144,6 +176,7 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
         (len(found),),
         "A and B win equally often",
         f"exact, {len(found) - wins - losses} equal pairs left out",
+        sign(wins - losses),
     )
 
 
@@ -158,19 +191,25 @@ def permutation_test(
 ) -> HypothesisTest:
     """Permutation test on the difference of means or medians.
 
-    All permutations where there are at most `resamples` of them (exact), else random ones, with
-    p = (1 + hits) / (1 + resamples). Paired scores swap within pairs only.
+    All permutations where there are at most `resamples` of them (exact), else random ones, where
+    a side has the p-value (1 + hits) / (1 + resamples). p is twice that of the smaller side, so at
+    least 2 / (1 + resamples). Paired scores swap
+    within pairs only. Which of the two is called A changes nothing: random draws begin with the
+    same one.
     """
     from scipy import stats
 
+    count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
+    exchanged = (len(second), *second) < (len(first), *first)
+    samples = (second, first) if exchanged else (first, second)
     locate: Callable[..., np.ndarray] = np.mean if statistic == "mean" else np.median
 
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
         return locate(x, axis=axis) - locate(y, axis=axis)
 
     found = stats.permutation_test(
-        (first, second),
+        samples,
         difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True,
@@ -179,11 +218,13 @@ def permutation_test(
         rng=np.random.default_rng(seed),
     )
     exact = len(found.null_distribution) != resamples
+    observed = -float(found.statistic) if exchanged else float(found.statistic)
     return HypothesisTest(
         f"permutation of {statistic}s" + (", paired" if paired else ""),
-        float(found.statistic),
+        observed,
         float(found.pvalue),
         (len(first),) if paired else (len(first), len(second)),
         "the labels A and B are exchangeable" + (" within pairs" if paired else ""),
         "exact" if exact else f"{resamples} random permutations, seed {seed}",
+        sign(observed),
     )

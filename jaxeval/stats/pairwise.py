@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
-from jaxeval.stats.results import Effect, HypothesisTest
+from jaxeval.stats.results import Effect, HypothesisTest, gaps, without_rounding
 
 FEW = 5  # fewer scores than this carry no verdict
 
@@ -42,6 +42,7 @@ class Scores:
       paired: scores of the units that both models have, row by row; None without such.
       by_pairs: whether the verdict rests on the pairs, as it should where a unit (split, data
         set) moves both models.
+      unit: what one score stands for, as sentences call it: run, seed, split, data set.
     """
 
     a: str
@@ -51,11 +52,12 @@ class Scores:
     second: np.ndarray
     paired: tuple[np.ndarray, np.ndarray] | None = None
     by_pairs: bool = False
+    unit: str = "run"
 
     @property
     def location_test(self) -> str:
         """The test of location that the verdict rests on, chosen before scores are seen."""
-        return "wilcoxon_signed_rank" if self.by_pairs else "mann_whitney_u"
+        return "wilcoxon_signed_rank" if self.by_pairs else "brunner_munzel"
 
     @property
     def verdict_tests(self) -> tuple[str, str]:
@@ -78,10 +80,28 @@ class Scores:
         return max(self.n) <= describe.MOST_RESAMPLED
 
 
+def differences(scores: Scores) -> dict[str, float]:
+    """Measures of location, A - B, of the scores that location is judged by; 0 is none.
+
+    They need not agree: a few far scores move a mean, many near ones a median or a probability.
+    """
+    x, y = scores.compared
+    largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
+    found = {"median": float(np.median(x) - np.median(y)), "mean": float(np.mean(x) - np.mean(y))}
+    if scores.by_pairs:
+        found["median of the differences"] = float(np.median(gaps(x, y)))
+        won = float(np.mean(np.sign(gaps(x, y))))
+    else:
+        won = effects.share_won(x, y) - 0.5
+    rounded = without_rounding(np.array(list(found.values())), largest)
+    return {**dict(zip(found, map(float, rounded), strict=True)), "probability": won}
+
+
 def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
     """Function name -> test; paired ones where there are two pairs or more."""
     a, b = scores.first, scores.second
     found = {
+        "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
         "mann_whitney_u": hypotheses.mann_whitney_u(a, b),
         "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
         "welch_t": hypotheses.welch_t(a, b),
@@ -101,7 +121,12 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
 
 
 def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
-    """Function name -> effect; A - B for the difference, all others "A is better".
+    """Function name -> effect.
+
+    `difference` and `difference_of_medians` are A - B in the unit of the scores, whichever is
+    better; all others speak of A being better. `difference` and `probability_of_improvement` are
+    of the scores that location is judged by (within pairs where these decide); all others are of
+    all scores, unpaired.
 
     Args:
       pairs: pairs of models looked at on this data set, for almost stochastic order.
@@ -113,7 +138,7 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
         "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
             *scores.compared, **level
         ),
-        "probability_of_improvement": effects.probability_of_improvement(x, y, **level),
+        "probability_of_improvement": _won(scores, rules),
         "a12": effects.a12(x, y, **level),
         "cliffs_delta": effects.cliffs_delta(x, y, **level),
     }
@@ -126,6 +151,17 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
             x, y, comparisons=pairs, resamples=1000, seed=rules.seed, **level
         )
     return found
+
+
+def _won(scores: Scores, rules: Rules) -> Effect:
+    """The probability that A is better: of a pair where these decide, else of any two scores."""
+    x, y = scores.compared if rules.higher_is_better else [-v for v in scores.compared]
+    won = (
+        effects.paired_probability_of_improvement
+        if scores.by_pairs
+        else effects.probability_of_improvement
+    )
+    return won(x, y, confidence=rules.confidence)
 
 
 def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:

@@ -1,12 +1,12 @@
 """What a design could have shown, and how many units would show a difference."""
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats import ranks
 from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.power import detectable_difference, power, required_seeds
 from jaxeval.stats.results import gaps
@@ -16,7 +16,7 @@ _MOST = 1000  # units at which every rank test can reach every level in use
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """By Welch's t (or t on pairs) at the Bonferroni level, within what the verdict can say.
+    """Of the verdict's test of location on normal scores with these sds, at the Bonferroni level.
 
     Attributes:
       least_p: the smallest p-value that the verdict's test of location has at these n, corrected;
@@ -36,7 +36,7 @@ class Plan:
 
 
 def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
-    """Planning by t tests: their power is known, and rank tests lose little against them."""
+    """What the verdict's own test could have shown, and what it would need."""
     x, y = scores.compared
     n, m = len(x), len(y)
     design: dict[str, Any] = {
@@ -45,6 +45,7 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
         "paired": scores.by_pairs,
         "alpha": rules.alpha,
         "comparisons": max(1, comparisons),
+        "test": scores.location_test,
     }
     wanted = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
@@ -61,14 +62,8 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
 
 
 def least_p(by_pairs: bool, n: int, m: int) -> float:
-    """Of Wilcoxon's signed-rank test on n pairs, or Mann-Whitney's on n and m, two-sided."""
-    if by_pairs:
-        return min(1.0, 2.0 ** (1 - n))
-    return min(1.0, 2.0 * math.exp(_log_factorial(n) + _log_factorial(m) - _log_factorial(n + m)))
-
-
-def _log_factorial(n: int) -> float:
-    return math.lgamma(n + 1)
+    """Of Wilcoxon's signed-rank test on n pairs, or Brunner-Munzel's on n and m, two-sided."""
+    return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
 
 
 def _required(difference: float, rules: Rules, design: dict[str, Any]) -> int | None:

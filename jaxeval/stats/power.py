@@ -1,24 +1,26 @@
 """How many seeds are needed, and what could these have shown?
 
-All for Welch's two-sided t test of two models with n seeds each, or the t test on n pairs, by the
-noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of freedom
-otherwise). `comparisons` divides the level, as Bonferroni does.
+For two-sided tests of two models with n seeds each, or on n pairs, on normal scores. Welch's t and
+t on pairs: the noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of
+freedom otherwise). The rank tests of the verdict: simulated below 50 scores, else by their
+efficiency against t. `comparisons` divides the level, as Bonferroni does.
 """
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats import rank_power
 from jaxeval.stats.results import fraction
 
-Test = Literal["welch_t", "mann_whitney_u"]
-# Pitman efficiency of Mann-Whitney against t for normal scores (Hodges & Lehmann 1956)
-_EFFICIENCY = {"welch_t": 1.0, "mann_whitney_u": 3 / math.pi}
+Test = Literal["t", "brunner_munzel", "wilcoxon_signed_rank"]
 _MOST = 10_000_000
 _FAR, _POINTS = 30.0, 20_000
+_SURE = 1000.0  # sds apart: what a test does not show there it never shows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,14 +31,14 @@ class Design:
       sd: standard deviation of the scores over seeds (ddof 1); `sd_other` of the other model, the
         same if absent. If `paired`, of the differences within pairs.
       alpha: level of the two-sided test.
-      test: the rank test (also Wilcoxon's on pairs) by its efficiency for normal scores.
+      test: "t" is Welch's, or on pairs if `paired`; Wilcoxon's signed ranks need `paired`.
     """
 
     sd: float
     sd_other: float | None = None
     alpha: float = 0.05
     comparisons: int = 1
-    test: Test = "welch_t"
+    test: Test = "t"
     paired: bool = False
 
     def __post_init__(self) -> None:
@@ -46,22 +48,49 @@ class Design:
         fraction(self.alpha, "alpha")
         if self.comparisons < 1:
             raise DataError(f"comparisons: expected at least 1, found {self.comparisons}")
-        if self.test not in _EFFICIENCY:
-            raise DataError(f"test: expected {' or '.join(_EFFICIENCY)}, found {self.test}")
+        fitting = ("t", "wilcoxon_signed_rank" if self.paired else "brunner_munzel")
+        if self.test not in fitting:
+            of = "pairs" if self.paired else "two samples"
+            raise DataError(f"test: expected {' or '.join(fitting)} of {of}, found {self.test}")
+
+    @property
+    def sds(self) -> tuple[float, float]:
+        """Of both models."""
+        return self.sd, self.sd if self.sd_other is None else self.sd_other
+
+    @property
+    def level(self) -> float:
+        """Of each comparison."""
+        return self.alpha / self.comparisons
 
 
 def _power(design: Design, difference: float, n: int, m: int) -> float:
-    from scipy import stats
-
     if min(n, m) < 2:
         raise DataError(f"n: expected at least 2 seeds a model, found {min(n, m)}")
     if not math.isfinite(difference):
         raise DataError(f"difference: expected a finite number, found {difference}")
+    simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
+    if simulated and design.paired:
+        return rank_power.signed_rank(abs(difference), design.sd, n, design.level)
+    if simulated:
+        return rank_power.brunner_munzel(abs(difference), design.sds, (n, m), design.level)
+    return _by_t(design, difference, n, m)
+
+
+def _by_t(design: Design, difference: float, n: int, m: int) -> float:
+    """By the noncentral t distribution, rank tests by their efficiency."""
+    from scipy import stats
+
     total, freedom = _error(design, n, m)
     if total == 0:
         return float(difference != 0)
-    shift = abs(difference) * math.sqrt(_EFFICIENCY[design.test] / total)
-    critical = float(stats.t.isf(design.alpha / design.comparisons / 2, freedom))
+    efficiency = 1.0
+    if design.test == "wilcoxon_signed_rank":
+        efficiency = rank_power.SIGNED_EFFICIENCY
+    elif design.test == "brunner_munzel":
+        efficiency = rank_power.efficiency(design.sds, (n, m))
+    shift = abs(difference) * math.sqrt(efficiency / total)
+    critical = float(stats.t.isf(design.level / 2, freedom))
     if max(shift, critical) > _FAR:
         return _far(critical, freedom, shift)
     upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
@@ -85,7 +114,7 @@ def _error(design: Design, n: int, m: int) -> tuple[float, float]:
     """Squared standard error of the difference, and its degrees of freedom."""
     if design.paired:
         return design.sd**2 / n, n - 1.0
-    other = design.sd if design.sd_other is None else design.sd_other
+    other = design.sds[1]
     total = design.sd**2 / n + other**2 / m
     if total == 0:
         return 0.0, n + m - 2.0
@@ -113,34 +142,51 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     made = Design(sd, **design)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
+    n = _fewest(lambda n: _by_t(made, difference, n, n) >= power, difference, sd)
+    if made.test == "t" or n >= rank_power.SIMULATED:
+        return n
+    while _power(made, difference, n, n) < power:
+        n += 1
+    while n > 2 and _power(made, difference, n - 1, n - 1) >= power:
+        n -= 1
+    return n
+
+
+def _fewest(seen: Callable[[int], bool], difference: float, sd: float) -> int:
+    """The smallest number of at least 2 that suffices, by bisection."""
     high = 2
-    while _power(made, difference, high, high) < power:
+    while not seen(high):
         high *= 2
         if high > _MOST:
             raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        if _power(made, difference, middle, middle) >= power:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if seen(middle) else (middle, high)
     return high
 
 
 def detectable_difference(
     sd: float, n: int, *, n_other: int | None = None, power: float = 0.8, **design: Any
 ) -> float:
-    """The smallest difference that n seeds a model see with the given probability."""
+    """The smallest difference that n seeds a model see with the given probability.
+
+    Raises:
+      DataError: the test cannot reach the level with so few seeds, whatever the difference.
+    """
     from scipy import optimize
 
     fraction(power, "power")
     made, m = Design(sd, **design), n if n_other is None else n_other
-    high = max(made.sd, made.sd_other or 0.0)
-    if high == 0:
+    largest = max(made.sds)
+    if largest == 0:
         return 0.0
+    if _power(made, _SURE * largest, n, m) < power:
+        raise DataError(f"n: {made.test} with {min(n, m)} seeds never reaches {made.level:g}")
+    high = largest
     while _power(made, high, n, m) < power:
         high *= 2
+    exactly = 1e-12 if made.test == "t" else 1e-4 * high  # a simulation's power rises in steps
     return float(
-        optimize.brentq(lambda gap: _power(made, gap, n, m) - power, 0.0, high, xtol=1e-12)
+        optimize.brentq(lambda gap: _power(made, gap, n, m) - power, 0.0, high, xtol=exactly)
     )

@@ -26,7 +26,12 @@ class Interval(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
-    """A statistical test. Its p-value holds for one look: see `adjust_p_values` for several."""
+    """A statistical test. Its p-value holds for one look: see `adjust_p_values` for several.
+
+    Attributes:
+      direction: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if
+        neither; None where the test has no direction.
+    """
 
     name: str
     statistic: float
@@ -34,6 +39,7 @@ class HypothesisTest:
     n: tuple[int, ...]  # scores of each model, or the number of pairs
     null: str  # what is assumed and may be rejected
     method: str  # exact, asymptotic, or the number of resamples and their seed
+    direction: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +93,11 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return without_rounding(first - second, size)
 
 
+def sign(value: float) -> int:
+    """1, 0 or -1."""
+    return (value > 0) - (value < 0)
+
+
 def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
     """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
     if size == 0:
@@ -100,6 +111,13 @@ def fraction(value: float, name: str) -> float:
     if not 0.0 < value < 1.0:
         raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
+
+
+def count(value: int, name: str) -> int:
+    """A number of resamples, shuffles or permutations."""
+    if value != int(value) or value < 1:
+        raise DataError(f"{name}: expected a whole number of at least 1, found {value}")
+    return int(value)
 
 
 def _short(values: Any) -> str:

@@ -113,7 +113,15 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
                 cell[b].scores,
                 paired,
                 by_pairs=shared and enough and paired is not None,
+                unit=_named(samples),
             )
+
+
+def _named(samples: Samples) -> str:
+    """What one score stands for, in the words of a sentence."""
+    if samples.unit in ("row", "seed") and samples.averaged[1] == 1:
+        return "run"
+    return "data set" if samples.unit == "dataset" else samples.unit
 
 
 def _describe(
@@ -135,9 +143,7 @@ def _describe(
     return Described(
         model,
         dataset,
-        describe.summarize(
-            scores, confidence=rules.confidence, resamples=rules.resamples, seed=rules.seed
-        ),
+        describe.summarize(scores, confidence=rules.confidence),
         _components(table, mine),
         _dev_test(table, mine),
         expected,
@@ -203,8 +209,11 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         yield "seeds were trained on several splits: --unit split is the careful choice"
     scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
-    if scarce < _FEW_FOR_BOOTSTRAP:
-        yield f"bootstrap intervals of fewer than {_FEW_FOR_BOOTSTRAP} scores are too narrow"
+    if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
+        yield (
+            f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
+            "model make them too narrow"
+        )
     for pair in compared.pairs:
         one = pair.scores
         if one.paired is not None and len(one.paired[0]) < max(one.n):

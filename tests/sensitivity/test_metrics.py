@@ -145,6 +145,21 @@ def test_intervals_cover() -> None:
     assert hit / 60 >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 60)
 
 
+def test_intervals_relative_to_the_best_cover() -> None:
+    """Dies if they are percentiles: one run that stands out makes those cover .74 here."""
+    population = np.append(np.full(30, 0.96), np.random.default_rng(7).beta(30, 3, 170))
+    population[:2] = 0.999, 0.99  # two of 200 settings stand out
+    draw = np.random.default_rng(8)
+    many = -np.sort(-draw.choice(population, (4000, 100)))
+    truth = {f"rel_at_k.{k}": np.mean(100 * many[:, k - 1] / many[:, 0]) for k in (5, 25)}
+    hits = dict.fromkeys(truth, 0)
+    for trial in range(100):
+        found = analyze(draw.choice(population, 100), {}, ks=(5, 25), resamples=200, seed=trial)
+        for path, value in truth.items():
+            hits[path] += found.intervals[path].low <= value <= found.intervals[path].high
+    assert min(hits.values()) >= 89
+
+
 def test_a_difference_of_sweeps_has_an_interval() -> None:
     """Dies if the sign is lost, or equal sweeps are told apart."""
     worse = SCORES * 0.8

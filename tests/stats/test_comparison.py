@@ -22,7 +22,7 @@ def test_two_families_are_corrected_over_all_pairs() -> None:
     """Dies if a p-value is corrected within its pair only, or verdict and further tests mix."""
     given = [_scores(20, 0.8, k) for k in range(3)]
     found = comparison.compare(given, QUICK)
-    assert (found.verdict_tests, found.further_tests) == (6, 9)
+    assert (found.verdict_tests, found.further_tests) == (6, 12)
     verdict = [p.tests[name].p_value for p in found.pairs for name in p.scores.verdict_tests]
     adjusted = [p.adjusted[name] for p in found.pairs for name in p.scores.verdict_tests]
     np.testing.assert_allclose(adjusted, multiple.adjust_p_values(verdict, "holm"))
@@ -54,7 +54,7 @@ def test_few_scores_carry_no_verdict() -> None:
     one = Scores("A", "B", "", np.array([9.0, 9.1, 9.2, 9.3]), np.array([1.0, 1.1, 1.2, 1.3]))
     rules = Rules(alpha=0.5, resamples=99)
     (pair,) = comparison.compare([one], rules).pairs
-    assert pair.tests["mann_whitney_u"].p_value < 0.05
+    assert pair.tests["brunner_munzel"].p_value < 0.05
     assert comparison.location(pair, rules) == 0
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
     assert "brown_forsythe" not in pairwise.tests(two, rules)
@@ -71,7 +71,7 @@ def test_pairs_decide_where_units_are_shared() -> None:
     (pair,) = comparison.compare([given], QUICK).pairs
     assert given.verdict_tests == ("wilcoxon_signed_rank", "brown_forsythe")
     assert comparison.location(pair, QUICK) == 1
-    assert pair.adjusted["wilcoxon_signed_rank"] < 0.001 < pair.tests["mann_whitney_u"].p_value
+    assert pair.adjusted["wilcoxon_signed_rank"] < 0.001 < pair.tests["brunner_munzel"].p_value
     t = scipy_stats.ttest_rel(a, b).confidence_interval(0.95)
     interval = pair.effects["difference"].interval
     assert (interval.low, interval.high) == (pytest.approx(t.low), pytest.approx(t.high))
@@ -86,7 +86,7 @@ def test_false_verdicts_stay_under_the_level() -> None:
         given = [Scores("A", "B", str(k), x[k], x[(k + 1) % 3]) for k in range(3)]
         tests = [
             {
-                "mann_whitney_u": stats.mann_whitney_u(s.first, s.second),
+                "brunner_munzel": stats.brunner_munzel(s.first, s.second),
                 "brown_forsythe": stats.brown_forsythe(s.first, s.second),
             }
             for s in given
@@ -104,12 +104,13 @@ def test_the_plan_is_that_of_the_design() -> None:
         "sd": float(np.std(given.first, ddof=1)),
         "sd_other": float(np.std(given.second, ddof=1)),
         "comparisons": 2,
+        "test": "brunner_munzel",
     }
     assert pair.plan.planned_difference == 0.7
     assert pair.plan.power == pytest.approx(stats.power(0.7, n=12, **level))
     assert pair.plan.required_seeds == stats.required_seeds(0.7, **level)
     seen = stats.power(pair.plan.detectable_difference, n=12, **level)
-    assert seen == pytest.approx(0.8, abs=1e-6)
+    assert seen == pytest.approx(0.8, abs=0.002)
     assert pair.tests["tost"] == stats.tost(given.first, given.second, 0.7)
     assert pair.rope == stats.rope(given.first, given.second, 0.7)
 
@@ -146,7 +147,7 @@ def test_order_of_models_mirrors_everything() -> None:
     ab = _scores(15, 0.7, 7)
     ba = Scores("B", "A", "", ab.second, ab.first)
     (one,), (other,) = (comparison.compare([s], QUICK).pairs for s in (ab, ba))
-    assert one.adjusted["mann_whitney_u"] == pytest.approx(other.adjusted["mann_whitney_u"])
+    assert one.adjusted["brunner_munzel"] == other.adjusted["brunner_munzel"]
     for name in ("difference", "cliffs_delta"):
         assert one.effects[name].estimate == pytest.approx(-other.effects[name].estimate)
     ratio = "almost_stochastic_order"
@@ -160,8 +161,7 @@ def test_rounding_makes_no_differences() -> None:
     x = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     y = x + 0.1  # 0.1 + 0.2 is not 0.3
     found = stats.wilcoxon_signed_rank(x, y)
-    exact = scipy_stats.wilcoxon([-1.0] * 6, zero_method="pratt", method="asymptotic")
-    assert found.p_value == pytest.approx(exact.pvalue)
+    assert found.p_value == pytest.approx(2 / 2**6)
     noise = np.full(8, 0.6) + np.array([0, 1, -1, 1, 0, 1, 1, 1]) * 1e-16
     assert stats.sign_test(noise, np.full(8, 0.6)).p_value == 1.0
     assert stats.wilcoxon_signed_rank(noise, np.full(8, 0.6)).p_value == 1.0
@@ -175,7 +175,7 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     ]
     pair = comparison.compare(given, QUICK).pairs[0]
     assert pair.plan.least_p == pytest.approx(2 / 252 * 30)
-    assert pair.adjusted["mann_whitney_u"] == pytest.approx(pair.plan.least_p)
+    assert pair.adjusted["brunner_munzel"] == pytest.approx(pair.plan.least_p)
     assert (pair.plan.power, pair.plan.detectable_difference) == (0.0, None)
     needed = pair.plan.required_seeds
     assert (

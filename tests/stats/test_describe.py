@@ -15,7 +15,7 @@ scores = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=12)
 
 def test_summary_by_hand() -> None:
     """Dies if a quartile rule or the denominator of the sd changes."""
-    found = stats.summarize([1.0, 2.0, 3.0, 4.0, 10.0], resamples=99)
+    found = stats.summarize([1.0, 2.0, 3.0, 4.0, 10.0])
     assert (found.n, found.min, found.q1, found.median) == (5, 1.0, 2.0, 3.0)
     assert (found.q3, found.max, found.mean) == (4.0, 10.0, 4.0)
     assert found.sd == pytest.approx(12.5**0.5)
@@ -29,7 +29,7 @@ def test_one_score_has_no_spread() -> None:
 
 def test_constant_scores_have_intervals_of_no_width() -> None:
     """Dies if constant scores give NaN or a warning."""
-    found = stats.summarize([0.5, 0.5, 0.5], resamples=99)
+    found = stats.summarize([0.5, 0.5, 0.5])
     assert found.sd == 0
     assert found.mean_interval is not None
     assert (found.mean_interval.low, found.mean_interval.high) == (0.5, 0.5)
@@ -44,22 +44,38 @@ def test_bad_scores_are_refused(scores: list) -> None:
         stats.summarize(scores)
 
 
-def test_bca_interval_covers_a_skewed_mean_as_promised() -> None:
-    """Dies if the interval is not calibrated: 200 exponential samples of 30."""
-    generator = np.random.default_rng(1)
+@pytest.mark.parametrize("n", [5, 8, 30])
+def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
+    """Dies if five scores get the bootstrap's interval (covers .84), or the normal's (.88)."""
+    drawn = np.random.default_rng(1).normal(size=(1000, n))
     hits = 0
-    for _ in range(200):
-        interval = stats.summarize(generator.exponential(size=30), resamples=499).mean_interval
+    for values in drawn:
+        interval = stats.summarize(values).mean_interval
         assert interval is not None
-        hits += interval.low <= 1.0 <= interval.high
-    assert 178 <= hits <= 198  # .94 +- 3 standard errors of a binomial
+        hits += interval.low <= 0.0 <= interval.high
+    assert 929 <= hits <= 971  # .95 +- 3 standard errors
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 9, 30])
+def test_interval_of_the_median_covers_what_it_says(n: int) -> None:
+    """Dies if a rank is off by one, or three scores are said to hold the median at 95 %."""
+    drawn = np.random.default_rng(2).exponential(size=(2000, n))
+    found = [stats.summarize(values).median_interval for values in drawn]
+    hits = np.mean([i.low <= np.log(2) <= i.high for i in found if i is not None])
+    says = found[0].confidence if found[0] is not None else 0.0
+    assert says == (0.95 if n > 5 else 1 - 2 / 2**n)
+    assert hits > says - 3 * np.sqrt(0.05 / 2000)
+    shorter = drawn[:, :6] if n > 5 else drawn
+    assert n != 6 or all(
+        (i.low, i.high) == (v.min(), v.max()) for i, v in zip(found, shorter, strict=True) if i
+    )
 
 
 @given(scores, st.floats(0.1, 3), st.floats(-3, 3))
 def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: float) -> None:
     """Dies if a summary depends on order or is not equivariant."""
-    one = stats.summarize(values, resamples=19)
-    other = stats.summarize([scale * v + shift for v in values][::-1], resamples=19)
+    one = stats.summarize(values)
+    other = stats.summarize([scale * v + shift for v in values][::-1])
     for name in ("min", "q1", "median", "q3", "max", "mean"):
         assert getattr(other, name) == pytest.approx(scale * getattr(one, name) + shift, abs=1e-6)
     assert other.sd == pytest.approx(scale * (one.sd or 0.0), abs=1e-6)

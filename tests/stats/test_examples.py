@@ -68,3 +68,18 @@ def test_mcnemar_by_hand() -> None:
     assert stats.mcnemar([1, 0], [1, 0]).p_value == 1.0
     with pytest.raises(DataError, match="1 for right"):
         stats.mcnemar([0.5, 1], [0, 1])
+
+
+@pytest.mark.parametrize("few", [0, -5, 0.5])
+def test_a_p_value_takes_at_least_one_shuffle(few: int) -> None:
+    """Dies if -5 shuffles give p = -.25: wherever something is drawn at random."""
+    counts = np.ones((4, 2))
+    x = np.arange(4.0)
+    for call in (
+        lambda: stats.approximate_randomization(counts, counts, iterations=few),
+        lambda: stats.permutation_test(x, x, resamples=few),
+        lambda: stats.almost_stochastic_order(x, x, resamples=few),
+        lambda: stats.difference(x, x + 1, statistic="median", resamples=few),
+    ):
+        with pytest.raises(DataError, match="expected a whole number of at least 1"):
+            call()

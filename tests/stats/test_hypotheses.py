@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxeval import stats
@@ -17,6 +17,7 @@ TWO = {
     "ks": stats.kolmogorov_smirnov,
     "bf": stats.brown_forsythe,
     "mwu": stats.mann_whitney_u,
+    "bm": stats.brunner_munzel,
     "welch": stats.welch_t,
     "permutation": lambda a, b: stats.permutation_test(a, b, resamples=199),
 }
@@ -92,10 +93,13 @@ def test_paired_permutation_swaps_within_pairs() -> None:
 
 
 def test_random_permutations_are_seeded_and_never_zero() -> None:
-    """Dies if p can be 0, or two runs of one seed differ."""
+    """Dies if p can be 0, two runs of one seed differ, or exchanged models have another p."""
     a, b = np.arange(30.0), np.arange(30.0) + 1000
     one = stats.permutation_test(a, b, resamples=999, seed=4)
     assert one == stats.permutation_test(a, b, resamples=999, seed=4)
+    other = stats.permutation_test(b[::2], a, resamples=999, seed=4)
+    same = stats.permutation_test(a, b[::2], resamples=999, seed=4)
+    assert (same.p_value, same.statistic) == (other.p_value, -other.statistic)
     assert one.p_value >= 1 / 1000
     assert "seed 4" in one.method
 
@@ -136,7 +140,7 @@ def test_pairs_of_unequal_length_are_refused() -> None:
         stats.sign_test([1, 2, 3], [1, 2])
 
 
-@pytest.mark.parametrize("name", ["ks", "mwu", "welch", "permutation"])
+@pytest.mark.parametrize("name", ["ks", "mwu", "bm", "welch", "permutation"])
 def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
     """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
     generator = np.random.default_rng(8)
@@ -150,6 +154,7 @@ def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
 values = st.lists(st.integers(-9, 9), min_size=2, max_size=9)
 
 
+@settings(deadline=None)
 @given(values, values, st.sampled_from([0.5, 2.0, 4.0]), st.integers(-4, 4))
 def test_order_scale_and_exchange_change_no_p(
     a: list[int], b: list[int], scale: float, shift: int

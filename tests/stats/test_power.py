@@ -5,6 +5,7 @@ import pytest
 
 from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.stats import ranks
 
 
 def test_cohens_tables() -> None:
@@ -38,6 +39,57 @@ def test_required_detectable_and_power_agree() -> None:
                 assert stats.power(0.5, sd, n - 1, comparisons=comparisons) < 0.8
             gap = stats.detectable_difference(sd, 9, comparisons=comparisons)
             assert stats.power(gap, sd, 9, comparisons=comparisons) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sds"),
+    [((5, 5), (1, 1)), ((10, 10), (1, 3)), ((7, 30), (2, 1)), ((60, 80), (3, 1))],
+)
+def test_the_promise_of_brunner_munzel_holds(
+    counts: tuple[int, int], sds: tuple[float, float]
+) -> None:
+    """Dies if the power is that of another test: t at n = 5 gives this one .67 for its .8."""
+    n, m = counts
+    gap = stats.detectable_difference(
+        sds[0], n, sd_other=sds[1], n_other=m, comparisons=2, test="brunner_munzel"
+    )
+    draw = np.random.default_rng(12)
+    a, b = draw.normal(gap, sds[0], (4000, n)), draw.normal(0, sds[1], (4000, m))
+    places = np.arange(n + m)
+    ties = ranks.Ties(places, places + 1)
+    labels = np.argsort(np.concatenate([a, b], axis=1), axis=1) < n
+    p_values, _ = ranks.p_values(ranks.studentized(labels, ties), n, m, ties, 0)
+    assert np.mean(p_values <= 0.025) == pytest.approx(0.8, abs=0.03)
+    assert p_values[0] == stats.brunner_munzel(a[0], b[0]).p_value
+
+
+@pytest.mark.parametrize("n", [7, 10, 60])
+def test_the_promise_of_the_signed_ranks_holds(n: int) -> None:
+    """Dies if the power on pairs is that of t: seven pairs have few ranks to go by."""
+    gap = stats.detectable_difference(1.0, n, paired=True, test="wilcoxon_signed_rank")
+    drawn = np.random.default_rng(13).normal(gap, 1, (800, n))
+    seen = np.mean([stats.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
+    assert seen == pytest.approx(0.8, abs=0.05)
+
+
+def test_rank_tests_need_the_seeds_they_say() -> None:
+    """Dies if simulation and formula part where one takes over, or models are not exchangeable."""
+    for design in ({"test": "brunner_munzel"}, {"test": "wilcoxon_signed_rank", "paired": True}):
+        for gap in (0.4, 0.8, 2.0):
+            n = stats.required_seeds(gap, 1.0, **design)
+            assert (
+                stats.power(gap, 1.0, n, **design) >= 0.8 > stats.power(gap, 1.0, n - 1, **design)
+            )
+        small, large = (stats.detectable_difference(1.0, n, **design) for n in (49, 50))
+        assert small == pytest.approx(large, rel=0.03)
+    ab = stats.power(1.0, 1.0, 6, n_other=9, sd_other=2.0, test="brunner_munzel")
+    ba = stats.power(1.0, 2.0, 9, n_other=6, sd_other=1.0, test="brunner_munzel")
+    assert ab == ba
+    with pytest.raises(DataError, match="3 seeds never reaches"):
+        stats.detectable_difference(1.0, 3, test="brunner_munzel")
+    for bad in ({"test": "welch"}, {"test": "brunner_munzel", "paired": True}):
+        with pytest.raises(DataError, match="test: expected t or"):
+            stats.power(1.0, 1.0, 5, **bad)
 
 
 def test_limits() -> None:

@@ -1,0 +1,197 @@
+"""Rank statistics of many samples at once, and their distributions when labels are exchanged.
+
+Notation: N = n + m pooled scores in rising order; labels[..., k] says whether the k-th is A's;
+`Ties` holds for every place where its block of equal scores begins and ends. No value enters but
+through its rank, so samples without ties share one permutation distribution for each (n, m).
+"""
+
+import functools
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+_ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10 have 92,378
+_DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
+_MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
+_CELLS = 4_000_000  # of an array [labellings, N] at a time
+MOST_SIGNED = 50  # pairs up to which signed ranks are exact
+
+
+class Ties(NamedTuple):
+    """For each of N places in rising order, the block of equal scores it lies in: [begin, end)."""
+
+    begin: np.ndarray
+    end: np.ndarray
+
+
+class Studentized(NamedTuple):
+    """P(A > B) + P(A = B) / 2, its standard error and degrees of freedom; [...] each."""
+
+    probability: np.ndarray
+    error: np.ndarray
+    freedom: np.ndarray
+
+    @property
+    def statistic(self) -> np.ndarray:
+        """(P - 1/2) / standard error; infinite where one sample lies above the other."""
+        gap = self.probability - 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(gap == 0, 0.0, gap / self.error)
+
+
+def ordered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Ties]:
+    """Labels [N] of the pooled scores in rising order, and their ties."""
+    pooled = np.concatenate([first, second])
+    order = np.argsort(pooled, kind="stable")
+    rising = pooled[order]
+    ties = Ties(np.searchsorted(rising, rising, "left"), np.searchsorted(rising, rising, "right"))
+    return order < len(first), ties
+
+
+def studentized(labels: np.ndarray, ties: Ties) -> Studentized:
+    """Brunner & Munzel (2000), equations 4 to 6. labels: [..., N], as many True in every row.
+
+    A score's placement is the share of the other sample below it, ties 1/2. The two samples'
+    variances of placements make that of P, with Satterthwaite's degrees of freedom.
+    """
+    size = labels.shape[-1]
+    n = int(labels.sum(axis=-1).flat[0])
+    m = size - n
+    counts = np.zeros((*labels.shape[:-1], size + 1))
+    np.cumsum(labels, axis=-1, out=counts[..., 1:])
+    below_a = counts[..., ties.begin] + counts[..., ties.end]  # twice A's scores below: whole
+    below_b = (ties.begin + ties.end) - below_a
+    of_a, total_a = _moments(np.where(labels, below_b, 0.0), n)
+    of_b, _ = _moments(np.where(labels, 0.0, below_a), m)
+    part_a, part_b = of_a / (4 * n * m**2), of_b / (4 * m * n**2)
+    variance = part_a + part_b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variance**2 / (part_a**2 / (n - 1) + part_b**2 / (m - 1))
+    return Studentized(
+        total_a / (2 * n * m), np.sqrt(variance), np.where(variance > 0, freedom, np.inf)
+    )
+
+
+def _moments(values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Variance (ddof 1) of n values along the last axis, among zeros, and their sum."""
+    total = values.sum(axis=-1)
+    squares = np.einsum("...k,...k->...", values, values)
+    return (squares - total**2 / n) / (n - 1), total
+
+
+def separation_p(n: int, m: int) -> float:
+    """Two-sided p-value of one sample lying above the other: 2 of C(n + m, n) labellings do."""
+    log_ways = math.lgamma(n + m + 1) - math.lgamma(n + 1) - math.lgamma(m + 1)
+    return min(1.0, 2.0 * math.exp(-log_ways))
+
+
+def p_values(found: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
+    """Two-sided p-values [...] of samples with the same ties, and how they were found."""
+    statistics = np.abs(found.statistic)
+    exact = _labellings(n, m) <= _ENUMERATED
+    if not exact and min(n, m) >= _MOST_PERMUTED:
+        from scipy import special
+
+        p = 2 * special.stdtr(found.freedom, -statistics)
+        method = "t approximation"
+    else:
+        null = permuted(n, m, ties, seed)
+        extreme = len(null) - np.searchsorted(null, statistics * (1 - 1e-12))
+        p = extreme / len(null) if exact else (1 + extreme) / (1 + len(null))
+        drawn = "exact permutation" if exact else f"{len(null)} random permutations, seed {seed},"
+        method = f"{drawn} of the studentised statistic"
+    if exact:
+        return p, method
+    apart = np.isinf(statistics)
+    method = "exact, complete separation" if apart.all() else method
+    return np.where(apart, separation_p(n, m), p), method
+
+
+def _labellings(n: int, m: int) -> int:
+    """Ways to label the pooled scores; exchanged labels of equally many count once."""
+    return math.comb(n + m, n) // (2 if n == m else 1)
+
+
+def permuted(n: int, m: int, ties: Ties, seed: int) -> np.ndarray:
+    """|T| of all labellings of the pooled scores, or of random ones, sorted.
+
+    The smaller sample is drawn, so that A and B may be exchanged (Neubert & Brunner 2007).
+    """
+    return _permuted(min(n, m), n + m, tuple(np.unique(ties.end).tolist()), seed)
+
+
+@functools.lru_cache(maxsize=256)
+def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarray:
+    edges = np.array((0, *ends))
+    block = np.searchsorted(edges, np.arange(size), "right")
+    ties = Ties(edges[block - 1], edges[block])
+    if _labellings(few, size - few) <= _ENUMERATED:
+        halved = 2 * few == size  # the lowest score is always A's
+        rest = itertools.combinations(range(int(halved), size), few - halved)
+        chosen = np.array([(0,) * halved + places for places in rest])
+    else:
+        draws = min(_DRAWN, max(_FEWEST_DRAWN, 2 * _CELLS // size))
+        generator = np.random.default_rng(seed)
+        chosen = np.concatenate(
+            [_subsets(generator, rows, few, size) for rows in _portions(draws, size)]
+        )
+    parts = np.array_split(chosen, len(_portions(len(chosen), size)))
+    return np.sort(np.concatenate([_statistics(part, size, ties) for part in parts]))
+
+
+def _portions(rows: int, size: int) -> list[int]:
+    """Rows of [rows, size] to be held in memory at a time."""
+    most = max(1, _CELLS // size)
+    return [min(most, rows - begin) for begin in range(0, rows, most)]
+
+
+def _subsets(generator: np.random.Generator, rows: int, few: int, size: int) -> np.ndarray:
+    return np.argpartition(generator.random((rows, size)), few - 1, axis=1)[:, :few]
+
+
+def _statistics(chosen: np.ndarray, size: int, ties: Ties) -> np.ndarray:
+    labels = np.zeros((len(chosen), size), bool)
+    np.put_along_axis(labels, chosen, True, axis=1)
+    return np.abs(studentized(labels, ties).statistic)
+
+
+def signed(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the ranks of positive and of negative differences [..., n], zeros ranked first.
+
+    Zeros have ranks and no sign (Pratt 1959).
+    """
+    from scipy import stats
+
+    ranks = stats.rankdata(np.abs(differences), axis=-1)
+    return (ranks * (differences > 0)).sum(axis=-1), (ranks * (differences < 0)).sum(axis=-1)
+
+
+def signed_p(differences: np.ndarray) -> tuple[float, str]:
+    """Two-sided p-value of differences [n], ties and zeros kept, and how it was found."""
+    from scipy import stats
+
+    if len(differences) > MOST_SIGNED:
+        found = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+        return float(found.pvalue), "normal"
+    doubled = np.rint(2 * stats.rankdata(np.abs(differences)))[differences != 0].astype(int)
+    return float(exact_signed_p(np.minimum(*signed(differences)), doubled)), "exact"
+
+
+def exact_signed_p(least: np.ndarray, doubled: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of smaller sums of ranks [...]. doubled: twice the ranks with a sign."""
+    below = np.cumsum(_signed_null(tuple(sorted(doubled.tolist()))))
+    return np.minimum(1.0, 2 * below[np.rint(2 * least).astype(int)])
+
+
+@functools.lru_cache(maxsize=256)
+def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
+    """Probability of each sum of ranks when every sign is a coin's. doubled: 2 x mid-ranks."""
+    null = np.ones(1)
+    for rank in doubled:
+        longer = np.zeros(len(null) + rank)
+        longer[: len(null)] += null / 2
+        longer[rank:] += null / 2
+        null = longer
+    return null
