@@ -146,7 +146,7 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(asked: str, mode: 
 @pytest.mark.parametrize("data", ["", " "])
 def test_an_empty_data_path_is_refused(data: str) -> None:
     """Dies if --data of a shell variable that is not set trains on the generated corpus."""
-    with pytest.raises(ConfigError, match=r"--data: got .* a shell variable"):
+    with pytest.raises(ConfigError, match=r"--data: got .*a shell variable"):
         train.main(["--data", data, "--dry-run"])
 
 
