@@ -193,6 +193,15 @@ def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: 
         compare.main([path if word == "T" else word for word in words])
 
 
+@pytest.mark.parametrize("flag", ["--table", "--runs"])
+def test_a_second_source_is_refused(flag: str, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the last of two tables silently replaces the first."""
+    with pytest.raises(SystemExit) as ended:
+        compare.main([flag, "a.csv", flag, "b.csv"])
+    assert ended.value.code == 2
+    assert f"{flag} a.csv and {flag} b.csv: expected one" in capsys.readouterr().err
+
+
 def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a name is read as a flag, a formula or markup."""
     path = tmp_path / "t.csv"
