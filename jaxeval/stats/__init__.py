@@ -3,8 +3,6 @@
 from jaxeval.stats.configurations import paired_options, seed_effect
 from jaxeval.stats.datasets import (
     average_probability_of_improvement,
-    friedman,
-    nemenyi,
     performance_profile,
     stratified_bootstrap,
 )
@@ -37,6 +35,7 @@ from jaxeval.stats.hypotheses import (
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.nested import split_means_test, variance_components
 from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.ranks import against, friedman, iman_davenport, nemenyi
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
 __all__ = [
@@ -46,6 +45,7 @@ __all__ = [
     "Summary",
     "a12",
     "adjust_p_values",
+    "against",
     "almost_stochastic_order",
     "approximate_randomization",
     "average_probability_of_improvement",
@@ -55,6 +55,7 @@ __all__ = [
     "difference",
     "expected_validation_performance",
     "friedman",
+    "iman_davenport",
     "interquartile_mean",
     "kolmogorov_smirnov",
     "mann_whitney_u",
