@@ -138,7 +138,7 @@ def _profiles(study: Study, scale: verdict.Scale) -> Figure:
             (model, f"{t * factor:.4g}", f"{s:.4f}") for t, s in zip(taus, share, strict=True)
         ]
     axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
-    legend_above(axes)
+    legend_above(axes, columns=3)
     return Figure(
         "profiles",
         "Performance profiles",

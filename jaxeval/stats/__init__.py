@@ -2,6 +2,7 @@
 
 from jaxeval.stats.configurations import paired_options, seed_effect
 from jaxeval.stats.datasets import (
+    aggregates,
     average_probability_of_improvement,
     performance_profile,
     stratified_bootstrap,
@@ -46,6 +47,7 @@ __all__ = [
     "a12",
     "adjust_p_values",
     "against",
+    "aggregates",
     "almost_stochastic_order",
     "approximate_randomization",
     "average_probability_of_improvement",
