@@ -125,7 +125,7 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "a: no scores on z; not compared there" in shown
-    assert "across 2 data sets (x, y)" in shown and "Friedman" in shown
+    assert "Over 2 data sets there is no verdict" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
     drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")

@@ -18,6 +18,7 @@ from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.ranks import Against, Ranking
 from jaxeval.stats.results import HypothesisTest, gaps
 
+_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
 _SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
 
 
@@ -74,6 +75,7 @@ def across(
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
     direction = {"higher_is_better": rules.higher_is_better}
     drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed, **direction}
+    fewer = drawn | {"resamples": min(rules.resamples, _MOST_RESAMPLES)}
     three = len(models) > 2
     several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
     return Across(
@@ -83,7 +85,7 @@ def across(
         control,
         ranks.against(means, control, **direction) if three and control else (),
         None if three else _signed(*means.values()),
-        datasets.aggregates(runs, gamma=gamma, confidence=rules.confidence, **drawn)
+        datasets.aggregates(runs, gamma=gamma, confidence=rules.confidence, **fewer)
         if several
         else None,
         _one_scale(means),
