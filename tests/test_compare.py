@@ -126,7 +126,7 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "a: no scores on z; not compared there" in shown
-    assert "across 2 data sets (x, y)" in shown and "Friedman" in shown
+    assert "Over 2 data sets there is no verdict" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
     drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")
@@ -192,6 +192,15 @@ def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: 
     path = str(_table(tmp_path))
     with pytest.raises(JaxevalError, match=message):
         compare.main([path if word == "T" else word for word in words])
+
+
+@pytest.mark.parametrize("flag", ["--table", "--runs"])
+def test_a_second_source_is_refused(flag: str, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the last of two tables silently replaces the first."""
+    with pytest.raises(SystemExit) as ended:
+        compare.main([flag, "a.csv", flag, "b.csv"])
+    assert ended.value.code == 2
+    assert f"{flag} a.csv and {flag} b.csv: expected one" in capsys.readouterr().err
 
 
 def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -11,14 +11,14 @@ from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
 _DESCRIPTION = """\
-Compares the score distributions of two or more models: from any score table (CSV, TSV, JSON,
-Parquet) or from a runs folder. Without names, all models of the table.
+Compares the score distributions of two or more models: from any score table (CSV, TSV,
+JSON, JSON lines, Parquet) or from a runs folder. Without names, all models of the table.
 
   python -m jaxeval.compare options ...     what one hyperparameter does (see: options --help)
 """
 _EPILOG = """\
 a table is tidy (columns model and score; seed, split, dataset, metric, status, dev where known)
-or wide (a column a model), or JSON: {model: [scores]} or a list of records. Other names:
+or wide (a column a model), or JSON: {model: [scores]} or records. Other names:
   --column model=arch --column score=test_f1 --column seed=run
 
 examples:
@@ -26,6 +26,7 @@ examples:
   python -m jaxeval.compare --runs runs --figures figures
   python -m jaxeval.compare A B --table scores.json --column split=number  # k-th scores share k
   python -m jaxeval.compare A B --table scores.tsv --margin 0.005 --json -
+  python -m jaxeval.compare --table one_score_a_data_set.csv --control baseline --figures figures
 
 docs/compare.md says what is computed, and describes the JSON.
 """
@@ -58,10 +59,21 @@ def parser() -> argparse.ArgumentParser:
         help="smallest difference that matters, in the table's unit",
     )
     rules.add_argument(
+        "--control", metavar="MODEL", help="compare all others with this one only, not all pairs"
+    )
+    rules.add_argument(
+        "--gamma",
+        type=arguments.positive,
+        help="score of a data set that is solved, for the optimality gap (1 for fractions)",
+    )
+    rules.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
     rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
     out = made.add_argument_group("output")
+    out.add_argument(
+        "--details", action="store_true", help="print all tests of all pairs on all data sets"
+    )
     out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
     out.add_argument("--latex", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--markdown", nargs="?", const="-", metavar="PATH", help="tables to paste")
@@ -85,7 +97,11 @@ def main(words: Sequence[str] | None = None) -> int:
         resamples=given.resamples,
         seed=given.seed,
     )
-    found = study.study(arguments.table(given, given.models), rules, given.unit)
+    models = given.models
+    if given.control and models and given.control not in models:
+        models = [*models, given.control]
+    table = arguments.table(given, models)
+    found = study.study(table, rules, given.unit, control=given.control, gamma=given.gamma)
     pasted = {"latex": study_terminal.latex, "markdown": study_terminal.markdown}
     wanted = {name: getattr(given, name) for name in ("json", *pasted)}
     if list(wanted.values()).count("-") > 1:
@@ -101,7 +117,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.figures:
         paths = figures.save_all(study_figures.draw(found), Path(given.figures))
     if "-" not in wanted.values():
-        study_terminal.print_study(found)
+        study_terminal.print_study(found, given.details)
         for path in paths:
             print(f"figure: {path}")
     return 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxeval.errors import RunError
 from jaxeval.report import summary
+from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
 
 # Okabe & Ito's colours, told apart by all; dev and test differ in marker as well
@@ -52,10 +53,58 @@ def _scored(members: Sequence[MemberRow]) -> list[MemberRow]:
 
 
 def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
-    """Dev and test scores of experiments that share a metric, a violin each, with all points."""
+    """Dev and test scores of experiments that share a metric: a panel a data set, all points."""
     metric = groups[0][0].metric
     factor, label = _scale(metric)
-    drawing, axes = canvas(max(4.5, 1.0 + 2.2 * len(groups)), 4.2)
+    names = experiments.dataset_names([members[0] for members in groups])
+    panels = {key: [members for members in groups if members[0].data_hash == key] for key in names}
+    drawing, all_axes = _panels([len(there) for there in panels.values()])
+    rows: list[tuple[Any, ...]] = []
+    for axes, (key, there) in zip(all_axes, panels.items(), strict=True):
+        where = (names[key],) if len(panels) > 1 else ()
+        rows += [(*row, *where) for row in _panel(axes, there, factor)]
+        axes.set_ylabel(label)
+        axes.set_title(literal("".join(where)), fontsize=10)
+    _legend(all_axes[0])
+    return Figure(
+        f"distributions_{metric}",
+        f"Distribution of {metric} over members",
+        "Each mark is a member (seed or split) at the epoch of its best dev score. Wide bar: "
+        "first to third quartile; white line: median. Where there are at least three different "
+        "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
+        "and highest score."
+        + (" Scores of different data sets are no comparison." if len(panels) > 1 else ""),
+        drawing,
+        (
+            "experiment",
+            "part",
+            "seed",
+            "split",
+            label,
+            *(("data set",) if len(panels) > 1 else ()),
+        ),
+        rows,
+    )
+
+
+def _panels(widths: Sequence[int]) -> tuple[Any, list[Any]]:
+    """A drawing with axes side by side, as wide as their violins."""
+    from matplotlib.figure import Figure as Canvas
+
+    size = (max(4.5, len(widths) + 2.2 * sum(widths)), 4.2)
+    drawing = Canvas(figsize=size, layout="constrained")
+    grid = drawing.subplots(1, len(widths), squeeze=False, width_ratios=list(widths))
+    for axes in grid.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    return drawing, list(grid.flat)
+
+
+def _panel(
+    axes: Any, groups: Sequence[Sequence[MemberRow]], factor: float
+) -> list[tuple[Any, ...]]:
+    """Draws the experiments of one data set; the numbers drawn."""
     rows, ticks = [], []
     for place, members in enumerate(groups):
         for offset, part in ((-0.2, "dev"), (0.2, "test")):
@@ -69,19 +118,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
         ticks.append(f"{literal(members[0].name)}\n(n = {len(_scored(members))})")
     axes.set_xticks(range(len(groups)), ticks)
     axes.set_xlim(-0.6, len(groups) - 0.4)
-    axes.set_ylabel(label)
-    _legend(axes)
-    return Figure(
-        f"distributions_{metric}",
-        f"Distribution of {metric} over members",
-        "Each mark is a member (seed or split) at the epoch of its best dev score. Wide bar: "
-        "first to third quartile; white line: median. Where there are at least three different "
-        "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
-        "and highest score.",
-        drawing,
-        ("experiment", "part", "seed", "split", label),
-        rows,
-    )
+    return rows
 
 
 def violin(axes: Any, place: float, values: np.ndarray, colour: str, marker: str) -> None:

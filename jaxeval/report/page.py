@@ -53,7 +53,7 @@ def render(
 
 
 def overview(groups: Sequence[Sequence[MemberRow]]) -> list[figures.Figure]:
-    """For each metric: violins of the experiments, and scores by rank of the sweeps.
+    """For each metric: violins of the experiments, a panel a data set, and ranks of the sweeps.
 
     A sweep has no violin: beside those of seeds its spread, that of settings, would mislead.
     """

@@ -7,7 +7,6 @@ import numpy as np
 
 from jaxeval.report import verdict
 from jaxeval.report.figures import Figure, canvas, legend_above, literal, violin
-from jaxeval.stats import datasets
 from jaxeval.stats.study import Study
 
 # Okabe & Ito's colours with line styles, so that they are told apart without colour too
@@ -15,7 +14,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _STYLES = ("-", "--", "-.", ":")
 _MARKERS = "o^sDvP*X"
 _MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for the rest
-_THRESHOLDS = 101
 
 
 def draw(study: Study) -> list[Figure]:
@@ -23,7 +21,8 @@ def draw(study: Study) -> list[Figure]:
     scale = verdict.Scale(study)
     found = [_violins(study, scale), _ecdf(study, scale)]
     if study.across is not None:
-        found.append(_profiles(study, scale))
+        if study.across.aggregates is not None:
+            found.append(_profiles(study, scale))
         if study.across.ranking is not None:
             found.append(_critical_difference(study))
     return found
@@ -124,18 +123,13 @@ def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
 
 def _profiles(study: Study, scale: verdict.Scale) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
-    assert study.across is not None
+    assert study.across is not None and study.across.aggregates is not None
     factor = 100 if scale.percent else 1
-    low, high = float(study.table.score.min()), float(study.table.score.max())
-    taus = np.linspace(low, high, _THRESHOLDS)
+    profiles = study.across.aggregates.profiles
+    taus = profiles.thresholds
     drawing, axes = canvas(5.5, 4.0)
     rows = []
-    for place, model in enumerate(study.across.interquartile_mean):
-        runs = [study.samples.by_dataset[d][model].scores for d in study.across.datasets]
-        rules = study.comparison.rules
-        share, below, above = datasets.performance_profile(
-            runs, taus, confidence=rules.confidence, seed=rules.seed
-        )
+    for place, (model, (share, below, above)) in enumerate(profiles.shares.items()):
         axes.plot(taus * factor, share, label=literal(model), **style(place))
         axes.fill_between(
             taus * factor, below, above, color=COLOURS[place % 8], alpha=0.15, linewidth=0
@@ -144,7 +138,7 @@ def _profiles(study: Study, scale: verdict.Scale) -> Figure:
             (model, f"{t * factor:.4g}", f"{s:.4f}") for t, s in zip(taus, share, strict=True)
         ]
     axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
-    legend_above(axes)
+    legend_above(axes, columns=3)
     return Figure(
         "profiles",
         "Performance profiles",
@@ -168,6 +162,8 @@ def _critical_difference(study: Study) -> Figure:
     drawing = Canvas(figsize=(7.5, height))
     axes = drawing.add_axes((0.22, 0.03, 0.56, 0.94))
     axes.axis("off")
+    depth = 0.22 * len(ranking.groups) + 0.3
+    axes.set_ylim(-depth - 0.42 * (half - 1) - 0.2, 1.15)
     first, last = 1, len(names)
     axes.plot([first, last], [0, 0], color="black", linewidth=1)
     for tick in range(first, last + 1):
@@ -175,7 +171,6 @@ def _critical_difference(study: Study) -> Figure:
         axes.text(tick, 0.18, str(tick), ha="center", va="bottom", fontsize=9)
     axes.plot([first, first + ranking.critical_difference], [0.75, 0.75], color="black", lw=2)
     axes.text(first, 0.82, f"critical difference {ranking.critical_difference:.2f}", fontsize=9)
-    depth = 0.22 * len(ranking.groups) + 0.3
     for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         left = k < half
         level = -depth - 0.42 * (k if left else len(names) - 1 - k)

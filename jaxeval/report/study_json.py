@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from jaxeval.report import verdict
+from jaxeval.report import overall, verdict
 from jaxeval.report.plain import plain
 from jaxeval.stats import comparison
+from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.study import Across, Described, Study
+from jaxeval.stats.datasets import Aggregates
+from jaxeval.stats.ranking import Ranking
+from jaxeval.stats.study import Described, Study
 
 _DIRECTIONS = {1: "a", -1: "b", 0: None}
 
@@ -35,6 +38,7 @@ def to_dict(study: Study) -> dict[str, Any]:
         "models": [_model(one) for one in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
         "across_datasets": None if study.across is None else _across(study.across),
+        "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),
     }
 
@@ -86,10 +90,46 @@ def _pair(pair: Pair, study: Study, scale: verdict.Scale) -> dict[str, Any]:
 def _across(found: Across) -> dict[str, Any]:
     return {
         "datasets": list(found.datasets),
+        "means": plain(found.means),
+        **(_ranking(found.ranking) if found.ranking else {"friedman": None, "nemenyi": None}),
+        "against_control": None
+        if found.control is None
+        else {"control": found.control, "models": plain(found.against)},
+        "wilcoxon_signed_rank": None
+        if found.signed_rank is None
+        else plain(found.signed_rank.test) | {"higher": _DIRECTIONS[found.signed_rank.higher]},
+        **(_aggregates(found.aggregates) if found.aggregates else {"interquartile_mean": None}),
+    }
+
+
+def _ranking(found: Ranking) -> dict[str, Any]:
+    chi_squared, f = found.without_ties
+    return {
+        "friedman": plain(found.friedman) | {"without_ties": chi_squared},
+        "iman_davenport": plain(found.iman_davenport) | {"without_ties": f},
+        "nemenyi": {
+            "models": list(found.models),
+            "average_ranks": list(found.average_ranks),
+            "critical_difference": found.critical_difference,
+            "alpha": found.alpha,
+            "groups": plain(found.groups),
+            "pairs": [{"a": a, "b": b, "p_value": p} for (a, b), p in found.p_values.items()],
+        },
+    }
+
+
+def _aggregates(found: Aggregates) -> dict[str, Any]:
+    return {
         "interquartile_mean": plain(found.interquartile_mean),
+        "optimality_gap": {"gamma": found.gamma, "models": plain(found.optimality_gap)},
         "average_probability_of_improvement": [
             {"a": a, "b": b, **plain(effect)} for (a, b), effect in found.improvement.items()
         ],
-        "friedman": plain(found.friedman),
-        "nemenyi": plain(found.ranking),
+        "performance_profile": {
+            "thresholds": plain(found.profiles.thresholds),
+            "models": {
+                model: {"share": plain(share), "low": plain(low), "high": plain(high)}
+                for model, (share, low, high) in found.profiles.shares.items()
+            },
+        },
     }

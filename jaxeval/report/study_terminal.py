@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jaxeval.report import terminal, verdict
+from jaxeval.report import overall, terminal, verdict
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import Study
 
@@ -70,8 +70,12 @@ def _pair_row(pair: Pair, scale: verdict.Scale) -> Row:
     )
 
 
-def print_study(study: Study) -> None:
-    """Everything, in the order in which it is read."""
+def print_study(study: Study, details: bool = False) -> None:
+    """Everything, in the order in which it is read.
+
+    Args:
+      details: all models and pairs on all data sets, however many they are.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -81,22 +85,73 @@ def print_study(study: Study) -> None:
         console.print(line, markup=False)
     for line in study.warnings:
         console.print(f"warning: {line}", markup=False, style="yellow")
+    _print_together(console, study, scale)
+    pairs = study.comparison.pairs
+    if details or not _is_large(study):
+        _print_tables(console, study, scale)
+        for pair in pairs if details else pairs[:_MOST_PAIRS]:
+            _print_pair(console, pair, study, scale)
+    if (len(pairs) > _MOST_PAIRS or _is_large(study)) and not details:
+        console.print(f"\n{_behind(study)}", markup=False)
+    console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
+
+
+def _is_large(study: Study) -> bool:
+    """Whether the data sets together are what is read, and each of them a detail."""
+    if study.across is None:
+        return False
+    one_each = study.samples.unit == "dataset" and study.across.ranking is not None
+    return one_each or len(study.comparison.pairs) > _MOST_PAIRS
+
+
+def _behind(study: Study) -> str:
+    many = f"{len(study.comparison.pairs)} pairs"
+    if study.across is not None and study.samples.unit != "dataset":
+        many += " of models on single data sets"
+    return f"{many}: --details prints their tests, --json holds them"
+
+
+def _print_together(console: Any, study: Study, scale: verdict.Scale) -> None:
+    """What the data sets together say."""
+    for line in overall.headline(study, scale):
+        console.print(f"\n{line}", markup=False, style="bold")
+    if study.across is None:
+        return
     console.print()
+    terminal.print_table(console, *overall.model_table(study, scale))
+    head, rows = overall.improvement_table(study)
+    if rows:
+        console.print()
+        terminal.print_table(console, head, rows)
+    for line in _ranked(study):
+        console.print(line, markup=False)
+
+
+def _ranked(study: Study) -> Iterator[str]:
+    """The tests behind the ranks."""
+    ranking = None if study.across is None else study.across.ranking
+    if ranking is None:
+        return
+    plain, f = ranking.without_ties
+    chi_squared, davenport = ranking.friedman, ranking.iman_davenport
+    tied = abs(plain - chi_squared.statistic) > 1e-9
+    yield (
+        f"\nFriedman chi-squared {chi_squared.statistic:.3f}, p "
+        f"{verdict.p_value(chi_squared.p_value)}; Iman-Davenport F {davenport.statistic:.3f}, p "
+        f"{verdict.p_value(davenport.p_value)} by permutation"
+        + (f" (not corrected for ties: {plain:.3f} and {f:.3f})" if tied else "")
+        + f"; Nemenyi's critical difference {ranking.critical_difference:.3f} at {ranking.alpha:g}"
+    )
+
+
+def _print_tables(console: Any, study: Study, scale: verdict.Scale) -> None:
     head = _model_head(study, scale)
     words = (0, 1) if head[0] == "data set" else (0,)
+    console.print()
     terminal.print_table(console, head, model_rows(study, scale), words)
-    pairs = study.comparison.pairs
-    if len(pairs) > 1:
+    if len(study.comparison.pairs) > 1:
         console.print()
         terminal.print_table(console, _PAIR_HEAD, pair_rows(study, scale), (0, 1, 2))
-    for pair in pairs[:_MOST_PAIRS]:
-        _print_pair(console, pair, study, scale)
-    if len(pairs) > _MOST_PAIRS:
-        rest = len(pairs) - _MOST_PAIRS
-        console.print(f"\n{rest} more pairs: --json holds all tests of all pairs", markup=False)
-    for line in across_lines(study, scale):
-        console.print(line, markup=False)
-    console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
 
 
 def _print_pair(console: Any, pair: Pair, study: Study, scale: verdict.Scale) -> None:
@@ -118,41 +173,26 @@ def _print_pair(console: Any, pair: Pair, study: Study, scale: verdict.Scale) ->
     terminal.print_table(console, ("  test", "statistic", "p", "corrected p", ""), rows)
 
 
-def across_lines(study: Study, scale: verdict.Scale) -> Iterator[str]:
-    """What the data sets together say."""
-    found = study.across
-    if found is None:
-        return
-    yield f"\nacross {len(found.datasets)} data sets ({', '.join(found.datasets)})"
-    for model, effect in found.interquartile_mean.items():
-        mean = f"{scale(effect.estimate)} {scale.interval(effect.interval)}"
-        yield f"  interquartile mean of {model}: {mean}"
-    for (a, b), effect in found.improvement.items():
-        low, high = effect.interval.low, effect.interval.high
-        yield (
-            f"  average probability that {a} is better than {b}: "
-            f"{effect.estimate:.2f} [{low:.2f}, {high:.2f}]"
-        )
-    if found.ranking is not None:
-        test, ranking = found.ranking.friedman, found.ranking
-        ranks = ", ".join(
-            f"{m} {r:.2f}" for m, r in zip(ranking.models, ranking.average_ranks, strict=True)
-        )
-        yield f"  average ranks: {ranks}"
-        yield (
-            f"  Friedman {test.statistic:.3f}, p {verdict.p_value(test.p_value)} (one test of all "
-            "models, corrected for ties, not for other looks); Nemenyi's critical difference "
-            f"{ranking.critical_difference:.2f} at {ranking.alpha:g}"
-        )
+def _blocks(study: Study, scale: verdict.Scale) -> list[tuple[Row, list[Row]]]:
+    """Tables to paste, as head and rows; of many data sets only what they say together."""
+    together = [overall.model_table(study, scale)] if study.across is not None else []
+    if _is_large(study):
+        return together
+    models = (_model_head(study, scale), model_rows(study, scale))
+    return [*together, models, (_PAIR_HEAD, pair_rows(study, scale))]
+
+
+def _sentences(study: Study, scale: verdict.Scale) -> list[str]:
+    together = overall.headline(study, scale)
+    return together if _is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 
 def latex(study: Study) -> str:
     """Two tables to paste (booktabs), the sentences and the signature as comments."""
     scale = verdict.Scale(study)
     blocks = [
-        _latex_table(_model_head(study, scale), model_rows(study, scale)),
-        _latex_table(_PAIR_HEAD, pair_rows(study, scale)),
-        "\n".join(f"% {line}" for line in verdict.of_study(study, scale)),
+        *(_latex_table(head, rows) for head, rows in _blocks(study, scale)),
+        "\n".join(f"% {line}" for line in _sentences(study, scale)),
         f"% {verdict.signature(study)}",
     ]
     return "\n\n".join(blocks) + "\n"
@@ -173,11 +213,9 @@ def _latex_table(head: Row, rows: Sequence[Row]) -> str:
 def markdown(study: Study) -> str:
     """The same for Markdown."""
     scale = verdict.Scale(study)
-    sentences = "\n".join(f"* {_cell(line)}" for line in verdict.of_study(study, scale))
     blocks = [
-        _markdown_table(_model_head(study, scale), model_rows(study, scale)),
-        _markdown_table(_PAIR_HEAD, pair_rows(study, scale)),
-        sentences,
+        *(_markdown_table(head, rows) for head, rows in _blocks(study, scale)),
+        "\n".join(f"* {_cell(line)}" for line in _sentences(study, scale)),
         f"`{verdict.signature(study)}`",
     ]
     return "\n\n".join(blocks) + "\n"

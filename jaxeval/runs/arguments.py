@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import ConfigError
 
@@ -12,11 +12,38 @@ if TYPE_CHECKING:
     from jaxeval.runs.tables import ScoreTable
 
 
+class Once(argparse.Action):
+    """Stores an argument that names one source: a second would replace the first in silence."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Refuses a second."""
+        first = getattr(namespace, self.dest, None)
+        if first is not None:
+            parser.error(
+                f"{option_string} {first} and {option_string} {values}: expected one; put the "
+                "scores into one, with a column (dataset, model, seed) that tells them apart"
+            )
+        setattr(namespace, self.dest, values)
+
+
 def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Where the table is, and how much of it is read."""
     made = parser.add_argument_group("what is read")
-    made.add_argument("--table", metavar="FILE", help=".csv, .tsv (also .gz), .json or .parquet")
-    made.add_argument("--runs", metavar="DIR", help="a runs folder or database URL instead")
+    made.add_argument(
+        "--table",
+        action=Once,
+        metavar="FILE",
+        help=".csv, .tsv, .json, .jsonl (all also .gz) or .parquet",
+    )
+    made.add_argument(
+        "--runs", action=Once, metavar="DIR", help="a runs folder or database URL instead"
+    )
     made.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
     made.add_argument(
         "--missing",

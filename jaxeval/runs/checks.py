@@ -12,7 +12,7 @@ from jaxeval.runs.foreign import Columns
 from jaxeval.runs.layout import Missing
 
 _LARGEST = 1e100
-_MISSING = {"", "nan", "na", "n/a", "null", "-"}
+MISSING = {"", "nan", "na", "n/a", "null", "-"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _number(value: Any) -> float:
 
 
 def _what(value: Any) -> str:
-    if value is None or str(value).strip().lower() in _MISSING:
+    if value is None or str(value).strip().lower() in MISSING:
         return "missing"
     if not math.isnan(_number(value)):
         return "infinite"

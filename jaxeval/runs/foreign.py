@@ -1,4 +1,4 @@
-"""Reads tables that any program wrote: CSV, TSV (gzip too), JSON, Parquet. Text stays text."""
+"""Reads tables of any program: CSV, TSV, JSON, JSON lines (gzip too), Parquet; text as text."""
 
 import contextlib
 import csv
@@ -7,7 +7,7 @@ import difflib
 import gc
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,9 @@ def collector_paused() -> Iterator[None]:
 def read(path: str | Path, rows: int | None = None) -> Columns:
     """The columns of a table, of its first `rows` rows where asked.
 
-    A file whose name ends in .json or .parquet is read as such, any other as delimited text with
-    a header line; the delimiter (tab, comma or semicolon) is the one in the header.
+    A file whose name ends in .json, .jsonl, .ndjson or .parquet is read as such; any other as JSON
+    lines where its first line is a JSON object, else as delimited text with a header line; the
+    delimiter (tab, comma or semicolon) is the one in the header.
 
     Raises:
       DataError: naming the file, the row, and what was expected.
@@ -75,10 +76,12 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
     if rows is not None and rows < 1:
         raise DataError(f"rows: expected at least 1, found {rows}")
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
-    if suffix == ".json":
-        found = _read_json(path, rows)
-    elif suffix == ".parquet":
+    if suffix == ".parquet":
         found = _read_parquet(path, rows)
+    elif suffix == ".json":
+        found = _read_json(path, rows)
+    elif suffix in (".jsonl", ".ndjson"):
+        found = _read_json_lines(text.iterate_lines(path), path, rows)
     else:
         found = _read_delimited(path, rows)
     if not len(found):
@@ -101,6 +104,8 @@ def pick(table: Columns, places: Sequence[int]) -> Columns:
 def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     lines = text.iterate_lines(path)
     header_line = next(lines, "")
+    if _is_object(header_line):
+        return _read_json_lines(itertools.chain([header_line], lines), path, rows)
     delimiter = "\t" if "\t" in header_line else max(",;", key=header_line.count)
     reader = csv.reader(
         (line + "\n" for line in itertools.chain([header_line], lines)),
@@ -136,21 +141,51 @@ def _check_header(header: Sequence[str], path: str | Path) -> None:
 
 
 def _read_json(path: str | Path, rows: int | None) -> Columns:
-    try:
-        lines = "\n".join(text.iterate_lines(path))
-        tree = json.loads(lines, object_pairs_hook=_object)
-    except _TwiceError as error:
-        raise DataError(f"the key {error.args[0]!r} is there twice", path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid JSON ({error})", path) from None
+    lines = list(text.iterate_lines(path))
+    if len(lines) > 1 and _is_object(lines[0]):
+        return _read_json_lines(lines, path, rows)
+    tree = _parsed("\n".join(lines), path)
     if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
         return _of_lists(tree, path, rows)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
-        return _of_records(tree[:rows], path)
+        return _of_records(tree[:rows], path, range(1, len(tree) + 1))
     raise DataError(
         'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]',
         path,
     )
+
+
+def _read_json_lines(lines: Iterable[str], path: str | Path, rows: int | None) -> Columns:
+    """JSON lines: a record each; empty lines are passed over."""
+    records, numbers = [], []
+    filled = ((k, line) for k, line in enumerate(lines, 1) if line.strip())
+    for number, line in itertools.islice(filled, rows):
+        record = _parsed(line, path, number)
+        if not isinstance(record, dict):
+            message = 'expected a record in each line, such as {"model": "A", "score": 0.9}'
+            raise DataError(message, path, number)
+        records.append(record)
+        numbers.append(number)
+    return _of_records(records, path, numbers)
+
+
+def _is_object(line: str) -> bool:
+    """Whether a line by itself is a JSON object."""
+    if not line.lstrip().startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parsed(content: str, path: str | Path, line: int | None = None) -> Any:
+    try:
+        return json.loads(content, object_pairs_hook=_object)
+    except _TwiceError as error:
+        raise DataError(f"the key {error.args[0]!r} is there twice", path, line) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not valid JSON ({error})", path, line) from None
 
 
 class _TwiceError(Exception):
@@ -176,10 +211,12 @@ def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> C
     return Columns(str(path), values, list(values["number"]))
 
 
-def _of_records(records: Sequence[Mapping[str, Any]], path: str | Path) -> Columns:
+def _of_records(
+    records: Sequence[Mapping[str, Any]], path: str | Path, rows: Sequence[int]
+) -> Columns:
     names = list(dict.fromkeys(name for record in records for name in record))
     values = {name: [record.get(name) for record in records] for name in names}
-    return Columns(str(path), values, range(1, len(records) + 1))
+    return Columns(str(path), values, rows[: len(records)])
 
 
 def _read_parquet(path: str | Path, rows: int | None) -> Columns:

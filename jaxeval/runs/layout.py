@@ -51,7 +51,7 @@ def tidied(table: Columns, layout: Layout) -> Tidy:
     Raises:
       DataError: a column that is needed or was named is missing.
     """
-    if layout.columns.get("model", "model") in table.values:
+    if is_tidy(table, layout):
         named, read = table, _tidy
     else:
         named, read = table, _melted
@@ -66,7 +66,7 @@ def tidied(table: Columns, layout: Layout) -> Tidy:
 def _tidy(table: Columns, layout: Layout) -> Tidy:
     score = layout.columns.get("score", "score")
     scores = table[score]
-    found = {role: table.values[c] for role, c in _present(table, layout).items()}
+    found = {role: table.values[c] for role, c in present(table, layout).items()}
     keep: Sequence[int] = range(len(scores))
     if layout.models:
         wanted = set(layout.models)
@@ -81,7 +81,12 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
     return Tidy(found, [score] * len(rows), rows)
 
 
-def _present(table: Columns, layout: Layout) -> dict[str, str]:
+def is_tidy(table: Columns, layout: Layout) -> bool:
+    """Whether a table has a row a score, not a column a model."""
+    return layout.columns.get("model", "model") in table.values
+
+
+def present(table: Columns, layout: Layout) -> dict[str, str]:
     """Role -> column, for the roles that the table has."""
     named = {role: layout.columns.get(role, role) for role in ROLES}
     return {role: column for role, column in named.items() if column in table.values}
@@ -98,15 +103,20 @@ def _of_metric(
     return [k for k in keep if wanted in (None, str(metrics[k]))]
 
 
+def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
+    """The columns of a wide table that hold the scores of a model each."""
+    taken = set(present(table, layout).values())
+    return layout.models or [c for c in table.values if c and c not in taken]
+
+
 def _melted(table: Columns, layout: Layout) -> Tidy:
     """A wide table as a tidy one."""
-    present = _present(table, layout)
-    if "score" in present:
+    roles = present(table, layout)
+    if "score" in roles:
         raise DataError(
             "a column of scores but none of models; name it with --column model=NAME", table.source
         )
-    taken = set(present.values())
-    names = layout.models or [c for c in table.values if c and c not in taken]
+    names = score_columns(table, layout)
     if not names:
         raise DataError("expected columns model and score, or a column a model", table.source)
     scores = [table[name] for name in names]
@@ -114,6 +124,6 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
         "model": [name for name in names for _ in range(len(table))],
         "score": [value for column in scores for value in column],
     }
-    for role, column in present.items():
+    for role, column in roles.items():
         columns[role] = [*table.values[column]] * len(names)
     return Tidy(columns, columns["model"], [*table.rows] * len(names))

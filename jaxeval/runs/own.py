@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxeval.errors import RunError
-from jaxeval.runs import foreign, store, tables
+from jaxeval.runs import experiments, foreign, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -14,42 +15,101 @@ from jaxeval.runs.records import MemberRow
 def columns(location: str) -> foreign.Columns:
     """One row a member: the columns of `jaxeval.runs export`, its hyperparameters, and `model`.
 
-    A model is an experiment, named by its name, by its id too where two share a name, and by the
-    hyperparameters in which its members differ from the config.
+    Where experiments were trained on several data sets, `dataset` names that of each member. A
+    model is an experiment, named by its name, by a hash too where two on one data set share a
+    name, and by the hyperparameters in which its members differ from the config.
     """
+    return _columns(_load(location), store.place(location))
+
+
+def _load(location: str) -> list[MemberRow]:
     rows = store.load(location)
-    place = store.place(location)
     if not rows:
-        raise RunError(f"{place}: no member has ended")
+        raise RunError(f"{store.place(location)}: no member has ended")
+    return rows
+
+
+def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") -> foreign.Columns:
     values: dict[str, Sequence[Any]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
-    ids: dict[str, set[str]] = {}
-    for row in rows:
-        ids.setdefault(row.name, set()).add(row.experiment)
     changed = [json.loads(row.hparams) for row in rows]
     for name in dict.fromkeys(key for one in changed for key in one):
         values.setdefault(name, [one.get(name, "") for one in changed])
-    values["model"] = [_model(row, len(ids[row.name]) > 1) for row in rows]
+    names = experiments.dataset_names(rows)
+    if len(names) > 1:
+        values["dataset"] = [names[row.data_hash] for row in rows]
+    values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
     if not any(row.split for row in rows):
         del values["split"]  # all members trained on the given split
     return foreign.Columns(place, values, range(1, len(rows) + 1))
 
 
-def _model(row: MemberRow, ambiguous: bool) -> str:
-    name = f"{row.name} ({row.experiment[:8]})" if ambiguous else row.name
-    return name if row.hparams == "{}" else f"{name} {row.hparams}"
+def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
+    """The model of each row: one name on all data sets, told apart where it must be."""
+    there = {row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)}
+    taken = Counter((row.name, dataset) for row, dataset in there.values())
+    shared = {name for (name, _), count in taken.items() if count > 1}
+    configs = {(row.name, dataset, row.config_hash) for row, dataset in there.values()}
+    # the config's hash is the same on every data set; an experiment's id is not
+    by_config = len(set(datasets)) > 1 and len(configs) == len(there)
+
+    def named(row: MemberRow) -> str:
+        told = row.config_hash if by_config else row.experiment
+        name = f"{row.name} ({told[:8]})" if row.name in shared else row.name
+        return name if row.hparams == "{}" else f"{name} {row.hparams}"
+
+    return [named(row) for row in rows]
 
 
 def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
     """The score table of a runs folder or database; its metric says whether higher is better.
 
+    Without models asked for, those whose members differ in seed or split; runs of other studies
+    (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
+
     Raises:
-      RunError: no member has ended.
+      RunError: no member has ended, or no experiment of the folder can be compared.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    found = foreign.head(columns(location), rows)
-    named = dataclasses.replace(layout, columns={"score": "test", **layout.columns})
-    table = tables.of_columns(found, named)
-    higher = dict(zip(found["metric"], found["higher_is_better"], strict=True))
-    return tables.directed(table, higher[table.metric])
+    everything, place = _load(location), store.place(location)
+    members = everything if layout.models else _comparable(everything, place, layout.metric)
+    kept = {row.experiment for row in members}
+    left_out = [row for row in everything if row.experiment not in kept]
+    columns = {"score": "test", **layout.columns}
+    found = _columns(members, place, columns.get("dataset", "dataset"))
+    head = foreign.head(found, rows)
+    table = tables.of_columns(head, dataclasses.replace(layout, columns=columns))
+    higher = dict(zip(head["metric"], head["higher_is_better"], strict=True))
+    directed = tables.directed(table, higher[table.metric])
+    notes = [*_left_out(left_out), *_differing(table, found["config_hash"])]
+    return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
+
+
+def _comparable(rows: Sequence[MemberRow], place: str, metric: str | None) -> Sequence[MemberRow]:
+    """The members of experiments that are compared where no model is named."""
+    chosen = [row for row in rows if experiments.kind(row) == experiments.SEEDS]
+    if not chosen:
+        raise RunError(
+            f"{place}: no experiment whose runs differ in seed or split only; found "
+            f"{experiments.listed(rows)}"
+        )
+    if metric is None and len({row.metric for row in chosen}) > 1:
+        raise RunError(
+            f"{place}: experiments of several metrics: {experiments.listed(chosen)}; choose with "
+            "--metric NAME, or name the models"
+        )
+    return chosen
+
+
+def _left_out(rows: Sequence[MemberRow]) -> Iterator[str]:
+    if rows:
+        yield f"not compared, as their runs differ in more than seeds: {experiments.listed(rows)}"
+
+
+def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterator[str]:
+    """Models that are one by name only: tuned for each data set, or changed in between."""
+    for k, name in enumerate(table.models):
+        rows = table.rows[table.model == k]
+        if len({config_hashes[row - 1] for row in rows}) > 1:
+            yield f"{name}: its config is not the same on all data sets"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, foreign
+from jaxeval.runs import checks, foreign, headers
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.foreign import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
@@ -54,7 +54,10 @@ class ScoreTable:
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     """The score table in a file; see `foreign.read` for the formats."""
-    return of_columns(foreign.read(path, rows), layout)
+    table = foreign.read(path, rows)
+    whole, notes = headers.completed(table, layout)
+    found = of_columns(table, whole)
+    return dataclasses.replace(found, warnings=(*notes, *found.warnings))
 
 
 @foreign.collector_paused()

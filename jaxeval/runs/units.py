@@ -41,7 +41,14 @@ class Samples:
 
 
 def default_unit(table: ScoreTable) -> Unit:
-    """Split where splits differ (seeds of one split share its data), else seed, else row."""
+    """Data set where each has one score of a model, split where splits differ, seed, else row.
+
+    Seeds of one split share its data.
+    """
+    if "dataset" in table.axes:
+        cells = set(zip(table.model.tolist(), table.axes["dataset"], strict=True))
+        if len(cells) == len(table.score) and len(set(table.axes["dataset"])) > 1:
+            return "dataset"
     axis: Unit
     for axis in ("split", "seed"):
         if axis in table.axes and len(set(table.axes[axis])) > 1:

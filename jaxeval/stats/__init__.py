@@ -2,9 +2,8 @@
 
 from jaxeval.stats.configurations import paired_options, seed_effect
 from jaxeval.stats.datasets import (
+    aggregates,
     average_probability_of_improvement,
-    friedman,
-    nemenyi,
     performance_profile,
     stratified_bootstrap,
 )
@@ -39,6 +38,7 @@ from jaxeval.stats.hypotheses import (
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.nested import split_means_test, variance_components
 from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.ranking import against, friedman, iman_davenport, nemenyi
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
 __all__ = [
@@ -48,6 +48,8 @@ __all__ = [
     "Summary",
     "a12",
     "adjust_p_values",
+    "against",
+    "aggregates",
     "almost_stochastic_order",
     "approximate_randomization",
     "average_probability_of_improvement",
@@ -58,6 +60,7 @@ __all__ = [
     "difference",
     "expected_validation_performance",
     "friedman",
+    "iman_davenport",
     "interquartile_mean",
     "kolmogorov_smirnov",
     "mann_whitney_u",

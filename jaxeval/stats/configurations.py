@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import datasets, hypotheses
+from jaxeval.stats import hypotheses, ranking
 from jaxeval.stats.results import HypothesisTest, sample
 
 Table = Mapping[str, Sequence[Any]]
@@ -188,7 +188,7 @@ def _compare(
         len(paired),
         wanted[best],
         tuple(one(k) for k in range(len(wanted))),
-        datasets.friedman(paired) if several and len(wanted) > 2 else None,
+        ranking.friedman(paired) if several and len(wanted) > 2 else None,
         ddof,
         repeats,
     )

@@ -2,24 +2,24 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import units
+from jaxeval.runs.foreign import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.units import Samples, Unit
-from jaxeval.stats import comparison, datasets, describe, nested
+from jaxeval.stats import across, comparison, describe, nested
+from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Comparison
-from jaxeval.stats.datasets import Ranking
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import FEW, Rules, Scores
-from jaxeval.stats.results import Effect, HypothesisTest
 
 _FEW_FOR_BOOTSTRAP = 10
+_MOST_ALIKE = 4  # warnings of one kind
 _MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
 
 
@@ -42,23 +42,6 @@ class Described:
 
 
 @dataclasses.dataclass(frozen=True)
-class Across:
-    """Models compared over the data sets that have scores of all of them.
-
-    Attributes:
-      interquartile_mean: model -> of all its scores on these data sets.
-      improvement: (A, B) -> P(a run of A is better), averaged over data sets.
-      friedman, ranking: on mean scores; for three or more models on two or more data sets.
-    """
-
-    datasets: tuple[str, ...]
-    interquartile_mean: Mapping[str, Effect]
-    improvement: Mapping[tuple[str, str], Effect]
-    friedman: HypothesisTest | None
-    ranking: Ranking | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Study:
     """Everything that is said of a score table."""
 
@@ -70,30 +53,58 @@ class Study:
     warnings: tuple[str, ...]
 
 
-def study(table: ScoreTable, rules: Rules, unit: Unit | None = None) -> Study:
+def study(
+    table: ScoreTable,
+    rules: Rules,
+    unit: Unit | None = None,
+    *,
+    control: str | None = None,
+    gamma: float | None = None,
+) -> Study:
     """Describes and compares all models of a score table.
 
+    Args:
+      control: only pairs with this model.
+      gamma: the score at which a data set counts as solved; 1 where scores are fractions.
+
     Raises:
-      DataError: fewer than two models on every data set, or a model with one score.
+      DataError: fewer than two models on every data set, a model with one score, no such control.
     """
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
-    pairs = list(_pairs(table, samples))
+    if control is not None and control not in table.models:
+        raise DataError(f"no control {control!r}; it has {listed(table.models)}", table.source)
+    pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
     if not pairs:
-        raise DataError(
-            "expected two or more models with scores on the same data set, found "
-            + ", ".join(table.models),
-            table.source,
-        )
+        raise DataError(_no_pairs(table, samples), table.source)
     compared = comparison.compare(pairs, rules)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
         for dataset in samples.datasets
         for model in samples.by_dataset[dataset]
     )
-    across = _across(samples, rules)
-    warnings = (*table.warnings, *_warnings(table, samples, compared))
-    return Study(table, samples, described, compared, across, warnings)
+    together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
+    warnings = (*table.warnings, *_warnings(table, samples, compared, together))
+    return Study(table, samples, described, compared, together, warnings)
+
+
+def _gamma(table: ScoreTable) -> float | None:
+    """The best score there can be, where the scores are fractions of which higher is better."""
+    inside = table.score.min() >= 0 and table.score.max() <= 1
+    return 1.0 if table.higher_is_better and inside else None
+
+
+def _no_pairs(table: ScoreTable, samples: Samples) -> str:
+    if len(samples.datasets) < 2:
+        return "expected two or more models with scores on the same data set, found " + ", ".join(
+            table.models
+        )
+    places = [f"{m} on {d}" for d, cell in samples.by_dataset.items() for m in cell]
+    return (
+        f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
+        "needs; --column dataset=NAME names another column (of a runs folder also data, the place "
+        "it was read from)"
+    )
 
 
 def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
@@ -103,18 +114,15 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
         cell = samples.by_dataset[dataset]
         for a, b in itertools.combinations([m for m in table.models if m in cell], 2):
             x, y = units.paired(cell[a], cell[b])
+            # scores of different data sets are no samples of one distribution
+            every = (cell[a].scores, cell[b].scores)
+            first, second = (x, y) if samples.unit == "dataset" else every
+            if not len(first):
+                continue
             paired = (x, y) if samples.unit != "row" and len(x) >= 2 else None
-            enough = 2 * len(x) >= max(len(cell[a].scores), len(cell[b].scores))
-            yield Scores(
-                a,
-                b,
-                dataset,
-                cell[a].scores,
-                cell[b].scores,
-                paired,
-                by_pairs=shared and enough and paired is not None,
-                unit=_named(samples),
-            )
+            enough = 2 * len(x) >= max(len(first), len(second))
+            by_pairs = shared and enough and paired is not None
+            yield Scores(a, b, dataset, first, second, paired, by_pairs, _named(samples))
 
 
 def _named(samples: Samples) -> str:
@@ -169,41 +177,10 @@ def _dev_test(table: ScoreTable, mine: np.ndarray) -> tuple[float | None, str] |
     return describe.spearman(table.dev[known], table.score[known])
 
 
-def _across(samples: Samples, rules: Rules) -> Across | None:
-    """None where fewer than two data sets have all models."""
-    models = list(dict.fromkeys(m for cell in samples.by_dataset.values() for m in cell))
-    common = tuple(d for d in samples.datasets if len(samples.by_dataset[d]) == len(models))
-    if len(common) < 2 or len(models) < 2:
-        return None
-    runs = {m: [samples.by_dataset[d][m].scores for d in common] for m in models}
-    drawn: dict[str, Any] = {"confidence": rules.confidence, "seed": rules.seed}
-    sign = 1 if rules.higher_is_better else -1
-    means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    ranking = (
-        datasets.nemenyi(means, alpha=rules.alpha, higher_is_better=rules.higher_is_better)
-        if len(models) > 2
-        else None
-    )
-    return Across(
-        common,
-        {m: datasets.stratified_bootstrap(runs[m], **drawn) for m in models},
-        {
-            (a, b): datasets.average_probability_of_improvement(
-                [sign * s for s in runs[a]], [sign * s for s in runs[b]], **drawn
-            )
-            for a, b in itertools.combinations(models, 2)
-        },
-        ranking.friedman if ranking else None,
-        ranking,
-    )
-
-
-def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iterator[str]:
-    for dataset in samples.datasets:
-        absent = [m for m in table.models if m not in samples.by_dataset[dataset]]
-        if absent:
-            where = f" on {dataset}" if dataset else ""
-            yield f"{', '.join(absent)}: no scores{where}; not compared there"
+def _warnings(
+    table: ScoreTable, samples: Samples, compared: Comparison, together: Across | None
+) -> Iterator[str]:
+    yield from _shortened(list(_absent(table, samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
         yield "every row counts as independent, though rows share seeds or splits (--unit row)"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
@@ -214,6 +191,30 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
             f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
             "model make them too narrow"
         )
+    yield from _shortened(list(_unpaired(compared)))
+    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
+    if few:
+        yield (
+            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
+            "whatever the difference, the power left is 0"
+        )
+    if together is not None and together.aggregates is not None and not together.one_scale:
+        yield (
+            "typical scores of data sets differ by more than a factor of ten: interquartile means "
+            "and profiles are those of the largest; ranks and probabilities of improvement are "
+            "not concerned"
+        )
+
+
+def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
+    for dataset in samples.datasets:
+        absent = [m for m in table.models if m not in samples.by_dataset[dataset]]
+        if absent:
+            where = f" on {dataset}" if dataset else ""
+            yield f"{', '.join(absent)}: no scores{where}; not compared there"
+
+
+def _unpaired(compared: Comparison) -> Iterator[str]:
     for pair in compared.pairs:
         one = pair.scores
         if one.paired is not None and len(one.paired[0]) < max(one.n):
@@ -221,9 +222,9 @@ def _warnings(table: ScoreTable, samples: Samples, compared: Comparison) -> Iter
                 f"{one.a}, {one.b}{' on ' + one.dataset if one.dataset else ''}: paired tests use "
                 f"the {len(one.paired[0])} units that both have, of {one.n[0]} and {one.n[1]}"
             )
-    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
-    if few:
-        yield (
-            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
-            "whatever the difference, the power left is 0"
-        )
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """The first warnings of a kind, and how many more there are."""
+    more = len(lines) - _MOST_ALIKE
+    return [*lines[:_MOST_ALIKE], *([f"and {more} more of this kind"] if more > 0 else [])]

@@ -199,3 +199,17 @@ def test_in_a_browser(tmp_path: Path) -> None:
     text = re.sub(r"\s+", " ", text)
     assert "beta &amp; co test 5 70.00 71.00 72.00 74.00 78.00 73.00 3.16" in text
     assert done.stdout.count("<svg") == 6 - 1 and "5 early stopped" in text
+
+
+def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
+    """Dies if experiments on different corpora share an axis, or the table does not say which."""
+    rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
+    corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
+    moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
+    drawn = figures.violins(summary.by_experiment(moved))
+    panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
+    assert set(panels) == {"ewt", "gum"}
+    ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
+    assert ticks == ["alpha", "gamma"]
+    assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
+    assert len(figures.violins(summary.by_experiment(rows)).drawing.axes) == 1

@@ -38,6 +38,14 @@ def _scores(table: tables.ScoreTable) -> dict[str, list[float]]:
         ("a.csv", "A,B\n0.5,0.7\n0.6,0.9\n"),
         ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
         ("a.json", '{"A": [0.5, 0.6], "B": [0.7, 0.9]}'),
+        *(
+            (
+                name,
+                '{"model": "A", "score": 0.5}\n{"model": "A", "score": 0.6, "note": 1}\n\n'
+                '{"model": "B", "score": 0.7}\n{"model": "B", "score": 0.9}\n',
+            )
+            for name in ("a.jsonl", "a.ndjson", "a.json", "a.txt", "a.csv")
+        ),
         (
             "a.json",
             json.dumps(
@@ -141,6 +149,9 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.parquet", "model,score\n", "not a Parquet file|needs pyarrow"),
         ("a.json", "{", "not valid JSON"),
         ("a.json", "[1, 2]", "expected {model: "),
+        ("a.jsonl", '{"model": "A", "score": 1}\n[1]\n', r"jsonl:2: expected a record in each"),
+        ("a.txt", '{"model": "A", "score": 1}\n{"a": 1, "a": 2}\n', "txt:2: the key 'a' is there"),
+        ("a.jsonl", '{"model": "A", "score": 1}\n{"mod', "jsonl:2: not valid JSON"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -99,3 +100,74 @@ def test_profile_by_hand() -> None:
     shares, low, high = stats.performance_profile([[1, 2, 3, 4], [2]], [0, 1, 2, 4], resamples=50)
     np.testing.assert_allclose(shares, [1.0, 0.875, 0.25, 0.0])
     assert np.all(low <= shares) and np.all(shares <= high)
+
+
+def _agarwal(runs: np.ndarray, gamma: float) -> tuple[float, float]:
+    """Interquartile mean and optimality gap of [runs, data sets], as rliable writes them."""
+    return float(scipy_stats.trim_mean(runs, 0.25, axis=None)), float(
+        gamma - np.mean(np.minimum(runs, gamma))
+    )
+
+
+def test_aggregates_are_those_of_agarwal_et_al() -> None:
+    """Dies if a point estimate differs from rliable's, or a direction is turned round."""
+    generator = np.random.default_rng(7)
+    a, b = (generator.normal(mean, 0.2, (5, 8)) for mean in (0.6, 0.5))
+    found = stats.aggregates({"a": list(a.T), "b": list(b.T)}, gamma=0.7, resamples=200)
+    for name, runs in (("a", a), ("b", b)):
+        mean, gap = _agarwal(runs, 0.7)
+        assert found.interquartile_mean[name].estimate == pytest.approx(mean)
+        assert found.optimality_gap[name].estimate == pytest.approx(gap)
+        share, low, high = found.profiles.shares[name]
+        above = [np.mean(np.mean(runs > t, axis=0)) for t in found.profiles.thresholds]
+        np.testing.assert_allclose(share, above, atol=1e-12)
+        assert np.all(low <= share + 1e-9) and np.all(share <= high + 1e-9)
+    won = [np.mean(x[:, None] > y[None]) for x, y in zip(a.T, b.T, strict=True)]
+    assert found.improvement["a", "b"].estimate == pytest.approx(np.mean(won))
+    lower = stats.aggregates(
+        {"a": list(a.T), "b": list(b.T)}, higher_is_better=False, resamples=50
+    )
+    assert lower.improvement["a", "b"].estimate == pytest.approx(1 - np.mean(won))
+    assert lower.optimality_gap == {}
+
+
+def test_intervals_are_those_of_a_plain_bootstrap() -> None:
+    """Dies if vectorised resamples are not runs - 1 of each data set, drawn independently."""
+    generator = np.random.default_rng(8)
+    a, b = (list(generator.normal(k, 1, (6, 5))) for k in (0.4, 0))
+    found = stats.aggregates({"a": a, "b": b}, resamples=4000)
+
+    def drawn(runs: list[np.ndarray]) -> list[np.ndarray]:
+        return [generator.choice(v, len(v) - 1) for v in runs]
+
+    means, won = [], []
+    for _ in range(2000):
+        x, y = drawn(a), drawn(b)
+        means.append(scipy_stats.trim_mean(np.concatenate(x), 0.25))
+        won.append(np.mean([np.mean(u[:, None] > v) for u, v in zip(x, y, strict=True)]))
+    for effect, values in (
+        (found.interquartile_mean["a"], means),
+        (found.improvement["a", "b"], won),
+    ):
+        ends = np.quantile(values, [0.025, 0.975])
+        size = 0.12 * (ends[1] - ends[0])
+        np.testing.assert_allclose([effect.interval.low, effect.interval.high], ends, atol=size)
+
+
+def test_intervals_of_three_runs_cover() -> None:
+    """Dies if n of n runs are drawn: coverage .88 at three runs of ten data sets (here .93)."""
+    generator = np.random.default_rng(16)
+    gaps = generator.normal(0, 1, 10)
+    true = float(np.mean(scipy_stats.norm.cdf(gaps / np.sqrt(2))))
+    hits = 0
+    for _ in range(300):
+        a, b = ([generator.normal(m, 1, 3) for m in means] for means in (gaps, 0 * gaps))
+        interval = stats.average_probability_of_improvement(a, b, resamples=300).interval
+        hits += interval.low <= true <= interval.high
+    assert hits >= 276
+
+
+def test_an_aggregate_that_mixes_resamples_is_refused() -> None:
+    """Dies if a function of all axes passes for one of the last."""
+    with pytest.raises(DataError, match=r"reduce the last axis only"):
+        stats.stratified_bootstrap([[1.0, 2.0]], lambda strata: np.mean(strata[0]))

@@ -1,0 +1,65 @@
+"""What a runs folder holds, in words: kinds of experiments, and the data sets behind them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from jaxeval.runs.records import MemberRow
+
+SEEDS = "seeds"
+_MOST_LISTED = 12
+_STUDIES = {", noise": "noise", ", neighbourhood": "neighbourhood"}
+_READ_WITH = {
+    "sweep": "a random sweep: python -m jaxeval.sensitivity",
+    "noise": "repeated runs: python -m jaxeval.noise",
+    "neighbourhood": "changed settings: python -m jaxeval.neighbourhood",
+}
+
+
+def kind(row: MemberRow) -> str:
+    """What an experiment's members differ in: "seeds" (or splits), or another study's settings."""
+    config = json.loads(row.config)
+    if isinstance(config, dict) and "sweep" in config:
+        return "sweep"
+    return next((of for end, of in _STUDIES.items() if row.name.endswith(end)), SEEDS)
+
+
+def listed(rows: Sequence[MemberRow]) -> str:
+    """The experiments of some rows for a message: name, runs, metric, and what else they are."""
+    groups: dict[str, list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    said = [_described(members) for members in list(groups.values())[:_MOST_LISTED]]
+    more = len(groups) - len(said)
+    return ", ".join(said) + (f" and {more} more" if more else "")
+
+
+def _described(members: Sequence[MemberRow]) -> str:
+    first = members[0]
+    other = _READ_WITH.get(kind(first))
+    runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {first.metric}"
+    return f"{first.name} ({runs}{'; ' + other if other else ''})"
+
+
+def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:
+    """data_hash -> a name: of its place the last part, or all of it, and the hash if need be."""
+    places: dict[str, str] = {}
+    for row in rows:
+        places.setdefault(row.data_hash, row.data)
+    for name in (_last_part, _whole, _with_hash):
+        names = {key: name(place, key) for key, place in places.items()}
+        if len(set(names.values())) == len(names):
+            return names
+    return {key: key for key in places}
+
+
+def _last_part(place: str, key: str) -> str:
+    return PurePath(place).name or key
+
+
+def _whole(place: str, key: str) -> str:
+    return place or key
+
+
+def _with_hash(place: str, key: str) -> str:
+    return f"{_last_part(place, key)} ({key[:8]})"

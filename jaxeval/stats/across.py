@@ -1,0 +1,120 @@
+"""What is said of models over several data sets together.
+
+Two questions, each with its own tests. Would other data sets rank the models so? Average ranks of
+one score a data set (Demsar 2006). Would other runs on these data sets? Aggregates of all runs
+(Agarwal et al. 2021), where data sets have several.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxeval.runs.units import Samples
+from jaxeval.stats import datasets, hypotheses, ranking
+from jaxeval.stats.datasets import Aggregates
+from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.ranking import Against, Ranking
+from jaxeval.stats.results import HypothesisTest, gaps
+
+_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
+_SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
+
+
+@dataclasses.dataclass(frozen=True)
+class Signed:
+    """Two models over data sets: Wilcoxon's signed-rank test and its direction.
+
+    Attributes:
+      higher: 1: the ranks of A - B sum to more above 0; -1: below; 0: neither.
+    """
+
+    test: HypothesisTest
+    higher: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Across:
+    """Models compared over the data sets that have scores of all of them.
+
+    Attributes:
+      means: model -> one score a data set (a mean, where it has several runs): [N].
+      ranking: of three or more models.
+      against: each model against the control, where one was named.
+      signed_rank: of two models.
+      aggregates: of all runs; None where no data set has two runs of a model.
+      one_scale: whether typical scores of all data sets are within a factor of ten.
+    """
+
+    datasets: tuple[str, ...]
+    means: Mapping[str, np.ndarray]
+    ranking: Ranking | None
+    control: str | None
+    against: tuple[Against, ...]
+    signed_rank: Signed | None
+    aggregates: Aggregates | None
+    one_scale: bool
+
+
+def across(
+    samples: Samples, rules: Rules, control: str | None = None, gamma: float | None = None
+) -> Across | None:
+    """None where fewer than two data sets have all models, or there is one model.
+
+    Args:
+      control: the model that all others are compared with.
+      gamma: `datasets.aggregates`.
+    """
+    by_dataset = _runs(samples)
+    models = list(dict.fromkeys(m for cell in by_dataset.values() for m in cell))
+    common = tuple(d for d, cell in by_dataset.items() if len(cell) == len(models))
+    if len(common) < 2 or len(models) < 2:
+        return None
+    runs = {m: [by_dataset[d][m] for d in common] for m in models}
+    means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
+    direction = {"higher_is_better": rules.higher_is_better}
+    drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed, **direction}
+    fewer = drawn | {"resamples": min(rules.resamples, _MOST_RESAMPLES)}
+    three = len(models) > 2
+    several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
+    return Across(
+        common,
+        means,
+        ranking.nemenyi(means, alpha=rules.alpha, **drawn) if three else None,
+        control,
+        ranking.against(means, control, **direction) if three and control else (),
+        None if three else _signed(*means.values()),
+        datasets.aggregates(runs, gamma=gamma, confidence=rules.confidence, **fewer)
+        if several
+        else None,
+        _one_scale(means),
+    )
+
+
+def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
+    """Data set -> model -> its runs; where data sets are the units, one score each."""
+    if samples.unit != "dataset":
+        return {
+            dataset: {model: sample.scores for model, sample in cell.items()}
+            for dataset, cell in samples.by_dataset.items()
+        }
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for cell in samples.by_dataset.values():
+        for model, sample in cell.items():
+            for label, score in zip(sample.labels, sample.scores, strict=True):
+                found.setdefault(label, {})[model] = np.array([score])
+    return found
+
+
+def _signed(first: np.ndarray, second: np.ndarray) -> Signed:
+    from scipy import stats
+
+    found = gaps(first, second)
+    signed = float(np.sum(np.sign(found) * stats.rankdata(np.abs(found))))
+    return Signed(hypotheses.wilcoxon_signed_rank(first, second), int(np.sign(signed)))
+
+
+def _one_scale(means: Mapping[str, np.ndarray]) -> bool:
+    typical = np.median(np.abs(np.column_stack(list(means.values()))), axis=1)
+    return bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))

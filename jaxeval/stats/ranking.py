@@ -1,0 +1,227 @@
+"""Models ranked over data sets: Friedman, Iman-Davenport, Nemenyi, Holm against a control.
+
+Notation: N data sets, k models; R_j is model j's average rank, 1 the best (Demsar 2006, section
+3.2; Garcia & Herrera 2008).
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats import multiple
+from jaxeval.stats.results import HypothesisTest, Sample, fraction, sample
+
+_AT_ONCE = 5_000_000  # ranks that are permuted at a time
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranking:
+    """Models by average rank over data sets (1 is best), with Nemenyi's critical difference.
+
+    Attributes:
+      models: best first.
+      groups: models that cannot be told apart, the widest groups.
+      p_values: (A, B) -> Nemenyi's, which holds for all pairs at once.
+      without_ties: chi-squared and F as Demsar prints them, not corrected for ties.
+    """
+
+    models: tuple[str, ...]
+    average_ranks: tuple[float, ...]
+    critical_difference: float
+    alpha: float
+    groups: tuple[tuple[str, ...], ...]
+    p_values: Mapping[tuple[str, str], float]
+    friedman: HypothesisTest
+    iman_davenport: HypothesisTest
+    without_ties: tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Against:
+    """One model against the control, on average ranks.
+
+    Attributes:
+      z: (R_control - R_model) / sqrt(k (k + 1) / 6 N); positive where the model ranks better.
+      p_adjusted: Holm's, over the models compared with the control.
+    """
+
+    model: str
+    z: float
+    p_value: float
+    p_adjusted: float
+
+
+def friedman(table: np.ndarray) -> HypothesisTest:
+    """Friedman's test, corrected for ties.
+
+    Args:
+      table: [N, k], one score a cell; at least 2 x 3.
+    """
+    from scipy import stats
+
+    ranks = _ranks(table, True)
+    statistic = _chi_squared(ranks)
+    return HypothesisTest(
+        "Friedman",
+        statistic,
+        float(stats.chi2.sf(statistic, ranks.shape[1] - 1)),
+        ranks.shape,
+        "all models rank alike",
+        "chi-squared, corrected for ties",
+    )
+
+
+def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
+    """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demsar 2006, 3.2.2).
+
+    The p-value is that of permuted ranks, which holds for few data sets too: where three agree on
+    the order of three models F is infinite, and the F distribution gives 0 instead of 1/36.
+
+    Args:
+      table: [N, k], one score a cell; at least 2 x 3.
+    """
+    ranks = _ranks(table, True)
+    observed = _chi_squared(ranks)
+    generator = np.random.default_rng(seed)
+    size = max(1, _AT_ONCE // ranks.size)
+    hits = 0
+    for begin in range(0, resamples, size):
+        many = np.broadcast_to(ranks, (min(size, resamples - begin), *ranks.shape))
+        permuted = generator.permuted(many, axis=-1).sum(axis=1)
+        centred = permuted - ranks.sum(axis=0).mean()
+        # ties stay as they are, so that the chi-squared grows with the squares alone
+        hits += int(np.sum(np.sum(centred**2, axis=-1) >= _squares(ranks) - 1e-9))
+    return HypothesisTest(
+        "Iman-Davenport",
+        _f(observed, ranks.shape),
+        (1 + hits) / (1 + resamples),
+        ranks.shape,
+        "all models rank alike",
+        f"corrected for ties; ranks permuted within data sets, {resamples} resamples, seed {seed}",
+    )
+
+
+def nemenyi(
+    scores: Mapping[str, Sample],
+    *,
+    alpha: float = 0.05,
+    higher_is_better: bool = True,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> Ranking:
+    """Average ranks and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
+
+    Args:
+      scores: model -> one score a data set, in the same order.
+    """
+    from scipy import stats
+
+    fraction(alpha, "alpha")
+    table = _columns(scores)
+    ranks = _ranks(table, higher_is_better)
+    averages, (sets, models) = ranks.mean(axis=0), ranks.shape
+    error = _standard_error(sets, models) / math.sqrt(2)
+    quantile = float(stats.studentized_range.isf(alpha, models, math.inf))
+    order = np.argsort(averages, kind="stable")
+    names, ordered = [list(scores)[k] for k in order], averages[order]
+    plain = 12 * sets / (models * (models + 1)) * float(np.sum((averages - (models + 1) / 2) ** 2))
+    return Ranking(
+        tuple(names),
+        tuple(map(float, ordered)),
+        quantile * error,
+        alpha,
+        _groups(names, ordered, quantile * error),
+        {
+            (a, b): float(stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
+            for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
+        },
+        friedman(table),
+        iman_davenport(table, resamples=resamples, seed=seed),
+        (plain, _f(plain, ranks.shape)),
+    )
+
+
+def against(
+    scores: Mapping[str, Sample], control: str, *, higher_is_better: bool = True
+) -> tuple[Against, ...]:
+    """Every other model against a control, in the order of the z (Demsar 2006, section 3.2.2).
+
+    Args:
+      scores: model -> one score a data set, in the same order.
+
+    Raises:
+      DataError: no such control.
+    """
+    from scipy import stats
+
+    if control not in scores:
+        raise DataError(f"no control {control!r}; the models are {', '.join(scores)}")
+    ranks = _ranks(_columns(scores), higher_is_better)
+    averages = dict(zip(scores, ranks.mean(axis=0), strict=True))
+    error = _standard_error(*ranks.shape)
+    z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
+    p_values = [2 * float(stats.norm.sf(abs(value))) for value in z.values()]
+    adjusted = multiple.adjust_p_values(p_values, "holm")
+    found = [
+        Against(model, value, p, float(q))
+        for (model, value), p, q in zip(z.items(), p_values, adjusted, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.z))
+
+
+def _columns(scores: Mapping[str, Sample]) -> np.ndarray:
+    return np.column_stack([sample(values, name) for name, values in scores.items()])
+
+
+def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
+    """[N, k], 1 the best, ties shared."""
+    from scipy import stats
+
+    scores = np.asarray(table, np.float64)
+    if scores.ndim != 2 or not np.isfinite(scores).all():
+        raise DataError("scores: expected a complete table [data sets, models] of finite numbers")
+    if scores.shape[0] < 2 or scores.shape[1] < 3:
+        raise DataError(
+            f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"
+        )
+    ranks: np.ndarray = stats.rankdata(-scores if higher_is_better else scores, axis=1)
+    return ranks
+
+
+def _squares(ranks: np.ndarray) -> float:
+    """Of the rank sums about their mean."""
+    sums = ranks.sum(axis=0)
+    return float(np.sum((sums - sums.mean()) ** 2))
+
+
+def _chi_squared(ranks: np.ndarray) -> float:
+    """Rank sums over the variance that the ranks themselves have; 0 where all scores are tied."""
+    variance = float(np.sum((ranks - (ranks.shape[1] + 1) / 2) ** 2)) / (ranks.shape[1] - 1)
+    return _squares(ranks) / variance if variance else 0.0
+
+
+def _f(chi_squared: float, shape: tuple[int, ...]) -> float:
+    sets, models = shape
+    rest = sets * (models - 1) - chi_squared
+    return (sets - 1) * chi_squared / rest if rest > 1e-9 else math.inf
+
+
+def _standard_error(sets: int, models: int) -> float:
+    """Of the difference of two average ranks."""
+    return math.sqrt(models * (models + 1) / (6 * sets))
+
+
+def _groups(names: list[str], ranks: np.ndarray, critical: float) -> tuple[tuple[str, ...], ...]:
+    """Widest stretches of two or more models closer than the critical difference."""
+    found: list[tuple[str, ...]] = []
+    reached = 0
+    for begin in range(len(names)):
+        end = int(np.searchsorted(ranks, ranks[begin] + critical, "right"))
+        if end > max(reached, begin + 1):
+            found.append(tuple(names[begin:end]))
+            reached = end
+    return tuple(found)

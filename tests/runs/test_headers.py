@@ -1,0 +1,125 @@
+"""Columns that no one has named: folds and seeds are axes, ids are asked about, scores models."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxeval import select
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import DataError
+from jaxeval.runs import tables, units
+from jaxeval.runs.layout import Layout
+
+SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
+
+
+def _table(folder: Path, name: str, values: list[str]) -> str:
+    path = folder / "t.csv"
+    lines = [f"{value},{pair}" for value, pair in zip(values, SCORES, strict=False)]
+    path.write_text("\n".join([f"{name},bert,roberta", *lines]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "axis"),
+    [
+        ("fold", list("012345"), "split"),
+        ("CV fold", list("abcdef"), "split"),
+        ("cvFold", list("021453"), "split"),
+        ("Run", list("123456"), "seed"),
+        ("random_seed", ["13", "42", "7", "99", "1", "2"], "seed"),
+        ("treebank", list("abcdef"), "dataset"),
+    ],
+)
+def test_names_that_mean_one_thing_are_axes(
+    tmp_path: Path, name: str, values: list[str], axis: str
+) -> None:
+    """Dies if a column of folds is a model, or is dropped without a note."""
+    table = tables.read(_table(tmp_path, name, values), Layout())
+    assert table.models == ("bert", "roberta")
+    assert table.axes[axis].tolist() == values * 2
+    assert f"column {name} is read as the {axis}" in table.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "looks"),
+    [
+        ("epoch", ["7", "3", "7", "9", "2", "2"], "an index or a setting"),
+        ("item_id", ["70", "31", "72", "9", "21", "2"], "an index or a setting"),
+        ("k", list("012345"), r"consecutive numbers \(0, 1, 2 ...\)"),
+        ("words", ["100", "200", "500", "1000", "2000", "9000"], "increasing whole numbers"),
+        ("k", list("001122"), "numbers of groups"),
+        ("date", [f"2024-01-0{k}" for k in range(1, 7)], "text"),
+        ("wall seconds", ["1.5", "2.25", "1.75", "1.5", "2", "2"], "a time"),
+        ("", ["adult", "breast", "wine", "iris", "vote", "rheum"], "text"),
+    ],
+)
+def test_other_columns_are_asked_about(
+    tmp_path: Path, name: str, values: list[str], looks: str
+) -> None:
+    """Dies if an id, a date or a size is compared as a model, or the remedy does not work."""
+    path = _table(tmp_path, name, values)
+    with pytest.raises(DataError, match=f"column {name!r} looks like {looks}") as caught:
+        tables.read(path, Layout())
+    assert "bert, roberta" in str(caught.value)
+    named = tables.read(path, Layout(models=["bert", "roberta"]))
+    assert named.models == ("bert", "roberta") and not named.axes
+    if name:
+        assert f"--column split={name}" in str(caught.value)
+    if name and len(set(values)) == len(values):
+        axis = tables.read(path, Layout(columns={"split": name}))
+        assert axis.axes["split"].tolist() == values * 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "bert,roberta\n41,44\n38,45\n40,45\n41,43\n39,47\n",  # counts of correct answers
+        "bert,roberta\n1,0\n0,0\n1,1\n0,1\n1,1\n0,0\n",  # right or wrong, item by item
+        "bert,roberta\n84,83.5\n81,84.25\n84,85\n82,85.5\n83,84\n",  # rounded percent
+        "bert,run\n.81,.82\n.83,.85\n.80,.86\n",  # a model may be called run
+    ],
+)
+def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
+    """Dies if whole numbers alone make a column suspect."""
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    table = tables.read(str(path), Layout())
+    assert table.models == tuple(content.split("\n")[0].split(",")) and not table.axes
+
+
+def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) -> None:
+    """Dies if a count named on the command line is refused or made an axis."""
+    path = _table(tmp_path, "fold", list("012345"))
+    table = tables.read(path, Layout(models=["fold", "bert"]))
+    assert table.models == ("fold", "bert") and not table.axes
+
+
+def test_a_second_axis_of_one_kind_is_asked_about(tmp_path: Path) -> None:
+    """Dies if two columns of seeds silently make one axis of whichever comes first."""
+    path = tmp_path / "t.csv"
+    path.write_text("seed,run,bert,roberta\n1,9,.8,.9\n2,4,.7,.8\n3,6,.6,.8\n")
+    with pytest.raises(DataError, match="column 'run' looks like an index"):
+        tables.read(str(path), Layout())
+
+
+def test_runs_of_a_tidy_table_are_its_seeds(tmp_path: Path) -> None:
+    """Dies if runs on three folds count as six independent scores in a table of rows."""
+    path = tmp_path / "t.csv"
+    rows = [f"{m},{f},{r},0.{m == 'B':d}{f}{r}" for m in "AB" for f in range(3) for r in (1, 2)]
+    path.write_text("model,fold,run,score\n" + "\n".join(rows))
+    found = units.samples(tables.read(str(path), Layout()))
+    assert (found.unit, found.averaged) == ("split", (2, 2))
+
+
+def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a verb reads tables past this check (select chose the fold in 50 of 50)."""
+    fold = _table(tmp_path, "fold", list("012345"))
+    assert compare.main(["--table", fold]) == 0
+    assert "fold against" not in capsys.readouterr().out
+    assert select.main(["--table", fold, "--budget", "40", "--json", "-"]) == 0
+    assert '"fold"' not in capsys.readouterr().out
+    epoch = _table(tmp_path, "epoch", list("123456"))
+    for verb in (compare.main, select.main):
+        with pytest.raises(DataError, match="--column split=epoch"):
+            verb(["--table", epoch])

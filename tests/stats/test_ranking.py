@@ -1,0 +1,78 @@
+"""Models ranked over data sets: published figures, permutations enumerated, and error rates."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from jaxeval import stats
+from jaxeval.errors import DataError
+from tests.stats.test_datasets import DEMSAR
+
+NAMES = ("C4.5", "m", "cf", "m+cf")
+
+
+def test_demsars_figures() -> None:
+    """Dies if a formula of Demsar (2006, section 3.2.2) is another one.
+
+    He prints chi-squared 9.28 and F 3.69, not corrected for ties, and against C4.5 the z .512,
+    2.342 and 2.416 with p .607, .019 and .016, of which Holm rejects the last two.
+    """
+    scores = dict(zip(NAMES, DEMSAR.T, strict=True))
+    found = stats.nemenyi(scores)
+    assert found.without_ties == pytest.approx((9.28, 3.69), abs=0.005)
+    assert found.friedman.statistic == pytest.approx(
+        scipy_stats.friedmanchisquare(*DEMSAR.T).statistic
+    )
+    against = stats.against(scores, "C4.5")
+    assert [one.model for one in against] == ["m+cf", "m", "cf"]
+    assert [one.z for one in against] == pytest.approx([2.416, 2.342, 0.512], abs=1.5e-3)
+    assert [one.p_value for one in against] == pytest.approx([0.016, 0.019, 0.607], abs=1.5e-3)
+    assert [one.p_adjusted <= 0.05 for one in against] == [True, True, False]
+    worse = stats.against({name: -v for name, v in scores.items()}, "C4.5")
+    assert [one.z for one in worse] == pytest.approx([-0.512, -2.342, -2.416], abs=1.5e-3)
+    with pytest.raises(DataError, match="no control 'c45'"):
+        stats.against(scores, "c45")
+
+
+def test_nemenyis_p_values_agree_with_its_critical_difference() -> None:
+    """Dies if the p-values are of another scale than the critical difference."""
+    scores = dict(zip(NAMES, DEMSAR.T, strict=True))
+    for alpha in (0.05, 0.1, 0.2):
+        found = stats.nemenyi(scores, alpha=alpha)
+        rank = dict(zip(found.models, found.average_ranks, strict=True))
+        for (a, b), p in found.p_values.items():
+            assert (p <= alpha) == (abs(rank[a] - rank[b]) >= found.critical_difference)
+
+
+def test_iman_davenports_p_value_is_that_of_all_permutations() -> None:
+    """Dies if ranks move between data sets, or the F distribution stands in for few of them."""
+    table = np.array([[3.0, 2, 1], [3, 2, 1], [2, 3, 1], [3, 2, 2]])
+    found = stats.iman_davenport(table, resamples=4999)
+    ranks = scipy_stats.rankdata(-table, axis=1)
+
+    def squares(rows: tuple) -> float:
+        return float(np.sum(np.sum(rows, axis=0) ** 2))
+
+    orders = [list(itertools.permutations(row)) for row in ranks]
+    every = [squares(rows) for rows in itertools.product(*orders)]
+    exact = np.mean(np.array(every) >= squares(tuple(ranks)) - 1e-9)
+    assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 4999))
+    agreed = stats.iman_davenport(np.tile([3.0, 2, 1], (3, 1)), resamples=4999)
+    assert agreed.statistic == np.inf and agreed.p_value == pytest.approx(1 / 36, abs=0.01)
+
+
+def test_iman_davenport_keeps_its_level_with_five_data_sets() -> None:
+    """Dies if it rejects equal models more often than it says (400 tables of 5 x 4)."""
+    generator = np.random.default_rng(3)
+    rejected = sum(
+        stats.iman_davenport(generator.normal(size=(5, 4)), resamples=199).p_value <= 0.05
+        for _ in range(400)
+    )
+    assert rejected <= 32  # .05 and three standard errors
+
+
+def test_all_scores_tied() -> None:
+    """Dies if a table without any difference is an error or a finding."""
+    assert stats.iman_davenport(np.ones((6, 3)), resamples=99).p_value == 1.0

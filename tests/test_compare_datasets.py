@@ -1,0 +1,205 @@
+"""`python -m jaxeval.compare` over several data sets: of a table, and of a runs folder."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import runs
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import JaxevalError
+from tests.runs import test_store
+from tests.stats.test_datasets import DEMSAR
+
+
+def _json(capsys: pytest.CaptureFixture, *words: object) -> dict[str, Any]:
+    capsys.readouterr()
+    assert compare.main([*map(str, words), "--resamples", "499", "--json", "-"]) == 0
+    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return tree
+
+
+def _demsar(folder: Path, tidy: bool) -> Path:
+    names = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
+    path = folder / "demsar.csv"
+    if tidy:
+        rows = [
+            f"{m},set{k},{s}"
+            for k, scores in enumerate(DEMSAR)
+            for m, s in zip(names, scores, strict=True)
+        ]
+        path.write_text("\n".join(["model,dataset,score", *rows]))
+    else:
+        rows = [f"set{k}," + ",".join(map(str, scores)) for k, scores in enumerate(DEMSAR)]
+        path.write_text("\n".join(["dataset," + ",".join(names), *rows]))
+    return path
+
+
+@pytest.mark.parametrize("tidy", [False, True])
+def test_one_score_a_data_set(tmp_path: Path, tidy: bool, capsys: pytest.CaptureFixture) -> None:
+    """Dies if Demsar's table is refused, or its ranks are not those that he prints."""
+    table = _demsar(tmp_path, tidy)
+    tree = _json(capsys, "--table", table)
+    across = tree["across_datasets"]
+    assert tree["unit"] == "dataset" and len(across["datasets"]) == 14
+    nemenyi = across["nemenyi"]
+    ranks = dict(zip(nemenyi["models"], nemenyi["average_ranks"], strict=True))
+    assert ranks == pytest.approx(
+        {"C4.5": 3.143, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5+m+cf": 1.964}, abs=5e-4
+    )
+    assert across["friedman"]["without_ties"] == pytest.approx(9.28, abs=5e-3)
+    assert across["iman_davenport"]["without_ties"] == pytest.approx(3.69, abs=5e-3)
+    assert nemenyi["critical_difference"] == pytest.approx(1.25, abs=5e-3)
+    assert across["interquartile_mean"] is None  # one run says nothing of other runs
+    assert "the models differ" in tree["headline"][0]
+    assert "Which ones differ was not shown (Nemenyi" in tree["headline"][1]
+
+
+def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if all pairs are looked at, or the sentence turns better and worse round."""
+    table, out = _demsar(tmp_path, False), tmp_path / "figures"
+    tree = _json(capsys, "--table", table, "--control", "C4.5")
+    assert {pair["a"] for pair in tree["pairs"]} == {"C4.5"} and len(tree["pairs"]) == 3
+    assert tree["headline"][1].startswith("Against the control C4.5, ranked better: C4.5+m+cf (p")
+    assert "not told apart: C4.5+cf" in tree["headline"][1]
+    losses = _json(capsys, "--table", table, "--control", "C4.5", "--lower-is-better")
+    assert "ranked worse: C4.5+m" in losses["headline"][1]
+    words = ["--table", str(table), "--control", "C4.5", "--figures", str(out)]
+    assert compare.main(words) == 0
+    assert (out / "critical_difference.svg").exists() and not (out / "profiles.svg").exists()
+    shown = capsys.readouterr().out
+    assert "C4.5 against" not in shown and "--details prints their tests" in shown
+    assert compare.main([*words[:4], "--details"]) == 0
+    assert "C4.5 against C4.5+m" in capsys.readouterr().out
+    with pytest.raises(JaxevalError, match="no control 'c45'"):
+        compare.main(["--table", str(table), "--control", "c45"])
+
+
+def test_scores_of_different_data_sets_are_not_paired_nor_pooled(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a verdict on two models counts data sets that only one of them has."""
+    path = tmp_path / "t.csv"
+    rows = [f"set{k},{0.5 + k / 50},{0.49 + k / 50 if k < 7 else ''}" for k in range(12)]
+    path.write_text("\n".join(["dataset,A,B", *rows]))
+    (pair,) = _json(capsys, "--table", path, "--missing", "drop")["pairs"]
+    assert pair["n"] == [7, 7] and pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
+    path.write_text("model,dataset,score\nA,x,1\nA,y,2\nB,v,1\nB,w,3\n")
+    with pytest.raises(JaxevalError, match=r"two or more models|no two models have scores"):
+        compare.main(["--table", str(path)])
+
+
+def test_many_games_have_one_headline(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if pairs on single data sets are what is read, or profiles have no values in JSON."""
+    draw = np.random.default_rng(9)
+    rows = ["model,game,run,score"]
+    for k, model in enumerate("abcd"):
+        for game in range(6):
+            scores = draw.normal(0.3 + 0.1 * k + 0.02 * game, 0.03, 5)
+            rows += [f"{model},g{game},{r},{s:.4f}" for r, s in enumerate(scores)]
+    path = tmp_path / "games.csv"
+    path.write_text("\n".join(rows))
+    assert compare.main(["--table", str(path), "--resamples", "199"]) == 0
+    shown = capsys.readouterr().out
+    assert "Over 6 data sets the models differ: average ranks d 1.00" in shown
+    assert "36 pairs of models on single data sets: --details" in shown
+    assert " against " not in shown and "P(row better)" in shown
+    tree = _json(capsys, "--table", path)
+    across = tree["across_datasets"]
+    profile = across["performance_profile"]
+    assert len(profile["thresholds"]) == len(profile["models"]["a"]["share"]) == 101
+    assert across["optimality_gap"]["gamma"] == 1.0
+    assert len(across["average_probability_of_improvement"]) == 6 and len(tree["pairs"]) == 36
+
+
+def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> Path:
+    """A runs folder of experiments: name, place of the data, its hash, other fields."""
+    draw = np.random.default_rng(10)
+    with runs.open_store(folder) as store:
+        for k, (name, data, data_hash, more) in enumerate(members):
+            fields = {"config_hash": f"config-{name}", **more}
+            one = dataclasses.replace(
+                test_store.EXPERIMENT, id=f"id{k}", name=name, data=data, data_hash=data_hash,
+                **fields,
+            )  # fmt: skip
+            store.register(one)
+            scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
+            store.record(
+                [
+                    test_store.result(seed, experiment=one.id, test=float(s))
+                    for seed, s in enumerate(scores, 1)
+                ],
+                [],
+            )
+    return folder
+
+
+def test_models_of_different_corpora_get_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a model trained on one corpus is compared with one trained on another."""
+    folder = _runs(tmp_path, [("old", "/d/ewt", "h1", {}), ("new", "/d/gum", "h2", {})])
+    with pytest.raises(JaxevalError, match=r"no two models .*new on gum, old on ewt") as caught:
+        compare.main(["--runs", str(folder)])
+    assert "--column dataset=NAME" in str(caught.value)
+
+
+def test_a_model_has_one_name_on_all_data_sets(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if ids of experiments keep the runs of one config apart, or corpora are pooled."""
+    pairs = [(name, f"/d/{d}/high", d, {}) for d in ("dutch", "irish") for name in ("old", "new")]
+    tree = _json(capsys, "--runs", _runs(tmp_path, pairs))
+    assert [(p["a"], p["b"], p["dataset"]) for p in tree["pairs"]] == [
+        ("new", "old", "/d/dutch/high"), ("new", "old", "/d/irish/high"),
+    ]  # fmt: skip
+    assert [p["verdict"]["higher"] for p in tree["pairs"]] == ["a", "a"]
+    assert tree["across_datasets"]["datasets"] == ["/d/dutch/high", "/d/irish/high"]
+    assert "On these data sets a run of new is better" in tree["headline"][1]
+
+
+def test_the_place_may_be_the_data_set(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if models that differ in pretrained vectors cannot be compared on one corpus."""
+    same = {"config_hash": "c"}
+    folder = _runs(
+        tmp_path, [("m", "/d/ewt", "glove000", same), ("m", "/d/ewt", "none0000", same)]
+    )
+    with pytest.raises(JaxevalError, match=r"m on ewt \(glove000\), m on ewt \(none0000\)"):
+        compare.main(["--runs", str(folder)])
+    tree = _json(capsys, "--runs", folder, "--column", "dataset=data")
+    assert [(p["a"], p["b"]) for p in tree["pairs"]] == [("m (id0)", "m (id1)")]
+
+
+def test_one_corpus_is_no_axis_and_different_configs_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if old folders get other names, or a model tuned for each data set goes unnoticed."""
+    one = _runs(tmp_path / "one", [("old", "/d", "h", {}), ("new", "/d", "h", {})])
+    assert _json(capsys, "--runs", one)["pairs"][0]["dataset"] == ""
+    tuned = [
+        (n, d, d, {"config_hash": n + d * (n == "new")}) for d in "xy" for n in ("old", "new")
+    ]
+    warned = _json(capsys, "--runs", _runs(tmp_path / "two", tuned))["warnings"]
+    assert "new: its config is not the same on all data sets" in warned
+
+
+def test_other_kinds_of_experiments_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if runs of a sweep are models with one score, or a message speaks of columns only."""
+    sweep = {"config": '{"sweep": {"space": {}}}'}
+    others = [("a, sweep", "/d", "h", sweep), ("a, noise", "/d", "h", {})]
+    folder = _runs(tmp_path / "all", [("old", "/d", "h", {}), ("new", "/d", "h", {}), *others])
+    tree = _json(capsys, "--runs", folder)
+    assert len(tree["pairs"]) == 1
+    (said,) = [line for line in tree["warnings"] if line.startswith("not compared")]
+    assert "a, sweep (6 runs of f1; a random sweep: python -m jaxeval.sensitivity)" in said
+    only = _runs(tmp_path / "only", others)
+    with pytest.raises(JaxevalError, match=r"no experiment whose runs differ in seed.*a, noise"):
+        compare.main(["--runs", str(only)])
+    mixed = [("a", "/d", "h", {}), ("lm", "/t", "t", {"metric": "perplexity"})]
+    with pytest.raises(JaxevalError, match=r"a \(6 runs of f1\), lm \(6 runs of perplexity\)"):
+        compare.main(["--runs", str(_runs(tmp_path / "mixed", mixed))])
