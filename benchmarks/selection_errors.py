@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--delta", type=float, default=0.05)
     made.add_argument("--min-evaluations", type=int, help="of each model first (3)")
     made.add_argument("--gaps", type=float, nargs="+", default=[0, 0.1, 0.5, 1])
-    made.add_argument("--most", type=int, nargs="+", default=[5, 20, 100, 1000])
+    made.add_argument("--most", type=int, nargs="+", default=[5, 20, 100])
     made.add_argument("--repetitions", type=int, default=1000)
     made.add_argument("--seed", type=int, default=0)
     return made
