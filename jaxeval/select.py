@@ -12,8 +12,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Rule, State
-    from jaxeval.bandits.evaluate import Evaluate, Told
+    from jaxeval.bandits import Replay, Rule, Simulation
 
 _DESCRIPTION = """\
 Finds the best of several models with few evaluations: a bandit decides which model is evaluated
@@ -49,7 +48,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_table(made)
     replay = made.add_argument_group("models whose scores are recorded in a table")
     replay.add_argument(
-        "--replay", choices=("with", "without"), default="with", help="replacement (with)"
+        "--replay",
+        choices=("without", "with"),
+        default="without",
+        help="replacement; with: more draws than there are scores, which is no new evidence "
+        "(without)",
     )
     replay.add_argument(
         "--pairing",
@@ -76,7 +79,7 @@ def _add_rule(group: argparse._ArgumentGroup) -> None:
         "--budget",
         type=arguments.whole,
         metavar="N",
-        help="most evaluations (tables: 20 times as many as there are scores)",
+        help="most evaluations (--replay with: 20 times as many as there are scores)",
     )
     group.add_argument(
         "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
@@ -171,24 +174,16 @@ def _by_table(given: argparse.Namespace) -> int:
 
     table = arguments.table(given, given.models)
     scores = units.pools(table, together=given.pairing == "kept")
-    rule = replaying.capped(_rule(given, table.higher_is_better), scores)
+    rule = _rule(given, table.higher_is_better)
     for name, values in scores.items():
         rule.check(name, values)
+    replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
     if given.simulate:
-        found = bandits.simulate(
-            rule,
-            scores,
-            repetitions=given.simulate,
-            replacement=given.replay == "with",
-            pairing=given.pairing,
-            seed=given.seed,
-        )
-        tree = selection.simulation(rule, found, scores)
+        tree = selection.simulation(rule, _simulated(rule, replay, given.simulate), replay)
         show = selection.print_simulation
     else:
-        replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
-        state = _run(rule, rule.begin(list(scores)), replay, given, lambda told: None)
-        tree, show = selection.result(rule, state), selection.print_result
+        state, answer = replaying.select(rule, replay)
+        tree, show = selection.result(rule, state, answer, replay), selection.print_result
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
     if table.unusable:
@@ -197,6 +192,19 @@ def _by_table(given: argparse.Namespace) -> int:
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
     told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
     return _out(tree | told, show, given)
+
+
+def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
+    from jaxeval import bandits
+
+    return bandits.simulate(
+        rule,
+        replay.scores,
+        repetitions=repetitions,
+        replacement=replay.replacement,
+        pairing=replay.pairing,
+        seed=replay.seed,
+    )
 
 
 def _by_command(given: argparse.Namespace) -> int:
@@ -211,30 +219,24 @@ def _by_command(given: argparse.Namespace) -> int:
     path = Path(given.state)
     source = {"command": given.command, "json_field": given.json_field}
     with saved.opened(path, rule, given.models, source) as selected:
-
-        def note(told: "Told") -> None:
-            selected.save(told.state)
-            print(selection.progress(rule, told), file=sys.stderr, flush=True)
-
         if selected.state.evaluations:
             print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
-        state = _run(rule, selected.state, command, given, note)
-    return _out(selection.result(rule, state), selection.print_result, given)
-
-
-def _run(
-    rule: "Rule", state: "State", evaluator: "Evaluate", given: argparse.Namespace, note: Any
-) -> "State":
-    from jaxeval.bandits import evaluate
-
-    steps = evaluate.run(rule, state, evaluator, workers=given.workers, retries=given.retries)
-    for told in steps:
-        note(told)
-        state = told.state
-    if not state.alive:
-        reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
-        raise RunError(f"every model was given up ({reasons})")
-    return state
+        state = selected.state
+        try:
+            steps = evaluate.run(
+                rule, state, command, workers=given.workers, retries=given.retries
+            )
+            for told in steps:
+                state = told.state
+                selected.save(state)
+                print(selection.progress(rule, told), file=sys.stderr, flush=True)
+            answer = rule.answer(state)
+        except RunError as error:
+            if state.alive:
+                raise
+            raise RunError(f"{error}; mend the command and delete {path} to try again") from None
+    assert answer is not None
+    return _out(selection.result(rule, state, answer), selection.print_result, given)
 
 
 def _out(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:

@@ -54,7 +54,34 @@ def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
         select.main(["--table", _table(tmp_path), "--rule", "sequential-halving", "--budget", "8"])
         == 0
     )
-    assert "b (the budget is spent, 8 evaluations)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    said = "a replay: 8 draws from 160 recorded scores, without replacement"
+    assert f"b (the budget is spent; {said})" in shown
+
+
+def test_confidence_in_a_replay_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a replay passes for an evaluation anywhere confidence is printed."""
+    words = ["--table", _table(tmp_path)]
+    for replay, caveat in (("without", "without replacement"), ("with", "no new evidence")):
+        for more in ([], ["--simulate", "3"]):
+            assert select.main([*words, "--replay", replay, *more]) == 0
+            shown = capsys.readouterr().out
+            assert "confident" in shown and "160 recorded scores" in shown and caveat in shown
+            tree = _json(capsys, *words, "--replay", replay, *more)
+            assert tree["replay"]["replacement"] == (replay == "with")
+            assert tree["replay"]["recorded"] == {"a": 80, "b": 80}
+            assert caveat in tree["replay"]["sentence"]
+    assert _json(capsys, *words)["replay"]["replacement"] is False
+
+
+def test_one_score_a_model_is_refused(tmp_path: Path) -> None:
+    """Dies if `select` is confident from one score each, however they are drawn."""
+    path = tmp_path / "one.csv"
+    path.write_text("model,score\na,0.5\nb,0.6\n")
+    for replay in ("with", "without"):
+        for more in ([], ["--simulate", "3"]):
+            with pytest.raises(JaxevalError, match="a: 1 recorded scores; expected 3 or more"):
+                select.main(["--table", str(path), "--replay", replay, *more])
 
 
 def test_simulate_says_how_a_rule_fares(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -171,8 +198,38 @@ def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
     words = _command(tmp_path, 0, "broken", "good", "--retries", "0", "--json", "-")
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     tree = json.loads(ended.stdout)
-    assert (tree["best"], tree["evaluations"]) == ("good", 0)
+    assert (tree["best"], tree["evaluations"]) == ("good", 1)
     assert tree["reason"] == "all other models were given up"
+
+
+def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
+    """Dies if a model without a score wins, or the errors are not named."""
+    command = ["bad", "nan", "--command", "false {model}", "--json", "-"]
+    words = [sys.executable, "-m", "jaxeval.select", *command]
+    for _ in range(2):  # the second time from the state file
+        ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        last = ended.stderr.splitlines()[-1]
+        for part in ("every model was given up", "bad, evaluation 1: exit code 1", "nan: "):
+            assert part in last
+        assert "delete selection.json" in last
+
+
+def test_the_alpha_of_the_rule_is_used(tmp_path: Path) -> None:
+    """Dies if progress is computed from three scores where the prior needs four."""
+    words = _command(tmp_path, 0, "good", "fair", "--alpha", "-1", "--json", "-")
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    tree = json.loads(ended.stdout)
+    assert tree["best"] == "good" and min(map(len, tree["scores"].values())) >= 4
+    lines = [line for line in ended.stderr.splitlines() if "best:" in line]
+    assert lines and lines[0].startswith("8: ")
+
+
+def test_equal_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a command that ignores the seed passes in silence."""
+    words = ["1", "2", "--command", "echo {model}", "--state", str(tmp_path / "s.json")]
+    assert select.main(words) == 0
+    assert "1: its 10 scores are equal" in capsys.readouterr().out
 
 
 def test_unusable_and_unshared_scores_are_told(

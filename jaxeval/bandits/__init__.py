@@ -3,8 +3,9 @@
 from jaxeval.bandits.fixed_budget import SequentialHalving
 from jaxeval.bandits.fixed_confidence import NonAdaptive
 from jaxeval.bandits.posterior import probability_of_best
-from jaxeval.bandits.replay import Replay, Simulation, simulate
+from jaxeval.bandits.replay import Replay
 from jaxeval.bandits.rules import Answer, Rule
+from jaxeval.bandits.simulation import Simulation, simulate, trials
 from jaxeval.bandits.state import State
 from jaxeval.bandits.thompson import BatchThompson, TopTwoThompson
 
@@ -20,4 +21,5 @@ __all__ = [
     "TopTwoThompson",
     "probability_of_best",
     "simulate",
+    "trials",
 ]

@@ -58,6 +58,9 @@ def run(
 
     Yields:
       Told after every score and every failure. The state can be saved there.
+
+    Raises:
+      RunError: every model was given up; with the last error of each.
     """
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, found {workers}, {retries}")

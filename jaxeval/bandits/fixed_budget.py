@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxeval.bandits.rules import Answer, Rule, alone
+from jaxeval.bandits.rules import SPENT, Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 
@@ -31,27 +31,23 @@ class SequentialHalving(Rule):
             )
         return made
 
-    def ask(self, state: State) -> tuple[str, ...]:
+    def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
-        survivors, wanted, done = self._stand(state)
-        if done or len(state.alive) < 2:
-            return ()
+        survivors, wanted, _ = self._stand(state)
         missing = [
             [state.models[k]] * (wanted - len(state.scores[k]) - len(state.pending[k]))
             for k in survivors
         ]
         return tuple(name for names in missing for name in names)
 
-    def answer(self, state: State) -> Answer | None:
+    def decided(self, state: State) -> Answer | None:
         """The last survivor."""
-        if alone(state):
-            return alone(state)
         survivors, _, done = self._stand(state)
         if not done:
             return None
         left = [k for k in survivors if k in state.alive]
         best = state.models[left[0] if left else int(np.argmax(self.means(state)))]
-        return Answer(best, None, "the budget is spent", state.evaluations)
+        return Answer(best, None, SPENT, state.evaluations)
 
     def _stand(self, state: State) -> tuple[list[int], int, bool]:
         """Survivors of the rounds that are complete, and the evaluations each should have then.

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.bandits import posterior
-from jaxeval.bandits.rules import Answer, Rule, alone
+from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 from jaxeval.stats.results import fraction
 
-CONFIDENT, SPENT = "confident", "the budget is spent"
+CONSTANT = 10  # equal scores after which a model is believed always to score the same
 
 
 class Moments(NamedTuple):
@@ -27,6 +27,7 @@ class Moments(NamedTuple):
 class Decision(NamedTuple):
     """Whether a selection ends, [...] each, and the probabilities [..., N] behind it."""
 
+    known: np.ndarray  # the scores give every model a posterior
     sure: np.ndarray
     spent: np.ndarray
     best: np.ndarray
@@ -88,15 +89,25 @@ class Confident(Rule):
         return made
 
     def moments(self, state: State) -> Moments:
-        """Of the models that are not excluded, in their order."""
+        """Of the models that are not excluded, in their order; 0 of what has no scores."""
         scores = [
             self.transformed(np.array(state.scores_of(state.models[k]))) for k in state.alive
         ]
         return Moments(
             np.array([len(s) for s in scores], np.float64),
-            np.array([s.mean() for s in scores]),
-            np.array([s.var() for s in scores]),
+            np.array([s.mean() if len(s) else 0.0 for s in scores]),
+            np.array([s.var() if len(set(s)) > 1 else 0.0 for s in scores]),  # equals: exactly 0
         )
+
+    def known(self, moments: Moments) -> np.ndarray:
+        """Whether all models have a posterior, [...]: enough scores, which are not all equal.
+
+        Equal scores have no spread to judge by. A model keeps the selection open until two of its
+        scores differ, or ten are equal, which makes it a constant.
+        """
+        least = max(self.initial, posterior.fewest(self.alpha))
+        judged = (moments.counts >= least) & _spread_is_known(moments)
+        return np.asarray(judged.all(axis=-1))
 
     def probabilities(self, moments: Moments, epsilon: float = 0.0) -> np.ndarray:
         """[..., N] of being the best."""
@@ -104,17 +115,21 @@ class Confident(Rule):
             moments.means, moments.variances, moments.counts, alpha=self.alpha, epsilon=epsilon
         )
 
-    def ask(self, state: State) -> tuple[str, ...]:
-        """First evaluations first, then as the rule draws, up to `batch_size` under way."""
-        if self.answer(state) is not None:
-            return ()
+    def required(self, moments: Moments) -> np.ndarray:
+        """Scores that each model needs before the rule chooses between them, [..., N]."""
+        equal = (moments.counts >= self.initial) & ~_spread_is_known(moments)
+        return np.where(equal, moments.counts + 1, self.initial)
+
+    def proposed(self, state: State) -> tuple[str, ...]:
+        """Required evaluations first, then as the rule draws, up to `batch_size` under way."""
         pending = np.array([len(state.pending[k]) for k in state.alive])
-        told = np.array([len(state.scores[k]) for k in state.alive])
+        moments = self.moments(state)
+        told, required = moments.counts.astype(int), self.required(moments).astype(int)
         left = math.inf if self.budget is None else self.budget - state.evaluations - pending.sum()
-        missing = np.maximum(self.initial - told - pending, 0)
+        missing = np.maximum(required - told - pending, 0)
         if missing.any():
             chosen = np.repeat(np.arange(len(told)), missing)
-        elif np.any(told < self.initial):
+        elif np.any(told < required):
             return ()
         else:
             chosen = self._next(state, pending)
@@ -151,22 +166,21 @@ class Confident(Rule):
         """
         raise NotImplementedError
 
-    def answer(self, state: State) -> Answer | None:
+    def decided(self, state: State) -> Answer | None:
         """The model that is best with enough probability, or leads when the budget is spent."""
-        if alone(state):
-            return alone(state)
         if any(len(state.scores[k]) < self.initial for k in state.alive):
             return None
         decision = self.decide(self.moments(state), np.array(state.evaluations))
         if not (decision.sure or decision.spent):
             return None
+        return self.leading(state, CONFIDENT if decision.sure else SPENT)
+
+    def leading(self, state: State, reason: str) -> Answer:
+        """The model that leads now, as the answer of a selection that ends for this reason."""
+        decision = self.decide(self.moments(state), np.array(state.evaluations))
         best = int(decision.best)
-        return Answer(
-            state.models[state.alive[best]],
-            float(decision.probabilities[best]),
-            CONFIDENT if decision.sure else SPENT,
-            state.evaluations,
-        )
+        probability = float(decision.probabilities[best]) if decision.known else None
+        return Answer(state.models[state.alive[best]], probability, reason, state.evaluations)
 
     def decide(self, moments: Moments, evaluations: np.ndarray) -> Decision:
         """Whether this is enough, and for which model; of those as good as best the highest mean.
@@ -177,9 +191,10 @@ class Confident(Rule):
         """
         found = self.probabilities(moments, self.epsilon)
         highest = found.max(axis=-1, keepdims=True)
-        sure = highest[..., 0] >= (1 - self.delta if self.delta is not None else math.inf)
+        known = self.known(moments)
+        sure = known & (highest[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
         best = np.argmax(np.where(found >= highest - 1e-9, moments.means, -np.inf), axis=-1)
-        return Decision(sure, self._spent(evaluations, found.shape[-1]), best, found)
+        return Decision(known, sure, self._spent(evaluations, found.shape[-1]), best, found)
 
     def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
         return evaluations >= (math.inf if self.budget is None else self.budget)
@@ -198,10 +213,12 @@ class NonAdaptive(Confident):
         """Without a confidence to reach no posterior is needed."""
         return super().initial if self.delta is not None else self.min_evaluations or 1
 
-    def ask(self, state: State) -> tuple[str, ...]:
+    def required(self, moments: Moments) -> np.ndarray:
+        """The first rounds: later ones evaluate every model anyway."""
+        return np.full(moments.counts.shape, self.initial)
+
+    def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of this round; nothing new before all results are in."""
-        if self.answer(state) is not None:
-            return ()
         told = [len(state.scores[k]) for k in state.alive]
         begun = [n + len(state.pending[k]) for n, k in zip(told, state.alive, strict=True)]
         wanted = max(self.initial, *begun, min(told) + 1)
@@ -210,17 +227,18 @@ class NonAdaptive(Confident):
         ]
         return tuple(name for names in missing for name in names)
 
-    def answer(self, state: State) -> Answer | None:
+    def decided(self, state: State) -> Answer | None:
         """As for all, but decided between rounds only."""
         told = [len(state.scores[k]) for k in state.alive]
-        if len(told) > 1 and min(told) < max(told):
+        if min(told) < max(told):
             return None
-        if len(told) > 1 and self.delta is None:
-            best = state.models[int(np.argmax(self.means(state)))]
-            spent = self._spent(np.array(state.evaluations), len(told))
-            enough = min(told) >= self.initial and bool(spent)
-            return Answer(best, None, SPENT, state.evaluations) if enough else None
-        return super().answer(state)
+        if self.delta is not None:
+            return super().decided(state)
+        spent = self._spent(np.array(state.evaluations), len(told))
+        if min(told) < self.initial or not spent:
+            return None
+        best = state.models[int(np.argmax(self.means(state)))]
+        return Answer(best, None, SPENT, state.evaluations)
 
     def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
         return super()._spent(evaluations + models - 1, models)  # no room for another round
@@ -234,3 +252,8 @@ class NonAdaptive(Confident):
     ) -> np.ndarray:
         """Every model once."""
         return np.broadcast_to(np.arange(probabilities.shape[-1]), probabilities.shape)
+
+
+def _spread_is_known(moments: Moments) -> np.ndarray:
+    """Of each model, [..., N]."""
+    return (moments.variances > 0) | (moments.counts >= CONSTANT)

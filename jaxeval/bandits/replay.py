@@ -1,20 +1,26 @@
-"""Replays recorded scores as if the models were evaluated anew, once or many times at once."""
+"""Replays recorded scores as if the models were evaluated anew.
+
+A recorded score that comes up twice is no new evidence of its model. So a replay draws without
+replacement unless told otherwise, and ends when it would need a score more than were recorded.
+"""
 
 import dataclasses
 import functools
-import math
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from jaxeval.bandits import fixed_confidence
-from jaxeval.bandits.fixed_confidence import Confident
-from jaxeval.bandits.rules import Answer, Rule
+from jaxeval.bandits.fixed_confidence import CONSTANT, Confident
+from jaxeval.bandits.rules import CONFIDENT, Answer, Rule
+from jaxeval.bandits.state import State
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample, sample
 
 Pairing = Literal["kept", "broken"]
+RECORD_SPENT = "the recorded scores are spent"
+CONFIDENT_OF_RECORD = "confident of the recorded scores alone"  # drawn with replacement
 _CHUNK = 64  # draws with replacement made at a time
 _MOST_REPLAYS, _LEAST_CAP = 20, 1000
 R = TypeVar("R", bound=Rule)
@@ -27,8 +33,8 @@ class Replay:
     Attributes:
       scores: model -> recorded scores. With the pairing kept, the k-th scores of all models
         belong to one split.
-      replacement: whether every evaluation draws from all recorded scores; if not, none comes
-        again before all of its model have come up once.
+      replacement: whether every evaluation draws from all recorded scores; if not, each comes up
+        once.
       pairing: "kept": the k-th evaluations of all models use one record, as when all models see
         the same split; "broken": each evaluation draws for itself, as when every one has a fresh
         split.
@@ -36,7 +42,7 @@ class Replay:
     """
 
     scores: Mapping[str, Sample]
-    replacement: bool = True
+    replacement: bool = False
     pairing: Pairing = "broken"
     seed: int = 0
 
@@ -52,9 +58,17 @@ class Replay:
             )
 
     def __call__(self, model: str, number: int) -> float:
-        """The score of a model's evaluation with this number (from 1)."""
+        """The score of a model's evaluation with this number (from 1).
+
+        Raises:
+          DataError: without replacement, a number beyond the recorded scores.
+        """
         values = self.scores[model]
         return float(values[self._row(model, number - 1)])
+
+    def most(self, model: str) -> int | None:
+        """Evaluations of a model that can be drawn; None: any number."""
+        return None if self.replacement else len(self.scores[model])
 
     def _row(self, model: str, number: int) -> int:
         size = len(self.scores[model])
@@ -62,8 +76,9 @@ class Replay:
         if self.replacement:
             chunk, place = divmod(number, _CHUNK)
             return int(_drawn(self.seed, stream, chunk, size)[place])
-        again, place = divmod(number, size)
-        return int(_shuffled(self.seed, stream, again, size)[place])
+        if number >= size:
+            raise DataError(f"{model}: evaluation {number + 1} of {size} recorded scores")
+        return int(_shuffled(self.seed, stream, size)[number])
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -72,159 +87,72 @@ def _drawn(seed: int, stream: int, chunk: int, size: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=1 << 15)
-def _shuffled(seed: int, stream: int, again: int, size: int) -> np.ndarray:
-    return np.random.default_rng([seed, stream, again]).permutation(size)
+def _shuffled(seed: int, stream: int, size: int) -> np.ndarray:
+    return np.random.default_rng([seed, stream, 0]).permutation(size)
 
 
-class Mean(NamedTuple):
-    """A mean over repetitions with its standard error."""
-
-    value: float
-    standard_error: float
-
-
-def _mean(values: np.ndarray) -> Mean:
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-    return Mean(float(np.mean(values)), spread / math.sqrt(len(values)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Simulation:
-    """What many replays of one rule came to, an entry a repetition."""
-
-    evaluations: np.ndarray  # [R] int
-    best: tuple[str, ...]
-    correct: np.ndarray  # [R] bool: the model of the highest recorded mean was found
-    reasons: tuple[str, ...]
-
-    @property
-    def mean_evaluations(self) -> Mean:
-        """Of the evaluations spent."""
-        return _mean(self.evaluations)
-
-    @property
-    def share_correct(self) -> Mean:
-        """Of the repetitions that found the best model."""
-        return _mean(self.correct)
-
-
-def simulate(
-    rule: Rule,
-    scores: Mapping[str, Sample],
-    *,
-    repetitions: int = 500,
-    replacement: bool = True,
-    pairing: Pairing = "broken",
-    seed: int = 0,
-) -> Simulation:
-    """Runs a rule many times on recorded scores; repetition r uses seed + r for all its draws.
-
-    A rule without a budget ends when every score could have come up 20 times.
-
-    The fixed-confidence rules run side by side, one step of all repetitions at a time; each gives
-    what the state machine would with the same seeds, all of a batch told before it is asked again.
+def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
+    """Runs a rule on recorded scores until it has its answer, or the record of a model is spent.
 
     Raises:
-      DataError: recorded scores that are not finite, or cannot be paired.
+      DataError: scores too few to select from, or fewer than a fixed budget needs.
     """
-    if repetitions < 1:
-        raise DataError(f"repetitions: expected at least 1, found {repetitions}")
-    replays = [Replay(scores, replacement, pairing, seed + r) for r in range(repetitions)]
-    rule = capped(rule, scores)
-    rule.begin(list(scores))  # refuses what cannot be selected from
-    if isinstance(rule, fixed_confidence.Confident) and rule.delta is not None:
-        ended = _together(rule, replays)
-    else:
-        ended = [_alone(dataclasses.replace(rule, seed=one.seed), one) for one in replays]
-    sign = 1 if rule.higher_is_better else -1
-    truth = max(scores, key=lambda name: sign * float(np.mean(scores[name])))
-    best = tuple(answer.best for answer in ended)
-    return Simulation(
-        np.array([answer.evaluations for answer in ended]),
-        best,
-        np.array([name == truth for name in best]),
-        tuple(answer.reason for answer in ended),
-    )
-
-
-def capped(rule: R, scores: Mapping[str, Sample]) -> R:
-    """The rule with a bound, if it has none: equal recorded scores would be replayed for ever."""
-    if isinstance(rule, Confident) and rule.budget is None:
-        many = _MOST_REPLAYS * sum(map(len, scores.values()))
-        return dataclasses.replace(rule, budget=max(_LEAST_CAP, many))
-    return rule
-
-
-def _alone(rule: Rule, replay: Replay) -> Answer:
+    rule = prepared(rule, replay)
     state = rule.begin(list(replay.scores))
     while models := rule.ask(state):
+        for model, times in Counter(models).items():
+            if is_spent(len(state.scores[state.place(model)]) + times, replay.most(model)):
+                return state, _cut_short(rule, state, model)
         for model in models:
             number = state.next_number(model)
             state = rule.tell(state, model, replay(model, number), number)
-    found = rule.answer(state)
-    assert found is not None
-    return found
+    answer = rule.answer(state)
+    assert answer is not None
+    return state, answer._replace(reason=reason_in(replay, answer.reason))
 
 
-class _Sums:
-    """Counts, means and squared deviations of all repetitions, updated score by score."""
+def prepared(rule: R, replay: Replay) -> R:
+    """The rule for a replay; with replacement it gets a bound, since equal records never end.
 
-    def __init__(self, rule: Confident, replays: Sequence[Replay]):
-        self.rule, self.replays = rule, replays
-        self.names = list(replays[0].scores)
-        shape = (len(replays), len(self.names))
-        self.counts, self.means, self.squares = (np.zeros(shape) for _ in range(3))
+    Three scores (the least that FIESTA's prior takes) are enough to begin with: the posterior of
+    three is as wide as Cauchy's, and two equal models are hardly ever told apart by it.
 
-    def add(self, repetitions: np.ndarray, places: np.ndarray) -> None:
-        """One evaluation in each of some repetitions (Welford 1962)."""
-        at = (repetitions, places)
-        raw = [
-            self.replays[r](self.names[k], int(self.counts[r, k]) + 1)
-            for r, k in zip(repetitions, places, strict=True)
-        ]
-        new = self.rule.transformed(np.array(raw))
-        self.counts[at] += 1
-        gap = new - self.means[at]
-        self.means[at] += gap / self.counts[at]
-        self.squares[at] += gap * (new - self.means[at])
-
-    def moments(self, repetitions: np.ndarray) -> fixed_confidence.Moments:
-        counts = self.counts[repetitions]
-        return fixed_confidence.Moments(
-            counts, self.means[repetitions], self.squares[repetitions] / counts
-        )
-
-
-def _together(rule: Confident, replays: Sequence[Replay]) -> list[Answer]:
-    """All repetitions of a fixed-confidence rule, a step at a time."""
-    sums, everyone = _Sums(rule, replays), np.arange(len(replays))
-    rules = [dataclasses.replace(rule, seed=one.seed) for one in replays]
-    for place in range(len(sums.names)):
-        for _ in range(rule.initial):
-            sums.add(everyone, np.full(len(rules), place))
-    ended: list[Answer | None] = [None] * len(rules)
-    active = everyone
-    while len(active):
-        moments = sums.moments(active)
-        spent = moments.counts.sum(axis=1).astype(int)
-        decision = rule.decide(moments, spent)
-        done = decision.sure | decision.spent
-        for k in np.flatnonzero(done):
-            best = decision.best[k]
-            reason = fixed_confidence.CONFIDENT if decision.sure[k] else fixed_confidence.SPENT
-            ended[active[k]] = Answer(
-                sums.names[best], float(decision.probabilities[k, best]), reason, int(spent[k])
+    Raises:
+      DataError: a model has too few recorded scores, or several that do not differ.
+    """
+    if not isinstance(rule, Confident):
+        return rule
+    for name, values in replay.scores.items():
+        if len(values) < rule.initial:
+            raise DataError(
+                f"{name}: {len(values)} recorded scores; expected {rule.initial} or more, since "
+                "fewer say too little of its spread"
             )
-        active = active[~done]
-        if not len(active):
-            break
-        going = fixed_confidence.Moments(*(part[~done] for part in moments))
-        known = decision.probabilities[~done] if not rule.epsilon else rule.probabilities(going)
-        uniforms = np.stack(
-            [rules[r].uniforms(n) for r, n in zip(active, spent[~done], strict=True)]
-        )
-        chosen = rule.choose(going, known, np.zeros_like(known), uniforms)
-        for slot in range(chosen.shape[-1]):
-            room = spent[~done] + slot < (math.inf if rule.budget is None else rule.budget)
-            sums.add(active[room], chosen[room, slot])
-    return [answer for answer in ended if answer is not None]
+        if replay.replacement and len(values) < CONSTANT and len(set(map(float, values))) == 1:
+            raise DataError(
+                f"{name}: its {len(values)} recorded scores are equal; drawing them again says "
+                "nothing of its spread"
+            )
+    if not replay.replacement or rule.budget is not None:
+        return rule
+    bound = max(_LEAST_CAP, _MOST_REPLAYS * sum(map(len, replay.scores.values())))
+    return dataclasses.replace(rule, budget=bound)
+
+
+def is_spent(evaluations: int, most: int | None) -> bool:
+    """Whether so many evaluations of a model are more than can be drawn."""
+    return most is not None and evaluations > most
+
+
+def reason_in(replay: Replay, reason: str) -> str:
+    """Why a selection ended: with replacement nothing is confident beyond the record."""
+    return CONFIDENT_OF_RECORD if replay.replacement and reason == CONFIDENT else reason
+
+
+def _cut_short(rule: Rule, state: State, model: str) -> Answer:
+    if isinstance(rule, Confident) and rule.delta is not None:
+        return rule.leading(state, RECORD_SPENT)
+    raise DataError(
+        f"budget: more scores of {model} are asked for than were recorded; spend less, or draw "
+        "with replacement"
+    )

@@ -21,14 +21,17 @@ import numpy as np
 
 from jaxeval.bandits import state as states
 from jaxeval.bandits.state import State
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, RunError
+
+CONFIDENT, SPENT = "confident", "the budget is spent"
+ALONE = "all other models were given up"
 
 
 class Answer(NamedTuple):
     """How a selection ended."""
 
     best: str
-    probability: float | None  # of being best; None for the fixed-budget rules
+    probability: float | None  # of being the best; None where the rule or the scores give none
     reason: str
     evaluations: int
 
@@ -74,11 +77,39 @@ class Rule:
             raise DataError(f"{model}: {error}") from None
 
     def ask(self, state: State) -> tuple[str, ...]:
-        """Models to evaluate now, one name an evaluation; () when done or while waiting."""
-        raise NotImplementedError
+        """Models to evaluate now, one name an evaluation; () when done or while waiting.
+
+        A model that is left alone without a score is evaluated once: it may be broken as well.
+        """
+        if self.answer(state) is not None:
+            return ()
+        if len(state.alive) == 1:
+            last = state.alive[0]
+            return () if state.pending[last] else (state.models[last],)
+        return self.proposed(state)
 
     def answer(self, state: State) -> Answer | None:
-        """The outcome, or None as long as the selection goes on."""
+        """The outcome, or None as long as the selection goes on.
+
+        Raises:
+          RunError: every model was given up.
+        """
+        if not state.alive:
+            reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
+            raise RunError(f"every model was given up ({reasons})")
+        if len(state.alive) > 1:
+            return self.decided(state)
+        last = state.alive[0]
+        if not state.scores[last]:
+            return None
+        return Answer(state.models[last], None, ALONE, state.evaluations)
+
+    def proposed(self, state: State) -> tuple[str, ...]:
+        """What `ask` says while two or more models are left and nothing is decided."""
+        raise NotImplementedError
+
+    def decided(self, state: State) -> Answer | None:
+        """What `answer` says while two or more models are left."""
         raise NotImplementedError
 
     def transformed(self, scores: np.ndarray) -> np.ndarray:
@@ -100,13 +131,3 @@ class Rule:
             if scores:
                 found[place] = self.transformed(np.array(scores)).mean()
         return found
-
-
-def alone(state: State) -> Answer | None:
-    """The end that comes when models are given up."""
-    if not state.alive:
-        return Answer("", None, "every model was given up", state.evaluations)
-    if len(state.alive) == 1:
-        best = state.models[state.alive[0]]
-        return Answer(best, None, "all other models were given up", state.evaluations)
-    return None

@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import bandits
 from jaxeval.bandits import evaluate
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
 
@@ -170,9 +170,24 @@ def test_running_commands_end_with_the_selection() -> None:
     steps = evaluate.run(rule, rule.begin(["a", "b"]), command, workers=2)
     thread = threading.Timer(1.0, command.stop)
     thread.start()
-    list(steps)
+    with pytest.raises(RunError, match=r"every model was given up .*stopped"):
+        list(steps)
     thread.join()
     assert time.monotonic() - begin < 15
+
+
+def test_no_model_left_is_an_error_and_the_last_one_is_tried() -> None:
+    """Dies if a model that was never evaluated wins because the others broke."""
+
+    def broken(model: str, number: int) -> float:
+        raise evaluate.EvaluationFailed(f"{model} breaks")
+
+    rule = bandits.TopTwoThompson()
+    with pytest.raises(RunError, match=r"every model .*bad: .*bad breaks; nan: .*nan breaks"):
+        _end(rule, ["bad", "nan"], broken)
+    last = _end(rule, ["bad", "a"], lambda m, k: float("nan") if m == "bad" else 0.5)[-1].state
+    answer = rule.answer(last)
+    assert answer is not None and (answer.best, last.scores_of("a")) == ("a", [0.5])
 
 
 def test_bad_commands_are_refused() -> None:

@@ -1,10 +1,12 @@
 """The probability of being best: golden numbers, sampling, brute-force quadrature, symmetries."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, special, stats
 
 from jaxeval.bandits import posterior, probability_of_best
 from jaxeval.errors import DataError
@@ -37,7 +39,7 @@ def _brute(
             np.mean(
                 np.prod(
                     [
-                        stats.t.cdf(x + epsilon, nu[j], m[j], scale[j])
+                        special.stdtr(nu[j], (x + epsilon - m[j]) / scale[j])
                         for j in range(len(m))
                         if j != i
                     ],
@@ -45,7 +47,7 @@ def _brute(
                 )
             )
             for i in range(len(m))
-            for x in [m[i] + scale[i] * stats.t.ppf(u, nu[i])]
+            for x in [m[i] + scale[i] * special.stdtrit(nu[i], u)]
         ]
     )
 
@@ -63,6 +65,29 @@ def test_equals_brute_force(seed: int) -> None:
     np.testing.assert_allclose(found, _brute(m, v, t, alpha, epsilon), atol=2e-5)
     if not epsilon:
         assert found.sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_documented_digits_hold(seed: int) -> None:
+    """Dies if panels grow beyond what their nodes resolve: adaptive quadrature, to 1e-7."""
+    draw = np.random.default_rng(seed)
+    m, v, t = draw.normal(size=4), 10 ** draw.uniform(-4, 1, 4), draw.integers(3, 60, 4)
+    scale, nu, epsilon = np.sqrt(v / (t - 2)), t - 2, [0.0, 0.2][seed % 2]
+
+    def integrand(u: float, i: int) -> float:
+        x = m[i] + scale[i] * special.stdtrit(nu[i], u) + epsilon
+        others = np.arange(4) != i
+        return float(np.prod(special.stdtr(nu, (x - m) / scale)[others]))
+
+    for i, probability in enumerate(probability_of_best(m, v, t, epsilon=epsilon)):
+        reached = scale[:, None] * np.array([-9, -3, -1, 0, 1, 3, 9]) + m[:, None] - epsilon
+        breaks = special.stdtr(nu[i], (reached.ravel() - m[i]) / scale[i])
+        inside = np.unique([0.0, *breaks[(breaks > 1e-12) & (breaks < 1 - 1e-12)], 1.0])
+        parts = [
+            integrate.quad(integrand, low, high, args=(i,), epsabs=1e-11, limit=200)[0]
+            for low, high in itertools.pairwise(inside)
+        ]
+        assert probability == pytest.approx(sum(parts), abs=1e-7)
 
 
 def test_is_the_posterior_of_honda_and_takemura() -> None:

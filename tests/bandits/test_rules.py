@@ -11,7 +11,8 @@ import pytest
 from jaxeval import bandits
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State
 from jaxeval.bandits import state as states
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.bandits.fixed_confidence import Moments
+from jaxeval.errors import ConfigError, DataError, RunError
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -88,17 +89,12 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
 def test_claimed_confidence_holds(rule: Any) -> None:
     """Dies if a selection that claims 95 % is right less often (unequal variances, 200 trials)."""
-    scale = {"a": 0.02, "b": 0.03, "c": 0.01}
-    truth = {"a": 0.60, "b": 0.61, "c": 0.63}
-    right = []
-    for trial in range(200):
-        draw = np.random.default_rng(trial)
-        state = rule.begin(list(truth))
-        mine = dataclasses.replace(rule, seed=trial)
-        while models := mine.ask(state):
-            for model in models:
-                state = mine.tell(state, model, float(draw.normal(truth[model], scale[model])))
-        right.append(mine.answer(state).best == "c")
+    means, sds = np.array([0.60, 0.61, 0.63]), np.array([0.02, 0.03, 0.01])
+    scores = means + sds * np.random.default_rng(0).normal(size=(200, 500, 3))
+    evaluators = [lambda name, k, own=own: own[k - 1, "abc".index(name)] for own in scores]
+    answers = bandits.trials(rule, list("abc"), evaluators, range(200))
+    assert {answer.reason for answer in answers} == {"confident"}
+    right = [answer.best == "c" for answer in answers]
     assert np.mean(right) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 200)
 
 
@@ -217,8 +213,11 @@ def test_draws_follow_the_probabilities() -> None:
     expected = p / 2 + [
         sum(p[j] / 2 * p[i] / (1 - p[j]) for j in range(3) if j != i) for i in range(3)
     ]
-    drawn = [dataclasses.replace(rule, seed=k).ask(state)[0] for k in range(3000)]
-    shares = [drawn.count(m) / 3000 for m in "abc"]
+    uniforms = np.stack([dataclasses.replace(rule, seed=k).uniforms(12) for k in range(3000)])
+    rows = [np.broadcast_to(part, (3000, 3)) for part in (*rule.moments(state), p)]
+    drawn = rule.choose(Moments(*rows[:3]), rows[3], np.zeros((3000, 3)), uniforms)[:, 0]
+    assert "abc"[drawn[0]] == rule.ask(state)[0]
+    shares = [np.mean(drawn == k) for k in range(3)]
     np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / 3000))
 
 
@@ -261,9 +260,22 @@ def test_models_given_up_cannot_win_and_the_rest_goes_on() -> None:
                 )
         answer = rule.answer(state)
         assert answer is not None and answer.best in "abcd"
-    alone = rule.begin(["a", "b"])
-    answer = rule.answer(states.exclude(alone, "a", "x"))
+
+
+@pytest.mark.parametrize("rule", [*RULES, SequentialHalving(budget=60)], ids=str)
+def test_a_winner_has_scores(rule: Rule) -> None:
+    """Dies if the last model left wins unseen, or nobody is named when all were given up."""
+    state = states.exclude(rule.begin(["a", "b"]), "a", "exit code 1")
+    assert rule.answer(state) is None and rule.ask(state) == ("b",)
+    pending, _ = states.start(state, "b")
+    assert rule.ask(pending) == ()
+    answer = rule.answer(rule.tell(state, "b", 0.5))
     assert answer is not None and (answer.best, answer.probability) == ("b", None)
+    assert answer.reason == "all other models were given up"
+    nobody = states.exclude(state, "b", "no number")
+    for question in (rule.answer, rule.ask):
+        with pytest.raises(RunError, match=r"every model was .*\(a: exit code 1; b: no number\)"):
+            question(nobody)
 
 
 def test_halving_revives_nobody() -> None:
@@ -282,10 +294,46 @@ def test_halving_revives_nobody() -> None:
     assert answer is not None and answer.best == "b" and state.evaluations <= 16
 
 
+def test_equal_scores_keep_a_selection_open() -> None:
+    """Dies if three equal scores of each model are confidence, or a constant one is never over."""
+    rule = bandits.TopTwoThompson()
+    state = rule.begin(["a", "b"])
+    for model, score in {"a": 0.5, "b": 0.7}.items():
+        for _ in range(3):
+            state = rule.tell(state, model, score)
+    assert rule.answer(state) is None and rule.ask(state) == ("a", "b")
+    varied = rule.tell(rule.tell(state, "a", 0.51), "b", 0.71)
+    answer = rule.answer(varied)
+    assert answer is not None and answer.reason == "confident"
+    while models := rule.ask(state):
+        for model in models:
+            state = rule.tell(state, model, {"a": 0.5, "b": 0.7}[model])
+    assert [len(scores) for scores in state.scores] == [10, 10]
+    answer = rule.answer(state)
+    assert answer is not None and answer.best == "b" and answer.reason == "confident"
+    assert answer.probability == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
+def test_equal_scores_end_by_the_budget_without_a_probability(rule: Any) -> None:
+    """Dies if equal scores are asked for beyond the budget, or a probability is made of them."""
+    made = dataclasses.replace(rule, budget=8)
+    state = made.begin(["a", "b"])
+    while models := made.ask(state):
+        for model in models:
+            state = made.tell(state, model, {"a": 0.1, "b": 0.7}[model])
+    answer = made.answer(state)
+    assert answer is not None
+    assert (answer.best, answer.probability, answer.evaluations) == ("b", None, 8)
+    assert answer.reason == "the budget is spent"
+
+
 def test_equal_records_end_by_a_bound() -> None:
     """Dies if constant, equal scores are replayed for ever."""
-    found = bandits.simulate(
-        bandits.TopTwoThompson(), {"a": [0.5] * 3, "b": [0.5] * 3}, repetitions=2
-    )
-    assert found.evaluations.tolist() == [1000, 1000]
-    assert set(found.reasons) == {"the budget is spent"}
+    record = {"a": [0.5] * 12, "b": [0.5] * 12}
+    rule = bandits.TopTwoThompson()
+    simulated = bandits.simulate(rule, record, repetitions=2, replacement=True)
+    assert simulated.evaluations.tolist() == [1000, 1000]
+    assert set(simulated.reasons) == {"the budget is spent"}
+    simulated = bandits.simulate(rule, record, repetitions=2)
+    assert set(simulated.reasons) == {"the recorded scores are spent"}
