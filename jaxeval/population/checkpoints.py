@@ -4,12 +4,14 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 (donation), and on a CPU a device array and its host view are the same memory.
 """
 
+import contextlib
 import logging
 import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,8 @@ from jaxeval.errors import RunError
 from jaxeval.population import seats
 
 _KEPT = 2  # the older one serves when the machine stops while the newer one is written
+
+_STRAGGLING = 0.2  # seconds
 
 
 class Snapshot(NamedTuple):
@@ -69,7 +73,8 @@ class Checkpoints:
         damaged: list[int] = []
         for number in sorted(self._manager.all_steps(), reverse=True):
             try:
-                snapshot = self._read(number, like)
+                with _stragglers_silenced():
+                    snapshot = self._read(number, like)
             # whatever the readers of a dozen formats make of a file that ends too early
             except Exception as error:
                 damaged.append(number)
@@ -121,6 +126,26 @@ class Checkpoints:
             f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
             "recorded is kept: make room and run the same command again"
         )
+
+
+@contextlib.contextmanager
+def _stragglers_silenced() -> Iterator[None]:
+    """Where one array cannot be read, Python would print that the others come too late: their
+    event loop is closed by then."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    except Exception:
+        time.sleep(_STRAGGLING)
+        raise
+    finally:
+        sys.unraisablehook = before
 
 
 def _reason(error: Exception) -> str:
