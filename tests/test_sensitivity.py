@@ -69,11 +69,15 @@ def test_orders_and_conditions_by_flag_or_file(
     flags = _json(capsys, path, *WORDS, *NAMED, "--order", order, "--when", when)
     declared = tmp_path / "d.toml"
     declared.write_text(
-        '[scheduler]\norder = ["none", "plateau", "warm"]\n'
-        '[factor]\nwhen = { scheduler = ["plateau"] }\n'
+        '[scheduler]\nchoices = ["none", "plateau", "warm"]\nordered = true\n'
+        "[rate]\nlog_uniform = [1e-5, 1e-2]\n"
+        '[factor]\nuniform = [0, 1]\nwhen = { scheduler = ["plateau"] }\n'
     )
-    file = _json(capsys, path, *WORDS, *NAMED, "--declare", str(declared))
+    file = _json(capsys, path, *WORDS, *NAMED, "--space", str(declared))
     assert flags == file
+    assert set(_json(capsys, path, *WORDS, "--space", str(declared))["by_hyperparameter"]) == {
+        *("scheduler", "rate", "factor")  # the space names the columns
+    }
     assert flags["by_hyperparameter"]["factor"]["n"] == 13
     assert flags["by_hyperparameter"]["scheduler"]["maxima"] is not None
 
@@ -89,7 +93,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert sensitivity.main([a, b, *WORDS, *NAMED, "--figures", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
-    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "best_settings"}
+    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "near_best"}
 
 
 @pytest.mark.parametrize(
@@ -100,9 +104,9 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
         (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
         (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),
-        (["S", "S", "S", *WORDS], "one or two"),
+        (["S", "S", *WORDS], "expected once, got twice"),
         (["S", "--score", "rate", "--rows", "2"], "at least 3"),
-        (["S", *WORDS, "--declare", "D"], "rate: expected a table with order"),
+        (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
         (["S", *WORDS, "--rope", "-1"], "rope"),
         (["S", *WORDS, "--json", "S"], "expected a name that ends in .json"),
     ],

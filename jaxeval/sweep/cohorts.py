@@ -17,9 +17,9 @@ import numpy as np
 MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
-# An evaluation writes a row by a way forward, a third of a training step, over outputs of up to
-# one and a half times the lengths of the corpus; so many rows at once.
-_EVALUATION = 0.5
+_EVALUATION = (
+    0.5  # of a training step: the way forward is a third, outputs up to 1.5 times as long
+)
 _EVALUATION_ROWS = 128
 
 
@@ -80,8 +80,7 @@ class Cohort(NamedTuple):
       seconds: estimated, of training and evaluation.
       operations: of training, at the extent.
       needed: of them, at each run's own extent and without padding rows.
-      an_epoch: seconds that an epoch of each run is estimated to take, evaluation included: its
-        share of those of the cohort.
+      an_epoch: each run's share of `seconds`, by epoch.
     """
 
     runs: tuple[int, ...]
@@ -200,36 +199,21 @@ def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
     return list(found.values())
 
 
-def _operations(group: _Group, machine: Machine) -> np.ndarray:
-    """[n, M] of training, for each member and micro-batch size."""
+def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
+    """Of each member: [n, M] of training for each micro-batch size, and [n] of evaluation."""
     extent, members = group.extent, group.members
-    if not _waits(group, machine):
-        return np.array([m.rows * extent.operations(m.extent) for m in members])
-    neighbours = math.ceil(len(members) / machine.devices)
-    # expected number of buckets that some lane of a device is in
-    buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
-    most: np.ndarray = np.max([m.step for m in members], axis=0)
-    rows = _most_updates(group) * most * buckets
-    return np.tile(rows * extent.operations(extent), (len(members), 1))
-
-
-def _evaluations(group: _Group, machine: Machine) -> np.ndarray:
-    """[n] operations of evaluating, for each member."""
-    extent, members = group.extent, group.members
-    if not _waits(group, machine):
-        found = [m.evaluated * extent.operations(m.extent) for m in members]
+    if not machine.lock_step or len(members) == 1:
+        a_row = np.array([extent.operations(m.extent) for m in members])
+        rows, evaluated = np.stack([m.rows for m in members]), [m.evaluated for m in members]
     else:
-        found = [max(m.evaluated for m in members) * extent.operations(extent)] * len(members)
-    return _EVALUATION * np.array(found)
-
-
-def _waits(group: _Group, machine: Machine) -> bool:
-    """Whether its members wait for one another."""
-    return machine.lock_step and len(group.members) > 1
-
-
-def _most_updates(group: _Group) -> int:
-    return max(m.updates for m in group.members)
+        neighbours = math.ceil(len(members) / machine.devices)
+        # expected number of buckets that some lane of a device is in
+        buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
+        most: np.ndarray = np.max([m.step for m in members], axis=0)
+        a_row = np.full(len(members), extent.operations(extent))
+        rows = np.tile(max(m.updates for m in members) * most * buckets, (len(members), 1))
+        evaluated = [max(m.evaluated for m in members)] * len(members)
+    return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
 
 
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
@@ -238,10 +222,11 @@ def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     count = len(group.members)
     updates = np.array([m.updates for m in group.members])
     if machine.lock_step:
-        updates = np.full(count, _most_updates(group))
-    training = _operations(group, machine) / _rate(machine, rows)
-    evaluation = _evaluations(group, machine) / _rate(machine, np.array(_EVALUATION_ROWS))
-    total = training + (evaluation + updates * group.extent.parameters() * _UPDATE)[:, None]
+        updates = np.full(count, updates.max())
+    training, evaluation = _operations(group, machine)
+    beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
+    beside += updates * group.extent.parameters() * _UPDATE
+    total = training / _rate(machine, rows) + beside[:, None]
     return total / count * math.ceil(count / machine.devices)
 
 
@@ -308,7 +293,7 @@ def _cohort(
         MICRO_BATCHES[best],
         machine.compile_seconds,
         float(seconds[:, best].sum()),
-        float(_operations(group, machine)[:, best].sum()),
+        float(_operations(group, machine)[0][:, best].sum()),
         needed,
         tuple(spent / runs[m.number].epochs for m, spent in members),
     )
