@@ -80,9 +80,10 @@ def _basis(measured: Measured | None) -> str:
     """What the estimate rests on."""
     if measured is None:
         return "by a cost model, as no run of a sweep has ended here on this machine"
+    times = f"{measured.ratio:.2g}" if measured.ratio < 10 else f"{measured.ratio:.0f}"
     return (
         f"the {measured.runs} runs of sweeps that ended here on this machine took "
-        f"{measured.ratio:.2g} times what the cost model says, and so these are taken to"
+        f"{times} times what the cost model says, and so these are taken to"
     )
 
 
