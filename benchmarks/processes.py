@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 
 class Turn(NamedTuple):
@@ -67,18 +67,21 @@ def start(file: Path, payload: Path, count: int) -> Iterator[Group]:
     Raises SystemExit, here and in turns, with one line that says which process failed and why.
     """
     with contextlib.ExitStack() as stack:
-        processes = [_Process(file, payload, number) for number in range(count)]
-        for process in processes:
-            stack.callback(process.close)
+        processes = []
+        for number in range(count):
+            # a file, since a pipe that nobody reads could fill up
+            errors = stack.enter_context(tempfile.TemporaryFile("w+"))
+            processes.append(_Process(file, payload, number, errors))
+            stack.callback(processes[-1].close)
         for process in processes:
             process.receive()
         yield Group(processes)
 
 
 class _Process:
-    def __init__(self, file: Path, payload: Path, number: int):
+    def __init__(self, file: Path, payload: Path, number: int, errors: IO[str]):
         self.name = f"process {number + 1} of {file.name}"
-        self._errors = tempfile.TemporaryFile("w+")  # a pipe that nobody reads could fill up
+        self._errors = errors
         self._popen = subprocess.Popen(
             [sys.executable, __file__, str(file), str(payload), str(number)],
             stdin=subprocess.PIPE,
@@ -106,7 +109,6 @@ class _Process:
         """Ends the process, whatever it does."""
         self._popen.kill()
         self._popen.wait()
-        self._errors.close()
         for pipe in (self._popen.stdin, self._popen.stdout):
             with contextlib.suppress(BrokenPipeError):  # a request that was never read
                 pipe.close()  # type: ignore[union-attr]

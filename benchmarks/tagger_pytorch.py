@@ -15,6 +15,7 @@ from torch import nn
 
 WAYS = ("padded", "packed")  # sequences of the LSTM
 
+
 class Tagger(nn.Module):
     """2 x 100 BiLSTM, character CNN, CRF, frozen word vectors: jaxeval's clean default."""
 
@@ -106,7 +107,8 @@ class Trainer:
 class Member:
     """A seed in a process of its own (`processes`), with its own order of the sentences.
 
-    The payload: `batches`, a list for each process; `vectors`, `alphabet` and `labels` of the model.
+    The payload: `batches`, a list for each process; `vectors`, `alphabet` and `labels` of the
+    model.
     """
 
     def __init__(self, payload: Path, number: int):
