@@ -1,13 +1,13 @@
-"""Processes side by side, as the benchmarks time them: clock, results, failures. No torch."""
+"""Processes side by side, as benchmarks time them: clock, results, failures, figures. No torch."""
 
-import importlib.util
-import sys
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "processes.py"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 MEMBER = """
 import os, time
 
@@ -41,16 +41,12 @@ class Member:
 """
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("processes", PATH)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["processes"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-processes = _script()
+@pytest.fixture(scope="module")
+def scripts() -> Iterator[tuple[Any, Any]]:
+    """The modules `processes` and `peers`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)  # they import each other by name
+        yield importlib.import_module("processes"), importlib.import_module("peers")
 
 
 @pytest.fixture
@@ -62,9 +58,11 @@ def member(tmp_path: Path) -> tuple[Path, Path]:
     return file, payload
 
 
-def test_turns_run_side_by_side_and_preparation_is_not_timed(member: tuple[Path, Path]) -> None:
+def test_turns_run_side_by_side_and_preparation_is_not_timed(
+    scripts: Any, member: tuple[Path, Path]
+) -> None:
     """Dies if processes run one after the other, if preparation is timed, or numbers are mixed."""
-    with processes.start(*member, 2) as group:
+    with scripts[0].start(*member, 2) as group:
         assert group.turn("meet", 1, 2).results == [1.0, 1.0], "one waited for the other to end"
         late = group.turn("own after a second", 1, 2)
         assert late.results == [0.0, 1.0]
@@ -82,11 +80,13 @@ def test_turns_run_side_by_side_and_preparation_is_not_timed(member: tuple[Path,
         ("diverge", "process 1 of member.py: a turn of 'diverge' returned nan"),
     ],
 )
-def test_failures_are_one_line(member: tuple[Path, Path], way: str, message: str) -> None:
+def test_failures_are_one_line(
+    scripts: Any, member: tuple[Path, Path], way: str, message: str
+) -> None:
     """Dies if a process that failed makes the benchmark hang, or its reason is lost."""
     with (
         pytest.raises(SystemExit, match=message) as raised,
-        processes.start(*member, 2) as group,
+        scripts[0].start(*member, 2) as group,
     ):
         running = [process._popen for process in group._processes]
         group.turn(way, 1, 2)
@@ -94,11 +94,37 @@ def test_failures_are_one_line(member: tuple[Path, Path], way: str, message: str
     assert all(popen.returncode is not None for popen in running), "one is still there"
 
 
-def test_a_model_that_cannot_be_built(member: tuple[Path, Path]) -> None:
+def test_a_model_that_cannot_be_built(scripts: Any, member: tuple[Path, Path]) -> None:
     """Dies if building is not waited for."""
     member[1].write_text("unbuildable")
     with (
         pytest.raises(SystemExit, match=r"process 1 of member.py .*: ValueError: no such model"),
-        processes.start(*member, 2),
+        scripts[0].start(*member, 2),
     ):
         raise AssertionError("it was not waited for")
+
+
+def test_a_peer_takes_its_fastest_way_and_the_harder_peer_leads(scripts: Any) -> None:
+    """Dies if wall time is not divided by the members in flight, a slower way is kept, or the
+    easier peer is named first.
+    """
+    processes, peers = scripts
+    seconds = {("padded", 1, 2): 6.0, ("packed", 1, 2): 5.0}  # way, threads, processes
+    seconds |= {("padded", 1, 1): 4.0, ("packed", 1, 1): 4.5}
+    seconds |= {("padded", 2, 1): 3.0, ("packed", 2, 1): 3.5}
+
+    class Group:
+        def turn(self, way: str, threads: int, count: int) -> Any:
+            return processes.Turn(seconds[way, threads, count], [0.25, 0.75][:count])
+
+    offered = dict(reversed(peers.choices(["padded", "packed"], 2).items()))
+    rounds = peers.measure(lambda: 2.0, Group(), offered, 3)
+    assert rounds.peers["processes"] == peers.Peer("packed", 2, 1)
+    assert rounds.peers["one_process"] == peers.Peer("padded", 1, 2)
+    found = peers.summary(rounds, "items_per_second", lambda value: 10 / value)
+    assert found["hardest_peer"] == "processes"
+    assert [*found["ratio"]] == [*found["peers"]] == ["processes", "one_process"]
+    assert [ratio["median"] for ratio in found["ratio"].values()] == [1.25, 1.5]
+    assert found["items_per_second"]["median"] == 5
+    assert found["peers"]["processes"]["items_per_second"]["median"] == 4
+    assert found["peers"]["processes"]["result"] == 0.5
