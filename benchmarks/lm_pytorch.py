@@ -1,5 +1,7 @@
 """The same language models in PyTorch: its LSTM module, and loops for the cells it lacks."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -82,9 +84,9 @@ def _detached(state: Any) -> Any:
     return tuple(map(_detached, state)) if isinstance(state, tuple) else state.detach()
 
 
-def steps(model: Model, optimiser: Any, tokens: torch.Tensor, window: int, count: int) -> None:
-    """Trains on `count` windows of tokens [N, B]."""
-    states = model.start(tokens.shape[1])
+def steps(model: Model, optimiser: Any, tokens: torch.Tensor, window: int, count: int) -> float:
+    """Trains on `count` windows of tokens [N, B]; the loss of the last."""
+    states, loss = model.start(tokens.shape[1]), torch.zeros(())
     for number in range(count):
         begin = number * window
         given = tokens[begin : begin + window]
@@ -95,3 +97,24 @@ def steps(model: Model, optimiser: Any, tokens: torch.Tensor, window: int, count
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 10.0)
         optimiser.step()
+    return loss.item()
+
+
+class Member:
+    """A seed in a process of its own (`processes`).
+
+    The payload: `model`, arguments of Model; `tokens` [N, B], `window` and `steps` of a turn.
+    """
+
+    def __init__(self, payload: Path, number: int):
+        content = torch.load(payload, weights_only=True)
+        torch.manual_seed(number)
+        self.model = Model(**content["model"])
+        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=0.003, betas=(0.0, 0.999))
+        self.sizes = (content["tokens"], content["window"], content["steps"])
+
+    def turn(self, way: str, threads: int) -> Callable[[], float]:
+        """A turn of training; there is only one way."""
+        del way
+        torch.set_num_threads(threads)
+        return lambda: steps(self.model, self.optimiser, *self.sizes)

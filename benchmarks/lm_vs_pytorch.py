@@ -1,8 +1,9 @@
 """How many tokens a second does a population of language models train on, against PyTorch?
 
-Prints the ratio of the tokens a second of a population on all cores to those of one PyTorch model
-at its better thread count (PyTorch would train the members one after the other), medians over
-interleaved pairs, as one JSON line.
+The members of a population on all cores against PyTorch as `peers` describes it: one process of
+one thread a core, side by side, and one process at its better number of threads. In every round a
+turn of each; a ratio is the median over rounds of (seconds per member of PyTorch) / (those of
+jaxeval), wall time over members in flight, compilation apart. The harder peer is named first.
 
     python benchmarks/lm_vs_pytorch.py --data wikitext2 --hidden 200 --layers 1 --batch 20
     python benchmarks/lm_vs_pytorch.py --data enwik8.head2MB --unit byte --kind nas --hidden 170
@@ -10,12 +11,15 @@ interleaved pairs, as one JSON line.
 
 import argparse
 import resource
-import time
-from typing import Any
+import tempfile
+from pathlib import Path
 
 import common
+import jax
 import lm_pytorch
 import numpy as np
+import peers
+import processes
 import torch
 
 from jaxeval import experiment
@@ -25,31 +29,28 @@ def main() -> None:
     """Measures both, in turn."""
     given = _parser().parse_args()
     prepared = _prepare(given)
-    made, seconds = common.population(prepared, given.members)
-    common.epoch_seconds(made)
-    theirs, optimiser, tokens = _torch(prepared, given)
-    threads = _better_threads(given, theirs, optimiser, tokens)
-    torch.set_num_threads(threads)
-    pairs = []
-    for _ in range(given.pairs):
-        ours = common.epoch_seconds(made)
-        begin = time.perf_counter()
-        lm_pytorch.steps(theirs, optimiser, tokens, given.window, given.steps)
-        pairs.append((ours, time.perf_counter() - begin))
+    population, seconds = common.population(prepared, given.members)
+    cores = jax.device_count()
+    with tempfile.TemporaryDirectory() as folder:
+        payload = _write(prepared, given, Path(folder) / "payload")
+        with processes.start(Path(lm_pytorch.__file__), payload, cores) as group:
+            rounds = peers.measure(
+                lambda: common.epoch_seconds(population) / given.members,
+                group,
+                peers.choices(["training"], cores),
+                given.pairs,
+            )
     size = given.batch * given.window * given.steps
-    ratios = [given.members * other / ours for ours, other in pairs]
+    peers.announce(f"{given.unit} {given.kind} {given.layers} x {given.hidden}", rounds)
     common.report(
         benchmark="lm_vs_pytorch",
+        **peers.summary(rounds, "tokens_per_second", lambda seconds: size / seconds),
         **{k: getattr(given, k) for k in ("kind", "unit", "hidden", "layers", "depth", "batch")},
         members=given.members,
         vocabulary=prepared.read.facts["vocabulary"],
-        tokens_per_second=common.quartiles([given.members * size / ours for ours, _ in pairs]),
-        pytorch_tokens_per_second=common.quartiles([size / other for _, other in pairs]),
-        pytorch=torch.__version__,
-        pytorch_threads=threads,
+        torch=torch.__version__,
         compile_seconds=round(seconds, 1),
         peak_gigabytes=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
-        ratio=common.quartiles(ratios),
     )
 
 
@@ -67,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--window", type=int, default=35)
     made.add_argument("--members", type=int, default=8)
     made.add_argument("--steps", type=int, default=10, help="of a timed turn")
-    made.add_argument("--pairs", type=int, default=5)
+    made.add_argument("--pairs", type=int, default=5, help="rounds")
     return made
 
 
@@ -88,33 +89,19 @@ def _prepare(given: argparse.Namespace) -> experiment.Prepared:
     return experiment.prepare(experiment.read(None, changes, given.data))
 
 
-def _torch(
-    prepared: experiment.Prepared, given: argparse.Namespace
-) -> tuple[lm_pytorch.Model, Any, torch.Tensor]:
-    torch.manual_seed(0)
-    model = lm_pytorch.Model(
-        given.kind, prepared.read.facts["vocabulary"], given.hidden, given.layers, given.depth
-    )
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.003, betas=(0.0, 0.999))
+def _write(prepared: experiment.Prepared, given: argparse.Namespace, path: Path) -> Path:
+    """What the processes of PyTorch read."""
     need = given.window * given.steps + 1
     stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * given.batch]
-    return (
-        model,
-        optimiser,
-        torch.tensor(np.ascontiguousarray(stream.reshape(given.batch, -1).T)).long(),
-    )
-
-
-def _better_threads(given: argparse.Namespace, *training: Any) -> int:
-    """One thread or all: the faster, by one turn each after a warm-up."""
-    found = {}
-    for threads in (1, torch.get_num_threads()):
-        torch.set_num_threads(threads)
-        lm_pytorch.steps(*training, given.window, 2)
-        begin = time.perf_counter()
-        lm_pytorch.steps(*training, given.window, given.steps)
-        found[threads] = time.perf_counter() - begin
-    return min(found, key=lambda threads: found[threads])
+    sizes = {k: getattr(given, k) for k in ("kind", "hidden", "layers", "depth")}
+    content = {
+        "model": {**sizes, "vocabulary": prepared.read.facts["vocabulary"]},
+        "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(given.batch, -1).T)).long(),
+        "window": given.window,
+        "steps": given.steps,
+    }
+    torch.save(content, path)
+    return path
 
 
 if __name__ == "__main__":

@@ -14,11 +14,6 @@ from jaxeval import experiment
 from jaxeval.contracts import Batch
 
 
-def cut(order: np.ndarray, size: int) -> list[np.ndarray]:
-    """Numbers in batches of so many."""
-    return [order[first : first + size] for first in range(0, len(order), size)]
-
-
 def rows_of(prepared: experiment.Prepared, part: str) -> list[dict[str, np.ndarray]]:
     """The pairs of a part, unpadded, bucket by bucket; `limit` of what is written."""
     found = []
@@ -67,7 +62,7 @@ def _same(
 ) -> float:
     """The share of rows for which PyTorch writes the same."""
     found = 0
-    chosen = cut(np.arange(len(rows)), 64)
+    chosen = seq2seq_pytorch.cut(np.arange(len(rows)), 64)
     for numbers, batch in zip(chosen, seq2seq_pytorch.prepare(rows, chosen), strict=True):
         limit = max(rows[number]["limit"] for number in numbers)
         written = seq2seq_pytorch.greedy(theirs, batch, limit, cached).numpy()

@@ -8,7 +8,6 @@ Notation: B rows, Ts and Tt positions, E embedding size, H hidden units, V targe
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -201,8 +200,22 @@ class Transformer(nn.Module):
         return attention.out_proj(seen.transpose(1, 2).flatten(2))
 
 
+def build(architecture: str, sizes: Mapping[str, Any]) -> nn.Module:
+    """An untrained model."""
+    if architecture == "attentive_lstm":
+        return Lstm(**sizes)
+    named = dict(sizes)
+    layers = (named.pop("encoder_layers"), named.pop("decoder_layers"))
+    return Transformer(**named, layers=layers)
+
+
+def cut(order: np.ndarray, size: int) -> list[np.ndarray]:
+    """Numbers in batches of so many."""
+    return [order[first : first + size] for first in range(0, len(order), size)]
+
+
 def prepare(
-    rows: Sequence[Mapping[str, np.ndarray]], chosen: Sequence[np.ndarray]
+    rows: Sequence[Mapping[str, Any]], chosen: Sequence[np.ndarray]
 ) -> list[dict[str, torch.Tensor]]:
     """Batches of the chosen rows, each cut to its own longest source and target."""
 
@@ -234,14 +247,15 @@ def loss(model: nn.Module, batch: Mapping[str, torch.Tensor], smoothing: float) 
 def train(
     model: nn.Module, optimiser: Any, batches: Sequence[Mapping[str, Any]], smoothing: float
 ) -> float:
-    """Seconds of a pass over the batches."""
+    """A pass over the batches; the loss of the last."""
     model.train()
-    begin = time.perf_counter()
+    value = torch.zeros(())
     for batch in batches:
         optimiser.zero_grad(set_to_none=True)
-        loss(model, batch, smoothing).backward()
+        value = loss(model, batch, smoothing)
+        value.backward()
         optimiser.step()
-    return time.perf_counter() - begin
+    return value.item()
 
 
 @torch.inference_mode()

@@ -1,12 +1,15 @@
 """How many pairs a second does a population of sequence-to-sequence models train on, and decode?
 
-The same model in both, on grapheme-to-phoneme pairs: eight members of jaxeval at once against one
-PyTorch model after another at its better thread count. Before anything is timed, a member that has
-trained a little is copied into PyTorch: the loss, its gradient and what is written for dev must
-agree. Then pairs, a turn of each in turn; a ratio is the median over pairs of (pairs a second of
-all members) / (pairs a second of PyTorch), compilation apart. PyTorch's batches are cut to their
-longest row and, in training, shuffled over all lengths; it decodes uncached (the whole decoder
-over all that was written, at every step) and, for the transformer, with a cache of our own.
+The same model in both, on grapheme-to-phoneme pairs: eight members of jaxeval at once against
+PyTorch as `peers` describes it: one process of one thread a core, side by side, and one process at
+its better number of threads. Before anything is timed, a member that has trained a little is
+copied into PyTorch: the loss, its gradient and what is written for dev must agree. In every round
+a turn of each; a ratio is the median over rounds of (seconds per member of PyTorch) / (those of
+jaxeval), wall time over members in flight, compilation apart. The harder peer is named first.
+
+PyTorch's batches are cut to their longest row, and come in two kinds: bucketed, of like lengths as
+ours, and shuffled over all lengths. The transformer decodes uncached (nn.Transformer's own way,
+the whole decoder over all that was written at every step) and with a cache that we wrote for it.
 
     pip install torch==2.13.0
     python benchmarks/seq2seq_vs_pytorch.py --data FOLDER --architecture transformer
@@ -14,13 +17,18 @@ over all that was written, at every step) and, for the transformer, with a cache
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import common
 import jax
 import numpy as np
+import peers
+import processes
 import seq2seq_agreement
+import seq2seq_member
 import seq2seq_pytorch
 import seq2seq_turns
 import seq2seq_weights
@@ -40,37 +48,41 @@ SIZES = {
         "heads": 4,
     },
 }
-THREADS = (1, 2)
+BATCHES = ("bucketed", "shuffled")
+MODES = {"attentive_lstm": ("stepwise",), "transformer": ("cached", "uncached")}
 
 
 def main() -> None:
     """Measures and prints."""
     given = _parser().parse_args()
     prepared = _prepare(given)
-    made, compile_seconds = _population(prepared, given)
-    params = _warm(made, given)
-    theirs = _model(prepared, given.architecture)
-    theirs.load_state_dict(seq2seq_weights.named(params))
-    agreement = seq2seq_agreement.check(prepared, params, theirs, SMOOTHING)
-    decoding = seq2seq_turns.Decoding(prepared, made, theirs, given)
-    training = seq2seq_turns.Training(prepared, made, theirs, given, RATE, SMOOTHING)
-    kinds = {"training": _measured(training.ours, {"": training.theirs}, given)}
-    modes = {"uncached": lambda: decoding.theirs(False), "cached": lambda: decoding.theirs(True)}
-    if given.architecture == "attentive_lstm":  # has nothing to cache
-        modes = {"stepwise": modes["uncached"]}
-    kinds["decoding"] = _measured(decoding.ours, modes, given)
+    population, compile_seconds = _population(prepared, given)
+    params = _warm(population, given)
+    model = _model(prepared, given.architecture, params)
+    agreement = _agreement(prepared, params, model)
+    decoding = seq2seq_turns.Decoding(prepared, population, given)
+    training = seq2seq_turns.Training(prepared, population, given)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "payload"
+        seq2seq_turns.write(prepared, training, decoding, given, model, path)
+        file, cores = Path(seq2seq_member.__file__), jax.device_count()
+        with processes.start(file, path, cores) as group:
+            modes = [f"decoding {mode}" for mode in MODES[given.architecture]]
+            kinds = {
+                "training": _measured(training.ours, ["training"], training.items, group, given),
+                "decoding": _measured(decoding.ours, modes, len(decoding.rows), group, given),
+            }
     common.report(
         benchmark="seq2seq_vs_pytorch",
+        **kinds,
         **{k: getattr(given, k) for k in ("architecture", "language", "symbols", "batch")},
         evaluation_batch=given.evaluation_batch,
         members=given.members,
         parameters=experiment.parameters(prepared),
-        batches=given.batches,
         items=training.items,
-        decoded=decoding.items,
+        decoded=len(decoding.rows),
         agreement=agreement,
         dev_accuracy=decoding.accuracy,
-        **kinds,
         torch=torch.__version__,
         compile_seconds=round(compile_seconds, 1),
     )
@@ -90,13 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--items", type=int, default=1024, help="train pairs of a timed turn")
     made.add_argument("--decoded", type=int, default=1000, help="dev pairs of a timed turn")
     made.add_argument("--warm", type=int, default=8192, help="train pairs before the comparison")
-    made.add_argument("--pairs", type=int, default=5)
-    made.add_argument(
-        "--batches",
-        choices=("shuffled", "bucketed"),
-        default="shuffled",
-        help="PyTorch's, over all lengths or as ours",
-    )
+    made.add_argument("--pairs", type=int, default=5, help="rounds")
+    made.add_argument("--batches", nargs="+", choices=BATCHES, default=BATCHES, help="PyTorch's")
     return made
 
 
@@ -150,49 +157,43 @@ def _warm(made: loop.Population, given: argparse.Namespace) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], state.params)
 
 
-def _model(prepared: experiment.Prepared, architecture: str) -> torch.nn.Module:
-    torch.manual_seed(0)
+def _model(prepared: experiment.Prepared, architecture: str, params: Any) -> dict[str, Any]:
+    """PyTorch's model with the parameters of ours, as `seq2seq_member` takes it."""
     words = prepared.data.vocabularies
     sizes = {**SIZES[architecture], "dropout": DROPOUT}
     sizes |= {"source": len(words.source_names), "target": len(words.target)}
-    if architecture == "attentive_lstm":
-        return seq2seq_pytorch.Lstm(**sizes)
-    layers = (sizes.pop("encoder_layers"), sizes.pop("decoder_layers"))
-    return seq2seq_pytorch.Transformer(**sizes, layers=layers)
+    return {
+        "architecture": architecture,
+        "sizes": sizes,
+        "weights": seq2seq_weights.named(params),
+        "rate": RATE,
+        "smoothing": SMOOTHING,
+    }
+
+
+def _agreement(prepared: experiment.Prepared, params: Any, model: dict) -> dict[str, float]:
+    theirs = seq2seq_pytorch.build(model["architecture"], model["sizes"])
+    theirs.load_state_dict(model["weights"])
+    return seq2seq_agreement.check(prepared, params, theirs, SMOOTHING)
 
 
 def _measured(
     ours: Callable[[], float],
-    theirs: Mapping[str, Callable[[], float]],
+    ways: list[str],
+    items: int,
+    group: processes.Group,
     given: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Pairs a second and ratios, PyTorch in each of its ways at its better thread count."""
-    ours()
-    threads = {name: _better_threads(turn) for name, turn in theirs.items()}
-    own, other = [], {name: [] for name in theirs}
-    for _ in range(given.pairs):
-        own.append(ours())
-        for name, turn in theirs.items():
-            torch.set_num_threads(threads[name])
-            other[name].append(turn())
-    found: dict[str, Any] = {"items_per_second": common.quartiles(own)}
-    for name, rates in other.items():
-        end = f"_{name}" if name else ""
-        ratios = [mine / rate for mine, rate in zip(own, rates, strict=True)]
-        found[f"ratio{end}"] = common.quartiles(ratios)
-        found[f"pytorch_items_per_second{end}"] = common.quartiles(rates)
-        found[f"pytorch_threads{end}"] = threads[name]
-    return found
-
-
-def _better_threads(turn: Callable[[], float]) -> int:
-    """The one with the best turn of two, taken in turn: a busy machine stalls two threads."""
-    turn()
-    found = dict.fromkeys(THREADS, 0.0)
-    for threads in (*THREADS, *THREADS):
-        torch.set_num_threads(threads)
-        found[threads] = max(found[threads], turn())
-    return max(found, key=lambda threads: found[threads])
+    """Pairs a second and ratios of each way and each kind of PyTorch's batches."""
+    offered: dict[str, Any] = {}
+    for way in ways:
+        for batches in given.batches:
+            mode = way.partition(" ")[2]
+            suffix = "_".join(["", mode, batches] if mode else ["", batches])
+            offered |= peers.choices([f"{way} {batches}"], jax.device_count(), suffix)
+    rounds = peers.measure(ours, group, offered, given.pairs)
+    peers.announce(f"{given.architecture}, {ways[0].partition(' ')[0]}", rounds)
+    return peers.summary(rounds, "items_per_second", lambda seconds: items / seconds)
 
 
 if __name__ == "__main__":

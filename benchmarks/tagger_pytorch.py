@@ -1,25 +1,27 @@
-"""The PyTorch side of `tagger_vs_pytorch`: the same tagger, one seed after the other.
+"""The PyTorch side of `tagger_vs_pytorch`: the same tagger, one seed a process.
 
 As fast as PyTorch on a CPU allows without leaving its modules: `torch.nn.LSTM` over the whole
 batch (packed where that is faster), a convolution over all words at once, a CRF vectorised over
 the batch, `foreach` optimiser steps. Needs torch; see benchmarks/README.md.
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+WAYS = ("padded", "packed")  # sequences of the LSTM
+
 
 class Tagger(nn.Module):
     """2 x 100 BiLSTM, character CNN, CRF, frozen word vectors: jaxeval's clean default."""
 
-    def __init__(self, vectors: np.ndarray, alphabet: int, labels: int, packed: bool):
+    def __init__(self, vectors: torch.Tensor, alphabet: int, labels: int, packed: bool):
         super().__init__()
-        self.words = nn.Embedding.from_pretrained(torch.from_numpy(vectors), freeze=True)
+        self.words = nn.Embedding.from_pretrained(vectors, freeze=True)
         self.characters = nn.Embedding(alphabet, 30)
         self.convolution = nn.Conv1d(30, 30, 3, padding=1)
         self.lstm = nn.LSTM(vectors.shape[1] + 30, 100, 2, bidirectional=True)
@@ -85,21 +87,38 @@ def prepare(batches: Sequence[dict[str, np.ndarray]], shared: dict[str, Any]) ->
 class Trainer:
     """One seed; `epoch` is what is timed."""
 
-    def __init__(
-        self, shared: dict[str, Any], alphabet: int, labels: int, packed: bool, seed: int
-    ):
-        torch.manual_seed(seed)
-        self.model = Tagger(shared["vectors"], alphabet, labels, packed)
-        live = [p for p in self.model.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.NAdam(live, lr=0.002, foreach=True)
-        self.live = live
+    def __init__(self, model: Tagger):
+        self.model = model
+        self.live = [p for p in model.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.NAdam(self.live, lr=0.002, foreach=True)
 
     def epoch(self, batches: Sequence[dict]) -> float:
-        """Seconds of one pass over the batches."""
-        begin = time.perf_counter()
+        """One pass over the batches; the loss of the last."""
+        loss = torch.zeros(())
         for batch in batches:
             self.optimiser.zero_grad(set_to_none=True)
-            self.model(batch).backward()
+            loss = self.model(batch)
+            loss.backward()
             nn.utils.clip_grad_norm_(self.live, 1.0, foreach=True)
             self.optimiser.step()
-        return time.perf_counter() - begin
+        return loss.item()
+
+
+class Member:
+    """A seed in a process of its own (`processes`), with its own order of the sentences.
+
+    The payload: `batches`, a list for each process; `vectors`, `alphabet` and `labels` of the
+    model.
+    """
+
+    def __init__(self, payload: Path, number: int):
+        content = torch.load(payload, weights_only=True)
+        self.batches = content["batches"][number]
+        sizes = (content["vectors"], content["alphabet"], content["labels"])
+        torch.manual_seed(number + 1)
+        self.trainers = {way: Trainer(Tagger(*sizes, way == "packed")) for way in WAYS}
+
+    def turn(self, way: str, threads: int) -> Callable[[], float]:
+        """An epoch."""
+        torch.set_num_threads(threads)
+        return lambda: self.trainers[way].epoch(self.batches)

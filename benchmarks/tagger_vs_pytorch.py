@@ -1,72 +1,85 @@
-"""How much faster is a population than PyTorch, one seed after the other?
+"""How much faster is a population of taggers than PyTorch on the same cores?
 
 The same model on the same batches of real sentences: eight members of jaxeval at once against
-PyTorch's best of {one thread, two threads, one thread with packed sequences}, which is chosen in a
-first round. Then pairs, one epoch of each in turn; the figure is the median over pairs of
-(seconds per seed and epoch of PyTorch) / (those of jaxeval), training only, compilation apart.
+PyTorch as `peers` describes it: one process of one thread a core, side by side, and one process at
+its better number of threads; sequences padded or packed, whichever is faster. In every round an
+epoch of each in turn; a ratio is the median over rounds of (seconds per seed and epoch of
+PyTorch) / (those of jaxeval), wall time over members in flight, training only, compilation apart.
+The harder peer is named first.
 
     pip install torch==2.13.0
     python benchmarks/tagger_vs_pytorch.py --data FOLDER --batch 32
 """
 
+import tempfile
+from pathlib import Path
+
 import common
+import jax
 import numpy as np
+import peers
+import processes
 import tagger_pytorch
 import torch
 
 MEMBERS = 8
-CHOICES = ((1, False), (2, False), (1, True))  # threads, packed
-
-
-def batches(prepared: common.experiment.Prepared, size: int) -> list[dict]:
-    """One epoch's batches as jaxeval forms them: within a bucket, shuffled, in mixed order."""
-    generator = np.random.default_rng(0)
-    found = []
-    split = prepared.data.split(0)
-    for bucket, rows in zip(prepared.data.corpus.buckets, split.train, strict=True):
-        order = generator.permutation(rows)
-        for start in range(0, len(order), size):
-            chosen = order[start : start + size]
-            found.append({name: column[chosen] for name, column in bucket.items()})
-    generator.shuffle(found)
-    return tagger_pytorch.prepare(found, prepared.data.corpus.shared)
 
 
 def main() -> None:
     """Measures and prints."""
     arguments = common.parser(__doc__)
-    arguments.add_argument("--pairs", type=int, default=5)
+    arguments.add_argument("--pairs", type=int, default=5, help="rounds")
     given = arguments.parse_args()
     prepared = common.prepare(given.data, given.batch, given.sentences)
-    tagged = prepared.data
-    ours, compile_seconds = common.population(prepared, MEMBERS)
-    common.epoch_seconds(ours)
-    data = batches(prepared, given.batch)
-
-    def theirs(threads: int, packed: bool) -> float:
-        torch.set_num_threads(threads)
-        trainer = tagger_pytorch.Trainer(
-            tagged.corpus.shared, tagged.alphabet, len(tagged.labels), packed, seed=1
-        )
-        return trainer.epoch(data)
-
-    first = {choice: theirs(*choice) for choice in CHOICES}
-    best = min(first, key=lambda choice: first[choice])
-    pairs = [(common.epoch_seconds(ours) / MEMBERS, theirs(*best)) for _ in range(given.pairs)]
-    ratios = [other / own for own, other in pairs]
+    population, compile_seconds = common.population(prepared, MEMBERS)
+    cores = jax.device_count()
+    file = Path(tagger_pytorch.__file__)
+    with tempfile.TemporaryDirectory() as folder:
+        payload = write(prepared, given.batch, cores, Path(folder) / "payload")
+        with processes.start(file, payload, cores) as group:
+            rounds = peers.measure(
+                lambda: common.epoch_seconds(population) / MEMBERS,
+                group,
+                peers.choices(tagger_pytorch.WAYS, cores),
+                given.pairs,
+            )
+    peers.announce(f"tagger, batch {given.batch}", rounds)
     common.report(
         benchmark="tagger_vs_pytorch",
+        **peers.summary(rounds, "seconds_per_seed_epoch"),
         batch=given.batch,
         sentences=sum(map(len, prepared.data.split(0).train)),
         members=MEMBERS,
         torch=torch.__version__,
-        torch_threads=best[0],
-        torch_packed=best[1],
-        ratio=common.quartiles(ratios),
-        seconds_per_seed_epoch=common.quartiles([own for own, _ in pairs]),
-        torch_seconds_per_seed_epoch=common.quartiles([other for _, other in pairs]),
         compile_seconds=round(compile_seconds, 1),
     )
+
+
+def write(prepared: common.experiment.Prepared, size: int, count: int, path: Path) -> Path:
+    """What the processes of PyTorch read."""
+    tagged = prepared.data
+    content = {
+        "batches": [batches(prepared, size, seed) for seed in range(count)],
+        "vectors": torch.tensor(np.asarray(tagged.corpus.shared["vectors"])),
+        "alphabet": tagged.alphabet,
+        "labels": len(tagged.labels),
+    }
+    torch.save(content, path)
+    return path
+
+
+def batches(prepared: common.experiment.Prepared, size: int, seed: int) -> list[dict]:
+    """One epoch's batches as jaxeval forms them: within a bucket, shuffled, in mixed order."""
+    generator = np.random.default_rng(seed)
+    chosen = []
+    split = prepared.data.split(0)
+    for bucket, rows in zip(prepared.data.corpus.buckets, split.train, strict=True):
+        order = generator.permutation(rows)
+        for start in range(0, len(order), size):
+            numbers = order[start : start + size]
+            chosen.append({name: column[numbers] for name, column in bucket.items()})
+    generator.shuffle(chosen)
+    return tagger_pytorch.prepare(chosen, prepared.data.corpus.shared)
 
 
 if __name__ == "__main__":
