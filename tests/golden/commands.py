@@ -16,7 +16,7 @@ class Call(NamedTuple):
 
 
 _TAGS = (
-    "--data {data}/tags data.most_widths=1 data.dimension=6 model.layers=[5] "
+    "--data {data}/tags data.vocabulary=all data.most_widths=1 data.dimension=6 model.layers=[5] "
     "model.characters.encoder=none model.characters.dimension=3 model.characters.filters=4 "
     "training.batch_size=16 training.evaluation_batch_size=16 training.epochs=12 training.lanes=2 "
     "training.optimiser.hyperparameters.learning_rate=0.02"
