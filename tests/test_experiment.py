@@ -137,7 +137,7 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(asked: str, mode: 
     config = experiment.read(None, ["task=seq2seq", f"training.lane_mode={asked}"])
     extent = SimpleNamespace(sizes=lambda: {"hidden": 40})
     room = sweeping.Room("{}", extent)
-    cohort = cohorts.Cohort((0,), room, 64, 1.0, 1.0, 1.0, 1.0)
+    cohort = cohorts.Cohort((0,), room, 64, 1.0, 1.0, 1.0, 1.0, (1.0,))
     made = sweeping.config_of(cohort, [sweeping.Run({}, config)])
     assert made.training.lane_mode == mode
     assert (made.model.hidden, made.training.batch_size, made.training.micro_batch) == (40, 64, 64)

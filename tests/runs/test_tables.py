@@ -231,9 +231,9 @@ def test_a_million_rows_take_seconds(tmp_path: Path) -> None:
     draw = random.Random(0)
     lines = [f"{'AB'[k % 2]},{k // 2},{draw.random():.6f}" for k in range(1_000_000)]
     path = _write(tmp_path, "a.csv", "model,seed,score\n" + "\n".join(lines) + "\n")
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = units.samples(tables.read(path, Layout()))
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     assert len(found.by_dataset[""]["A"].scores) == 500_000
 
 

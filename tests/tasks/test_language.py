@@ -193,8 +193,12 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
 )
 def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     """Dies if the language task breaks a law that the trainer relies on."""
-    for part in ("train", "valid", "test"):
-        (tmp_path / f"x.{part}.txt").write_text("a b c d e f g h\n" * 12)
+    for part, line in (
+        ("train", "a b c d e f g h"),
+        ("valid", "a c e g b d f h"),
+        ("test", "h b"),
+    ):
+        (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.Data(path=str(tmp_path), window=6, turn=5), 6, 6)
     shape = budget.Shape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
