@@ -4,6 +4,7 @@ Notation: N sentences of a bucket, T its width, F word forms, V rows of the word
 that can be predicted. Form 0 and row 0 are padding.
 """
 
+import dataclasses
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,10 @@ from jaxeval.errors import ConfigError, DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
 _SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+_UNSEEN = {  # what becomes of tags that train lacks, by whether a model has rows for them
+    False: "they count as errors",
+    True: "as the files are split, no model can learn them",
+}
 _FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
 
 
@@ -88,7 +93,7 @@ class Tagged(NamedTuple):
       labels: those that can be predicted, then those that only other sentences have.
       predicted: Y, how many can be predicted.
       alphabet: number of characters, padding and unknown among them.
-      random_splits: whether the vocabulary is that of all sentences, as random splits need it.
+      pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       forms: F, padding first.
       characters: those with a number of their own, in its order.
@@ -103,7 +108,7 @@ class Tagged(NamedTuple):
     entities: bool
     legality: Legality
     alphabet: int
-    random_splits: bool
+    pooled: bool
     fingerprint: str
     widths: Sequence[int]
     forms: Sequence[str]
@@ -135,12 +140,12 @@ class Tagged(NamedTuple):
         A word is known if it has a pretrained vector or stands `min_count` times in train.
 
         Raises:
-          ConfigError: a random split of a corpus that was not built for them.
+          ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        if number != GIVEN_SPLIT and not self.random_splits:
+        if number != GIVEN_SPLIT and not self.pooled:
             raise ConfigError(
-                f"split {number}: this corpus has the vocabulary of its own split; build it with "
-                "random_splits"
+                f"split {number}: this corpus has the vocabulary of the given split; random ones "
+                "need data.vocabulary=all (prepare it with random_splits)"
             )
         rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
         seen = np.zeros(len(self.table.vectors), np.int64)
@@ -154,18 +159,20 @@ class Tagged(NamedTuple):
         return Split(train, dev, test, tables)
 
 
-def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagged:
-    """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
+def for_random_splits(settings: Data) -> Data:
+    """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
+    return dataclasses.replace(settings, vocabulary="all")
 
-    Random splits deal the sentences of all files anew, so that their vocabulary is that of all.
+
+def build(settings: Data, batch_size: int) -> Tagged:
+    """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
       DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
         no word of train.
     """
     parts, entities = read(settings)
-    scope = splits.PARTS if random_splits else _SCOPES[settings.vocabulary]
-    inside = [sentence for part in scope for sentence in parts[part]]
+    inside = [s for part in _SCOPES[settings.vocabulary] for s in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
     labels, predicted = _labels(inside, sentences, entities)
@@ -191,12 +198,12 @@ def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagge
         entities,
         Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
         len(numbers) + words.UNKNOWN + 1,
-        random_splits,
+        settings.vocabulary == "all",
         fingerprint(parts),
         widths,
         forms,
         list(numbers),
-        _findings(settings, parts, read_vectors, random_splits),
+        _findings(settings, parts, read_vectors),
     )
 
 
@@ -265,9 +272,7 @@ def _columns(
     return arrays
 
 
-def _findings(
-    settings: Data, parts: Parts, read: vectors.Vectors | None, random_splits: bool
-) -> checks.Findings:
+def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
     """What is odd about the parts, and how many of their words have a vector."""
     where = settings.source.path or "generated corpus"
     tags = {part: Counter(t for s in own for t in s.tags) for part, own in parts.items()}
@@ -282,11 +287,10 @@ def _findings(
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
         warnings += _few_vectors(coverage, settings)
-    if not random_splits:
-        unseen = checks.unseen(tags)
-        facts["unseen_tags"] = checks.counts(unseen)
-        warnings += [f"tags: {own}; they count as errors" for own in unseen]
-        warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
+    unseen = checks.unseen(tags)
+    facts["unseen_tags"] = checks.counts(unseen)
+    warnings += [f"tags: {own}; {_UNSEEN[settings.vocabulary == 'all']}" for own in unseen]
+    warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
     return checks.Findings(facts, remarks, warnings)
 
 

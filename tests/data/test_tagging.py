@@ -98,8 +98,8 @@ def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
     """Dies if known or once of a random split are those of the given one."""
-    settings = tagging.Data(train_sentences=120)
-    tagged = tagging.build(settings, 8, random_splits=True)
+    settings = tagging.Data(train_sentences=120, vocabulary="all")
+    tagged = tagging.build(settings, 8)
     split, counts = tagged.split(number), Counter[int]()
     for bucket, rows in zip(tagged.corpus.buckets, split.train, strict=True):
         for forms, length in zip(bucket["forms"][rows], bucket["length"][rows], strict=True):
@@ -267,9 +267,9 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
 def test_random_splits_count_all_words(tmp_path: Path) -> None:
     """Dies if words of a random split's train have no row, or others are dealt."""
     settings = _settings(tmp_path / "c")
-    pooled = tagging.build(settings, 2, random_splits=True)
+    pooled = tagging.build(tagging.for_random_splits(settings), 2)
     assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
-    with pytest.raises(ConfigError, match=r"split 1: .* random_splits"):
+    with pytest.raises(ConfigError, match="split 1: .* data.vocabulary=all"):
         tagging.build(settings, 2).split(1)
 
 
