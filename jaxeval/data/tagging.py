@@ -34,7 +34,6 @@ _UNSEEN = {  # what becomes of tags that train lacks, by whether a model has row
     False: "they count as errors",
     True: "as the files are split, no model can learn them",
 }
-_FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
 
 
 @reading.settings
@@ -95,7 +94,6 @@ class Tagged(NamedTuple):
       alphabet: number of characters, padding and unknown among them.
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
-      forms: F, padding first.
       characters: those with a number of their own, in its order.
     """
 
@@ -111,19 +109,22 @@ class Tagged(NamedTuple):
     pooled: bool
     fingerprint: str
     widths: Sequence[int]
-    forms: Sequence[str]
     characters: Sequence[str]
     findings: checks.Findings
 
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
 
-        A word that the split does not know has no row: it is read as unknown.
+        Any word, of this corpus or not, is looked up as `word_table.WordTable` says: vectors are
+        its named rows, words its folded ones. A word that the split does not know is in neither.
         """
         known = self.split(number).tables["known"]
-        rows = {f: int(r) for f, r in zip(self.forms, self.table.row, strict=True) if known[r]}
-        labels = [*self.labels[: self.predicted]]
-        return {"labels": labels, "rows": rows, "characters": [*self.characters]}
+        return {
+            "labels": [*self.labels[: self.predicted]],
+            "vectors": dict(self.table.named),
+            "words": {word: row for word, row in self.table.folded.items() if known[row]},
+            "characters": [*self.characters],
+        }
 
     def tables(self, trained: bool) -> dict[str, np.ndarray]:
         """What a model reads beside its parameters: vectors that it does not train.
@@ -201,7 +202,6 @@ def build(settings: Data, batch_size: int) -> Tagged:
         settings.vocabulary == "all",
         fingerprint(parts),
         widths,
-        forms,
         list(numbers),
         _findings(settings, parts, read_vectors),
     )
@@ -283,10 +283,10 @@ def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> che
     facts: dict[str, Any] = {}
     remarks: list[str] = []
     warnings = checks.repeats(rows, where, "sentences")
-    if read is not None:
+    if read is not None and settings.vectors is not None:
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
-        warnings += _few_vectors(coverage, settings)
+        warnings += word_table.few(coverage, settings.vectors)
     unseen = checks.unseen(tags)
     facts["unseen_tags"] = checks.counts(unseen)
     warnings += [f"tags: {own}; {_UNSEEN[settings.vocabulary == 'all']}" for own in unseen]
@@ -296,17 +296,6 @@ def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> che
 
 def _words(sentences: Sequence[Sentence]) -> set[str]:
     return {word for sentence in sentences for word in sentence.words}
-
-
-def _few_vectors(coverage: Mapping[str, Mapping[str, float]], settings: Data) -> list[str]:
-    """A warning where few words have one; DataError where none of train has."""
-    share = coverage["train"]["tokens"]
-    if not share:
-        message = "it has no vector of any word of train; expected vectors of the same language"
-        raise DataError(message, settings.vectors)
-    if share >= _FEW:
-        return []
-    return [f"only {share:.1%} of train's tokens have a vector in {settings.vectors}"]
 
 
 def fingerprint(parts: Parts) -> str:
