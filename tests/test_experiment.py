@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from jaxeval import experiment, train
+from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import sweeping
+from jaxeval.experiment import base, saved, sweeping
 from jaxeval.sweep import __main__ as sweep
 from jaxeval.sweep import cohorts
 
@@ -163,3 +165,32 @@ def test_random_splits_have_the_vocabulary_of_all(capsys: pytest.CaptureFixture)
         assert train.main(["--dry-run", "--json", "-", *splits]) == 0
         parameters.append(json.loads(capsys.readouterr().out)["parameters"])
     assert parameters[0] < parameters[1]
+
+
+def _both_ways(*changes: str) -> tuple[base.Prepared, base.Prepared]:
+    """A config prepared for the given split and for random ones."""
+    config = experiment.read(None, ["data.train_sentences=30", *changes])
+    given, dealt = (experiment.prepare(config, random_splits=r) for r in (False, True))
+    return given, dealt
+
+
+def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
+    """Dies if random splits, whose vocabulary is larger, write over the given split's files."""
+    frozen = ["model.words.trained=false", "training.keep_models=true"]
+    both = _both_ways(*frozen)
+    assert both[0].place != both[1].place
+    for prepared, split in zip(both, (0, 1), strict=True):
+        who = Member(1, split, ())
+        saved.save(tmp_path, prepared, who, {"bias": np.zeros(2)})
+        folder = saved.path_of(tmp_path, prepared, who).parent
+        with np.load(folder / "tables.npz") as tables:
+            np.testing.assert_array_equal(tables["vectors"], prepared.data.table.vectors)
+    sizes = [len(prepared.data.table.vectors) for prepared in both]
+    assert sizes[0] < sizes[1]
+
+
+def test_the_vocabulary_of_all_is_one_experiment_on_any_split() -> None:
+    """Dies if the given split and random ones are kept apart though nothing differs."""
+    given, dealt = _both_ways("data.vocabulary=all")
+    assert given.record == dealt.record and given.data.split(1)
+    assert dealt.record == _both_ways()[1].record

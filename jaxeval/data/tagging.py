@@ -4,6 +4,7 @@ Notation: N sentences of a bucket, T its width, F word forms, V rows of the word
 that can be predicted. Form 0 and row 0 are padding.
 """
 
+import dataclasses
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,10 @@ from jaxeval.errors import ConfigError, DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
 _SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
-_FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
+_UNSEEN = {  # what becomes of tags that train lacks, by whether a model has rows for them
+    False: "they count as errors",
+    True: "as the files are split, no model can learn them",
+}
 
 
 @reading.settings
@@ -88,9 +92,8 @@ class Tagged(NamedTuple):
       labels: those that can be predicted, then those that only other sentences have.
       predicted: Y, how many can be predicted.
       alphabet: number of characters, padding and unknown among them.
-      random_splits: whether the vocabulary is that of all sentences, as random splits need it.
+      pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
-      forms: F, padding first.
       characters: those with a number of their own, in its order.
     """
 
@@ -103,22 +106,25 @@ class Tagged(NamedTuple):
     entities: bool
     legality: Legality
     alphabet: int
-    random_splits: bool
+    pooled: bool
     fingerprint: str
     widths: Sequence[int]
-    forms: Sequence[str]
     characters: Sequence[str]
     findings: checks.Findings
 
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
 
-        A word that the split does not know has no row: it is read as unknown.
+        Any word, of this corpus or not, is looked up as `word_table.WordTable` says: vectors are
+        its named rows, words its folded ones. A word that the split does not know is in neither.
         """
         known = self.split(number).tables["known"]
-        rows = {f: int(r) for f, r in zip(self.forms, self.table.row, strict=True) if known[r]}
-        labels = [*self.labels[: self.predicted]]
-        return {"labels": labels, "rows": rows, "characters": [*self.characters]}
+        return {
+            "labels": [*self.labels[: self.predicted]],
+            "vectors": dict(self.table.named),
+            "words": {word: row for word, row in self.table.folded.items() if known[row]},
+            "characters": [*self.characters],
+        }
 
     def tables(self, trained: bool) -> dict[str, np.ndarray]:
         """What a model reads beside its parameters: vectors that it does not train.
@@ -135,12 +141,12 @@ class Tagged(NamedTuple):
         A word is known if it has a pretrained vector or stands `min_count` times in train.
 
         Raises:
-          ConfigError: a random split of a corpus that was not built for them.
+          ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        if number != GIVEN_SPLIT and not self.random_splits:
+        if number != GIVEN_SPLIT and not self.pooled:
             raise ConfigError(
-                f"split {number}: this corpus has the vocabulary of its own split; build it with "
-                "random_splits"
+                f"split {number}: this corpus has the vocabulary of the given split; random ones "
+                "need data.vocabulary=all (prepare it with random_splits)"
             )
         rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
         seen = np.zeros(len(self.table.vectors), np.int64)
@@ -154,18 +160,20 @@ class Tagged(NamedTuple):
         return Split(train, dev, test, tables)
 
 
-def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagged:
-    """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
+def for_random_splits(settings: Data) -> Data:
+    """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
+    return dataclasses.replace(settings, vocabulary="all")
 
-    Random splits deal the sentences of all files anew, so that their vocabulary is that of all.
+
+def build(settings: Data, batch_size: int) -> Tagged:
+    """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
       DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
         no word of train.
     """
     parts, entities = read(settings)
-    scope = splits.PARTS if random_splits else _SCOPES[settings.vocabulary]
-    inside = [sentence for part in scope for sentence in parts[part]]
+    inside = [s for part in _SCOPES[settings.vocabulary] for s in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
     labels, predicted = _labels(inside, sentences, entities)
@@ -191,12 +199,11 @@ def build(settings: Data, batch_size: int, random_splits: bool = False) -> Tagge
         entities,
         Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
         len(numbers) + words.UNKNOWN + 1,
-        random_splits,
+        settings.vocabulary == "all",
         fingerprint(parts),
         widths,
-        forms,
         list(numbers),
-        _findings(settings, parts, read_vectors, random_splits),
+        _findings(settings, parts, read_vectors),
     )
 
 
@@ -265,9 +272,7 @@ def _columns(
     return arrays
 
 
-def _findings(
-    settings: Data, parts: Parts, read: vectors.Vectors | None, random_splits: bool
-) -> checks.Findings:
+def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
     """What is odd about the parts, and how many of their words have a vector."""
     where = settings.source.path or "generated corpus"
     tags = {part: Counter(t for s in own for t in s.tags) for part, own in parts.items()}
@@ -278,31 +283,19 @@ def _findings(
     facts: dict[str, Any] = {}
     remarks: list[str] = []
     warnings = checks.repeats(rows, where, "sentences")
-    if read is not None:
+    if read is not None and settings.vectors is not None:
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
-        warnings += _few_vectors(coverage, settings)
-    if not random_splits:
-        unseen = checks.unseen(tags)
-        facts["unseen_tags"] = checks.counts(unseen)
-        warnings += [f"tags: {own}; they count as errors" for own in unseen]
-        warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
+        warnings += word_table.few(coverage, settings.vectors)
+    unseen = checks.unseen(tags)
+    facts["unseen_tags"] = checks.counts(unseen)
+    warnings += [f"tags: {own}; {_UNSEEN[settings.vocabulary == 'all']}" for own in unseen]
+    warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
     return checks.Findings(facts, remarks, warnings)
 
 
 def _words(sentences: Sequence[Sentence]) -> set[str]:
     return {word for sentence in sentences for word in sentence.words}
-
-
-def _few_vectors(coverage: Mapping[str, Mapping[str, float]], settings: Data) -> list[str]:
-    """A warning where few words have one; DataError where none of train has."""
-    share = coverage["train"]["tokens"]
-    if not share:
-        message = "it has no vector of any word of train; expected vectors of the same language"
-        raise DataError(message, settings.vectors)
-    if share >= _FEW:
-        return []
-    return [f"only {share:.1%} of train's tokens have a vector in {settings.vectors}"]
 
 
 def fingerprint(parts: Parts) -> str:

@@ -13,9 +13,11 @@ import numpy as np
 
 from jaxeval.data import vectors, words
 from jaxeval.data.sentences import Sentence
+from jaxeval.errors import DataError
 
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
 _FIRST = words.UNKNOWN + 1
+_FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
 
 
 class WordTable(NamedTuple):
@@ -24,12 +26,17 @@ class WordTable(NamedTuple):
     Rows: padding, unknown, vectors of the file under a spelling of the vocabulary's words, the
     vocabulary's words without one (these R rows are what a model may train), then vectors of
     words outside the vocabulary. A word outside both has the unknown word's row.
+
+    Any word's row: that of its first spelling in `named`, else of its folded form in `folded`,
+    else the unknown word's.
     """
 
     row: np.ndarray  # [F] int32, form -> row
     vectors: np.ndarray  # [V, D] float32
     pretrained: np.ndarray  # [V] bool
     vocabulary: int  # R
+    named: Mapping[str, int]  # name in the vector file -> row
+    folded: Mapping[str, int]  # folded word of the vocabulary without a vector -> row
 
     @property
     def fingerprint(self) -> str:
@@ -80,7 +87,9 @@ def build(
     pretrained = np.zeros(len(table), bool)
     if read is not None:
         pretrained[: _FIRST + len(own)] = pretrained[size:] = True
-    return WordTable(np.array([words.PADDING, *row], np.int32), table, pretrained, size)
+    named = {name: int(moved[place]) for name, place in index.items()}
+    rows = np.array([words.PADDING, *row], np.int32)
+    return WordTable(rows, table, pretrained, size, named, row_of)
 
 
 def _vectors(
@@ -123,3 +132,18 @@ def describe(shares: Mapping[str, Mapping[str, float]]) -> str:
     """The same as a line for people."""
     parts = (f"{part} {own['tokens']:.1%} ({own['types']:.1%})" for part, own in shares.items())
     return f"tokens (types) with a pretrained vector: {', '.join(parts)}"
+
+
+def few(shares: Mapping[str, Mapping[str, float]], path: str) -> list[str]:
+    """A warning where few tokens of train have a vector of a file.
+
+    Raises:
+      DataError: none has.
+    """
+    share = shares["train"]["tokens"]
+    if not share:
+        message = "it has no vector of any word of train; expected vectors of the same language"
+        raise DataError(message, path)
+    if share >= _FEW:
+        return []
+    return [f"only {share:.1%} of train's tokens have a vector in {path}"]

@@ -1,5 +1,6 @@
 """Experiments of sequence tagging."""
 
+import dataclasses
 from typing import Annotated, Literal
 
 import pydantic
@@ -27,8 +28,14 @@ class Config:
 
 
 def prepare(config: Config, random_splits: bool = False) -> base.Prepared:
-    """Reads the sentences and builds the task."""
-    tagged = tagging_data.build(config.data, config.training.batch_size, random_splits)
+    """Reads the sentences and builds the task.
+
+    Random splits need the vocabulary of all sentences. That changes the parameters' shapes, and so
+    it is written into the config, by which experiments are told apart.
+    """
+    if random_splits:
+        config = dataclasses.replace(config, data=tagging_data.for_random_splits(config.data))
+    tagged = tagging_data.build(config.data, config.training.batch_size)
     task = tasks.build(config.model, config.scoring, tagged)
     source = config.data.source
     read = base.Read(

@@ -98,8 +98,8 @@ def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
     """Dies if known or once of a random split are those of the given one."""
-    settings = tagging.Data(train_sentences=120)
-    tagged = tagging.build(settings, 8, random_splits=True)
+    settings = tagging.Data(train_sentences=120, vocabulary="all")
+    tagged = tagging.build(settings, 8)
     split, counts = tagged.split(number), Counter[int]()
     for bucket, rows in zip(tagged.corpus.buckets, split.train, strict=True):
         for forms, length in zip(bucket["forms"][rows], bucket["length"][rows], strict=True):
@@ -267,9 +267,9 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
 def test_random_splits_count_all_words(tmp_path: Path) -> None:
     """Dies if words of a random split's train have no row, or others are dealt."""
     settings = _settings(tmp_path / "c")
-    pooled = tagging.build(settings, 2, random_splits=True)
+    pooled = tagging.build(tagging.for_random_splits(settings), 2)
     assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
-    with pytest.raises(ConfigError, match=r"split 1: .* random_splits"):
+    with pytest.raises(ConfigError, match="split 1: .* data.vocabulary=all"):
         tagging.build(settings, 2).split(1)
 
 
@@ -329,3 +329,32 @@ def test_dev_that_is_train_or_test_is_told(tmp_path: Path) -> None:
     }
     assert warnings["train"] == ["100% of the sentences of dev stand in train too"]
     assert warnings["test"][0].startswith("dev and test hold the same sentences")
+
+
+@pytest.mark.parametrize("vocabulary", ["train", "all"])
+def test_a_saved_vocabulary_finds_the_row_of_any_word(vocabulary: str, tmp_path: Path) -> None:
+    """Dies if a lookup by the file alone differs from training's, or row 1 is given out."""
+    settings = _with_vectors(tmp_path / "c", vocabulary=vocabulary)
+    tagged = tagging.build(settings, 2)
+    saved = tagged.vocabulary(0)
+    known = tagged.split(0).tables["known"]
+
+    def row_of(word: str) -> int:
+        named = (saved["vectors"][s] for s in words.spellings(word) if s in saved["vectors"])
+        return next(named, saved["words"].get(word.lower(), words.UNKNOWN))
+
+    for form, row in zip(_forms(settings)[1:], tagged.table.row.tolist()[1:], strict=True):
+        assert row_of(form) == (row if known[row] else words.UNKNOWN)
+    assert row_of("RED") == row_of("red") and row_of("DOG") == row_of("dog") > words.UNKNOWN
+    assert row_of("owl") != words.UNKNOWN == row_of("blue") == row_of("unheard")
+    assert min([*saved["vectors"].values(), *saved["words"].values()]) > words.UNKNOWN
+
+
+def test_a_saved_vocabulary_tells_nothing_of_test(tmp_path: Path) -> None:
+    """Dies if words of dev or test without a vector, also spelled otherwise, are written."""
+    other = {**HAND, "dev": "DOG O\nred S-COL\n", "test": "Fox O\nmoth O\n"}
+    first, second = (
+        tagging.build(_settings(tmp_path / name, parts), 2).vocabulary(0)
+        for name, parts in (("a", HAND), ("b", other))
+    )
+    assert first == second and sorted(first["words"]) == ["dog", "far9", "fox", "ran", "red"]
