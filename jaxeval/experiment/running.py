@@ -102,7 +102,7 @@ def _unsaved(
         who
         for who in members
         if keys[who] in done
-        and done[keys[who]].dev is not None  # one that diverged at once has no best parameters
+        and _has_best(done[keys[who]])
         and not saved.path_of(folder, prepared, who).is_file()
     ]
     if unsaved and not again:
@@ -112,6 +112,10 @@ def _unsaved(
             "trains them again, and another --out leaves these runs as they are"
         )
     return unsaved
+
+
+def _has_best(result: runs.MemberResult) -> bool:
+    return seats.has_best(result.status, result.best_epoch, result.dev)
 
 
 def _refuse_lost_epochs(
