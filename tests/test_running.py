@@ -20,7 +20,8 @@ from jaxeval.population import kept, loop, seats
 from tests.population import toy
 
 MEMBERS = [toy.member(seed) for seed in (1, 2, 3)]
-RECORD = runs.Experiment("e1", "toy", "tagging", "accuracy", True, "{}", "c1", "toy", "d1")
+CONFIG = '{"training": {"epochs": 4}}'
+RECORD = runs.Experiment("e1", "toy", "tagging", "accuracy", True, CONFIG, "c1", "toy", "d1")
 
 
 def _prepared(**changes: Any) -> base.Prepared:

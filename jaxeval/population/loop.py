@@ -308,7 +308,10 @@ def train(
             try:
                 yield report
             except GeneratorExit:
-                saved.save(population.snapshot())
+                if report.waiting or any(seat.active for seat in report.seats):
+                    saved.save(population.snapshot())
+                else:
+                    saved.remove()
                 raise
             if population.epochs % problem.training.checkpoint_every == 0:
                 saved.save(population.snapshot())
