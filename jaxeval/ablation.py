@@ -77,11 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = dataclasses.replace(config, name=whole)
         prepared[whole] = experiment.prepare(config)
     _refuse_equals(prepared, given.variants)
-    records = []
-    for name, one in prepared.items():
-        members = experiment.members(one.config, cli.seeds_of(given), [0])
-        rows = running.run(one, members, Path(given.out), again=given.again)
-        records += [_record(name, row) for row in rows]
+    seeds = cli.seeds_of(given)
+    parts = [(one, experiment.members(one.config, seeds, [0])) for one in prepared.values()]
+    by_variant = running.run_all(parts, Path(given.out), again=given.again)
+    records = [
+        _record(name, row) for name, rows in zip(prepared, by_variant, strict=True) for row in rows
+    ]
     table = Path(given.out) / "ablations" / f"{next(iter(prepared.values())).record.id}.json"
     cli.write_json(str(table), records)
     wanted = ["--figures", given.figures] if given.figures else []

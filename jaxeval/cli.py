@@ -15,6 +15,9 @@ from jaxeval.errors import JaxevalError
 MOST = 1_000_000  # members, runs ... of a command
 
 
+_SIGNALLED = 128  # exit status, less the number of the signal
+
+
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 interrupted.
 
@@ -28,6 +31,12 @@ def run(main: Callable[[], int | None]) -> NoReturn:
         status = 2
     except KeyboardInterrupt:
         status = 130
+    except SystemExit as stop:
+        if isinstance(stop.code, int) and stop.code > _SIGNALLED:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(stop.code)  # all is closed; threads that still compile are not waited for
+        raise
     except BrokenPipeError:  # the reader of a pipe has gone; nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0

@@ -50,15 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     config = experiment.read(given.config, given.changes, given.data)
     prepared = experiment.study(experiment.prepare(config), "noise")
-    plain, rows = experiment.members(config, seeds, [0]), []
+    plain, parts = experiment.members(config, seeds, [0]), []
     for k in range(1, given.repeats + 1):
         # a hyperparameter that no program reads: it only tells the runs of a seed apart
         mark = ("repeat", float(k))
         members = [
             dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, mark)))) for who in plain
         ]
-        # apart from the other repeats
-        rows += running.run(prepared, members, Path(given.out))
+        parts.append((prepared, members))
+    # each repeat apart from the others
+    rows = [row for repeat in running.run_all(parts, Path(given.out)) for row in repeat]
     found = _split(rows, seeds)
     if given.json:
         content = {part: dataclasses.asdict(noise) for part, noise in found.items()}

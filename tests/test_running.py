@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -132,6 +133,24 @@ def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: 
     ]
 
 
+def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> None:
+    """Dies if NaN parameters are saved, or a model is missed that there cannot be."""
+
+    def breaking(params: Any, *rest: Any) -> Any:
+        loss, carry = toy.TASK.loss(params, *rest)
+        return jnp.where(jnp.abs(params["table"]).max() > 6.9, jnp.nan, loss), carry
+
+    members = [toy.member(seed, learning_rate=0.5) for seed in (1, 2)]
+    prepared = _prepared(keep_models=True, epochs=6)
+    task = dataclasses.replace(toy.TASK, loss=breaking, score=lambda counts: {"accuracy": 0.0})
+    problem = prepared.problem._replace(task=task)
+    prepared = prepared._replace(problem=problem, drawn=dict.fromkeys(members, "{}"))
+    rows = running.run(prepared, members, tmp_path)
+    assert [(row.status, row.dev, row.test) for row in rows] == [("diverged", 0.0, None)] * 2
+    assert not list(tmp_path.rglob("seed*"))
+    assert running.run(prepared, members, tmp_path) == rows
+
+
 def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
     who = dataclasses.replace(MEMBERS[0], split=2)
@@ -162,7 +181,7 @@ def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
     task = prepared.problem.task
     odd = dataclasses.replace(task, metric=task.metric._replace(name="f1"))
     problem = prepared.problem._replace(task=odd)
-    with pytest.raises(ConfigError, match="metric: expected one of accuracy, got 'f1'"):
+    with pytest.raises(ConfigError, match="the task's metric: expected one of accuracy, got 'f1'"):
         running.run(prepared._replace(problem=problem), MEMBERS, tmp_path)
 
 

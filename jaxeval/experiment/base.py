@@ -157,6 +157,18 @@ def key_of(prepared: Prepared, who: Member) -> tuple[int, int, str]:
     return who.seed, who.split, drawn or hparams_json(prepared.config, who)
 
 
+def listed(members: Sequence[Member], most: int = 8) -> str:
+    """Their seeds, and splits other than the given one; the first of them where there are many."""
+    by_split: dict[int, list[str]] = {}
+    for who in dict.fromkeys((who.split, who.seed) for who in members[:most]):
+        by_split.setdefault(who[0], []).append(str(who[1]))
+    shown = [
+        f"seed {', '.join(seeds)}" + (f" of split {split}" if split else "")
+        for split, seeds in by_split.items()
+    ]
+    return "; ".join(shown) + (" ..." if len(members) > most else "")
+
+
 def plan(prepared: Prepared, of: Sequence[Member]) -> dict[str, Any]:
     """What would be done, as plain data: config, sizes, compiled programs, memory."""
     config, read = prepared.config, prepared.read

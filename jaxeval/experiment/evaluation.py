@@ -66,14 +66,14 @@ def load(prepared: base.Prepared, members: Sequence[Member], folder: Path) -> Ke
     """The kept models of a runs folder.
 
     Raises:
-      RunError: naming the seeds without one.
+      RunError: naming the seeds and splits without one.
     """
     paths = [saved.path_of(folder, prepared, who) for who in members]
-    missing = [w.seed for w, path in zip(members, paths, strict=True) if not path.is_file()]
+    missing = [who for who, path in zip(members, paths, strict=True) if not path.is_file()]
     if missing:
         raise RunError(
-            f"{folder}: no kept model of experiment {prepared.record.id} for seed "
-            f"{', '.join(map(str, missing))}; train it with training.keep_models=true (and "
+            f"{folder}: no kept model of experiment {prepared.record.id} for "
+            f"{base.listed(missing)}; train it with training.keep_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"
         )

@@ -1,4 +1,4 @@
-"""Models that this machine cannot hold are refused before anything is allocated."""
+"""Populations that this machine cannot hold are refused before anything is allocated."""
 
 import os
 
@@ -6,20 +6,32 @@ import jax
 
 from jaxeval.errors import ConfigError
 from jaxeval.experiment import base
+from jaxeval.population.problem import lanes_for
 
-_COPIES = 3  # at least: parameters, gradients, best parameters; moments of the optimiser beside
 
+def refuse_too_large(prepared: base.Prepared, members: int = 1) -> None:
+    """Raises ConfigError if the lanes of so many members do not fit into memory.
 
-def refuse_too_large(prepared: base.Prepared) -> None:
-    """Raises ConfigError if not even one member fits into the memory of a device."""
-    count = base.parameters(prepared)
-    needed, there = 4 * _COPIES * count, _bytes()
+    At least: parameters and best parameters of each lane, and the gradients of one lane; moments
+    of the optimiser and the corpus come beside.
+    """
+    count, there = base.parameters(prepared), _bytes()
+    width = _lanes(prepared, members)
+    needed = 4 * count * (2 * width + 1)
     if needed > there:
+        of = "a member" if width == 1 else f"in {width} lanes"
+        advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
         raise ConfigError(
-            f"model: {count:,} parameters take at least {needed / 2**30:,.0f} GB a member "
+            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {of} "
             f"(parameters, gradients, best parameters), and there are {there / 2**30:,.1f} GB; "
-            "expected smaller sizes"
+            f"expected {advice}"
         )
+
+
+def _lanes(prepared: base.Prepared, members: int) -> int:
+    """Lanes in the memory of a device; the devices of a CPU share the machine's."""
+    width, devices = lanes_for(prepared.config.training, members), jax.devices()
+    return width if devices[0].platform == "cpu" else -(-width // len(devices))
 
 
 def _bytes() -> float:

@@ -30,11 +30,9 @@ def save(folder: Path, prepared: base.Prepared, who: Member, params: Tree) -> No
 
     The parameters come last: where they are, all is.
     """
-    path = path_of(folder, prepared, who)
-    vocabulary = path.with_name(f"vocabulary{_of_split(who)}.json")
+    path, vocabulary, tables = _files(folder, prepared, who)
     if not vocabulary.is_file():
         cli.write_json(str(vocabulary), prepared.read.vocabulary(who.split))
-    tables = path.with_name("tables.npz")
     if prepared.read.tables and not tables.is_file():
         kept.save(tables, dict(prepared.read.tables))
     description = {
@@ -51,6 +49,20 @@ def save(folder: Path, prepared: base.Prepared, who: Member, params: Tree) -> No
     }
     cli.write_json(str(path.with_suffix(".json")), description)
     kept.save(path, params)
+
+
+def is_whole(folder: Path, prepared: base.Prepared, who: Member) -> bool:
+    """Whether a member's model is there with all that it needs."""
+    path, vocabulary, tables = _files(folder, prepared, who)
+    needed = [path, path.with_suffix(".json"), vocabulary]
+    needed += [tables] if prepared.read.tables else []
+    return all(file.is_file() for file in needed)
+
+
+def _files(folder: Path, prepared: base.Prepared, who: Member) -> tuple[Path, Path, Path]:
+    """A member's parameters, vocabulary and tables."""
+    path = path_of(folder, prepared, who)
+    return path, path.with_name(f"vocabulary{_of_split(who)}.json"), path.with_name("tables.npz")
 
 
 def _of_split(who: Member) -> str:

@@ -171,6 +171,9 @@ def compile_all(
 
     for name in inputs:
         tell(name, None)
-    with futures.ThreadPoolExecutor() as pool:
+    pool = futures.ThreadPoolExecutor()
+    try:
         programs = dict(zip(inputs, pool.map(compiled, inputs), strict=True))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
     return engine._replace(**programs)

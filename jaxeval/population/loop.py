@@ -160,7 +160,9 @@ class Population:
         ]
         metric, known = self.problem.task.metric.name, scores[chosen.index(True)]
         if metric not in known:
-            raise ConfigError(f"metric: expected one of {', '.join(known)}, got {metric!r}")
+            raise ConfigError(
+                f"the task's metric: expected one of {', '.join(known)}, got {metric!r}"
+            )
         return scores
 
     def epoch(self) -> Report:
@@ -198,16 +200,19 @@ class Population:
         ]
         before = list(self.seats)
         more, ended = self._end(losses, dev)
-        best = self._best(before) if self.problem.training.keep_models else {}
+        best = self._best(before, ended) if self.problem.training.keep_models else {}
         spent = time.perf_counter() - begin
         return Report(scores + more, ended, self.seats, len(self.waiting), spent, best)
 
-    def _best(self, before: Sequence[seats.Seat]) -> dict[Member, Tree]:
+    def _best(
+        self, before: Sequence[seats.Seat], ended: Sequence[seats.Ended]
+    ) -> dict[Member, Tree]:
         """Best params of the members that have just left their seats."""
+        lane_of = {seat.member: lane for lane, seat in enumerate(before)}
         return {
-            old.member: jax.tree.map(operator.itemgetter(lane), self.state.best)
-            for lane, (old, new) in enumerate(zip(before, self.seats, strict=True))
-            if old.member is not None and new.member is None and old.best is not None
+            end.member: jax.tree.map(operator.itemgetter(lane_of[end.member]), self.state.best)
+            for end in ended
+            if seats.has_best(end.status, end.best_epoch, end.dev)
         }
 
     def _drop_rates(self, due: Sequence[bool]) -> None:
@@ -235,10 +240,13 @@ class Population:
             for lane, seat in enumerate(self.seats)
         ]
         pairs = list(zip(ends, self.seats, strict=True))
-        never = [end is not None and seats.never_learned(seat, metric) for end, seat in pairs]
+        never = [
+            end not in (None, "diverged") and seats.never_learned(seat, metric)
+            for end, seat in pairs
+        ]
         scored = [
-            end is not None and seat.best is not None and not (lost and end == "diverged")
-            for (end, seat), lost in zip(pairs, never, strict=True)
+            end is not None and seats.has_best(end, seats.best_epoch(seat, metric), seat.best)
+            for end, seat in pairs
         ]
         if any(never):
             self.state = self.engine.keep(self.engine.shared, self.state, self.flags(never))
@@ -300,7 +308,10 @@ def train(
             try:
                 yield report
             except GeneratorExit:
-                saved.save(population.snapshot())
+                if report.waiting or any(seat.active for seat in report.seats):
+                    saved.save(population.snapshot())
+                else:
+                    saved.remove()
                 raise
             if population.epochs % problem.training.checkpoint_every == 0:
                 saved.save(population.snapshot())

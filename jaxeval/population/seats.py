@@ -90,6 +90,19 @@ def never_learned(seat: Seat, metric: Metric) -> bool:
     return metric.higher_is_better and seat.best == 0
 
 
+def best_epoch(seat: Seat, metric: Metric) -> int | None:
+    """The epoch of the best dev score; None if no epoch was best."""
+    return None if never_learned(seat, metric) else seat.best_epoch
+
+
+def has_best(status: str, best_epoch: int | None, dev: float | None) -> bool:
+    """Whether a member that ended so has parameters to score on test and to keep.
+
+    Its best ones; the last ones if it never learned, unless they are those it diverged with.
+    """
+    return dev is not None and not (status == "diverged" and best_epoch is None)
+
+
 def dropped(seat: Seat, latest: int | None) -> Seat:
     """The seat with one more drop of its learning rate, if it has waited long enough.
 
@@ -159,7 +172,7 @@ def end_of(seat: Seat, status: Status, metric: Metric, test: float | None) -> En
         seat.member,
         status,
         seat.epoch,
-        None if lost else seat.best_epoch,
+        best_epoch(seat, metric),
         seat.best,
         test,
         seat.seconds,

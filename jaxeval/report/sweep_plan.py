@@ -10,9 +10,17 @@ from jaxeval.sweep.timing import Measured
 
 
 def to_dict(
-    cohorts: Sequence[Cohort], runs: Sequence[Mapping[str, Any]], measured: Measured | None
+    cohorts: Sequence[Cohort],
+    runs: Sequence[Mapping[str, Any]],
+    measured: Measured | None,
+    warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Plain data; runs are numbered from 1. `measured`: what the seconds were corrected by."""
+    """Plain data; runs are numbered from 1.
+
+    Args:
+      measured: what the seconds were corrected by.
+      warnings: of what is probably a mistake in the data.
+    """
     return {
         "runs": list(runs),
         "cohorts": [
@@ -29,6 +37,7 @@ def to_dict(
         ],
         **totals(cohorts),
         "measured": None if measured is None else measured._asdict(),
+        **({"warnings": [*warnings]} if warnings else {}),
     }
 
 

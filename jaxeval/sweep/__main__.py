@@ -67,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import experiment
     from jaxeval.experiment import base, sweep_file, sweeping
-    from jaxeval.report import sweep_plan
+    from jaxeval.report import sweep_plan, terminal
     from jaxeval.sweep import space, timing
 
     of = space.read(given.space)
@@ -88,10 +88,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
     ratio = _measured(given)
     if given.dry_run:
+        findings = prepared.read.findings
+        terminal.print_findings(findings.remarks, findings.warnings)
         made = timing.corrected(planned(), ratio)
         if given.json:
             drawn = [dict(run.values) for run in runs]
-            cli.write_json(given.json, sweep_plan.to_dict(made, drawn, ratio))
+            cli.write_json(given.json, sweep_plan.to_dict(made, drawn, ratio, findings.warnings))
         if given.json != "-":
             sweep_plan.show(made, ratio)
         return 0
@@ -137,11 +139,14 @@ def _train(
     from jaxeval.experiment import running, sweeping
     from jaxeval.report import summary, sweep_plan, terminal
 
-    rows = []
-    for number, cohort in enumerate(made):
-        sweep_plan.announce(number, made)
-        prepared, members = sweeping.prepare(cohort, number, runs, module, record)
-        rows += running.run(prepared, members, Path(given.out), given.store, again=given.again)
+    by_cohort = running.run_all(
+        [sweeping.prepare(one, number, runs, module, record) for number, one in enumerate(made)],
+        Path(given.out),
+        given.store,
+        again=given.again,
+        announce=lambda number: sweep_plan.announce(number, made),
+    )
+    rows = [row for found in by_cohort for row in found]
     whole = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(whole))

@@ -254,20 +254,25 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
 
 @pytest.mark.parametrize("diverges", [False, True])
 def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
-    """Dies if test is that of the first epoch where dev never left 0, or a best one is named."""
+    """Dies if test is that of the first epoch where dev never left 0, a best one is named, or the
+    parameters are kept with which a member diverged."""
     kept: dict[Member, Any] = {}
+    models: dict[Member, Any] = {}
 
     def record(report: loop.Report) -> None:
+        models.update(report.best)
         kept.update({end.member: end for end in report.ended})
         scores.extend(report.scores)
 
     scores: list[Any] = []
     members = [toy.member(seed, learning_rate=0.5) for seed in (1, 2)]
-    problem = toy.problem(epochs=6, patience=0)
+    problem = toy.problem(epochs=6, patience=0, keep_models=True)
     loss = _breaking if diverges else problem.task.loss
     task = dataclasses.replace(problem.task, score=_nothing, loss=loss)
     list(loop.train(problem._replace(task=task), members, tmp_path / "c", record, 2))
     assert {end.status for end in kept.values()} == {"diverged" if diverges else "finished"}
+    assert set(models) == (set() if diverges else set(members))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves([*models.values()]))
     for end in kept.values():
         assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
         assert end.test == (None if diverges else 0.0)
