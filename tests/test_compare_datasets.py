@@ -11,6 +11,7 @@ import pytest
 from jaxeval import runs
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import JaxevalError
+from jaxeval.report import verdict
 from tests.runs import test_store
 from tests.stats.test_datasets import DEMSAR
 
@@ -56,6 +57,38 @@ def test_one_score_a_data_set(tmp_path: Path, tidy: bool, capsys: pytest.Capture
     assert across["interquartile_mean"] is None  # one run says nothing of other runs
     assert "the models differ" in tree["headline"][0]
     assert "Which ones differ was not shown (Nemenyi" in tree["headline"][1]
+
+
+@pytest.mark.parametrize(
+    ("gains", "says"),
+    [
+        ((2, 3, 4, 5, 6, 7, 8, -3.5), "no difference between A and B was shown"),
+        ((2, 3, 4, 5, 6, 7, 8, 9), "B's scores are higher"),
+        ((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -90), "measures of location disagree"),
+    ],
+)
+def test_the_headline_of_two_models_is_the_verdict_of_the_pair(
+    tmp_path: Path, gains: tuple[float, ...], says: str, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the headline tests p without the correction, or depends on which model is A."""
+    table, headlines = tmp_path / "two.csv", []
+    cells = [
+        (f"{0.91 + k / 500:.4f}", f"{0.91 + k / 500 + g / 100:.4f}") for k, g in enumerate(gains)
+    ]
+    for swapped in (False, True):
+        names, order = ("BA", -1) if swapped else ("AB", 1)
+        rows = [f"d{k},{','.join(pair[::order])}" for k, pair in enumerate(cells)]
+        table.write_text("\n".join([f"dataset,{','.join(names)}", *rows]))
+        tree = _json(capsys, "--table", table)
+        (pair,), (headline,) = tree["pairs"], tree["headline"]
+        p = pair["wilcoxon_signed_rank"]["p_adjusted"]
+        assert f"corrected p {verdict.p_value(p)}" in headline
+        assert f"corrected p {verdict.p_value(p)}" in tree["verdict"][0]
+        headlines.append(headline.replace("between B and A", "between A and B"))
+    assert says in headlines[0] and headlines[0] == headlines[1]
+    shown = "No difference" not in tree["verdict"][0]
+    assert shown == ("no difference" not in headlines[0])
+    assert ("isagree" in tree["verdict"][0]) == ("isagree" in headlines[0])
 
 
 def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import verdict
+from jaxeval.stats import pairwise
 from jaxeval.stats.across import Across
 from jaxeval.stats.datasets import Aggregates
 from jaxeval.stats.pairwise import FEW, Rules
@@ -19,7 +20,7 @@ def headline(study: Study, scale: verdict.Scale) -> list[str]:
     found = study.across
     if found is None:
         return []
-    lines = list(_of_ranks(found, study.comparison.rules))
+    lines = list(_of_ranks(found, study))
     if found.aggregates is not None:
         lines.append(_of_runs(found.aggregates, found.one_scale, study, scale))
     return lines
@@ -66,7 +67,8 @@ def improvement_table(study: Study) -> tuple[Row, list[Row]]:
     return head, [(a, *(known.get((a, b), "") for b in order)) for a in order]
 
 
-def _of_ranks(found: Across, rules: Rules) -> Iterator[str]:
+def _of_ranks(found: Across, study: Study) -> Iterator[str]:
+    rules = study.comparison.rules
     sets = f"Over {len(found.datasets)} data sets"
     if found.ranking is not None:
         yield f"{sets} {_omnibus(found.ranking, rules)}"
@@ -75,7 +77,7 @@ def _of_ranks(found: Across, rules: Rules) -> Iterator[str]:
         elif _shown(found.ranking, rules):
             yield _told_apart(found.ranking)
     elif found.signed_rank is not None:
-        yield f"{sets} {_of_two(found, rules)}"
+        yield f"{sets} {_of_two(found, study)}"
 
 
 def _omnibus(ranking: Ranking, rules: Rules) -> str:
@@ -125,17 +127,33 @@ def _of_control(found: Across, rules: Rules) -> str:
     return f"Against the control {found.control}, {said} (z of average ranks, Holm)."
 
 
-def _of_two(found: Across, rules: Rules) -> str:
+def _of_two(found: Across, study: Study) -> str:
+    """The verdict on two models, which is the pair's own where data sets are its units."""
     assert found.signed_rank is not None
+    rules = study.comparison.rules
     (a, b), test = found.means, found.signed_rank.test
-    tested = f"Wilcoxon signed-rank of one score a data set, p {verdict.p_value(test.p_value)}"
+    same = study.samples.unit == "dataset"  # one test, said twice: as the pair says it
+    pair = study.comparison.pairs[0] if same else None
+    p = test.p_value if pair is None else pair.adjusted[pair.scores.location_test]
+    named = "p" if pair is None else "corrected p"
+    tested = f"Wilcoxon signed-rank of one score a data set, {named} {verdict.p_value(p)}"
     if len(found.datasets) < FEW:
         return f"there is no verdict, as {FEW} are the fewest to carry one: {tested}."
-    if test.p_value > rules.alpha or not found.signed_rank.higher:
+    shown = found.signed_rank.higher if p <= rules.alpha else 0
+    if not shown:
         return f"no difference between {a} and {b} was shown: {tested}."
-    higher, lower = (a, b) if found.signed_rank.higher > 0 else (b, a)
+    higher, lower = (a, b) if shown > 0 else (b, a)
+    others = pairwise.against(_paired(found), shown)
+    if others:
+        return f"{verdict.disagree('Wilcoxon signed-rank', higher, lower, others)}: {tested}."
     better = "" if rules.higher_is_better else f", and so {lower} is the better one"
     return f"{higher}'s scores are higher{better}: {tested}."
+
+
+def _paired(found: Across) -> pairwise.Scores:
+    """One score a data set of each of two models."""
+    (a, first), (b, second) = found.means.items()
+    return pairwise.Scores(a, b, "", first, second, (first, second), True, "data set")
 
 
 def _of_runs(found: Aggregates, one_scale: bool, study: Study, scale: verdict.Scale) -> str:

@@ -88,12 +88,18 @@ def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
     measured = f"median {medians[0]} against {medians[1]}; {_sizes(pair, scale)}; {_tested(pair)}"
     others = comparison.against(pair, rules)
     if others:
-        return (
-            f"Measures of location disagree: {TESTS[one.location_test]} finds {higher}'s scores "
-            f"higher, but by the {_listed(others)}, {lower}'s are: {measured}."
-        )
+        said = disagree(TESTS[one.location_test], higher, lower, others)
+        return f"{said[0].upper()}{said[1:]}: {measured}."
     better = "" if rules.higher_is_better else f", and so {lower} is the better one"
     return f"{higher}'s distribution is higher{better}: {measured}."
+
+
+def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
+    """That a test names one model as higher, and some measures the other."""
+    return (
+        f"measures of location disagree: {test} finds {higher}'s scores higher, but by the "
+        f"{_listed(others)}, {lower}'s are"
+    )
 
 
 def _nothing_shown(pair: Pair, rules: Rules) -> str:
@@ -174,7 +180,14 @@ def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
     margin = f"{scale(rules.margin)}{scale.unit}"
     p = pair.adjusted["tost"]
     if comparison.enough(pair.scores) and p <= rules.alpha:
-        return f"As good as equal: the means differ by less than {margin} (TOST, p {p_value(p)})."
+        shown = comparison.location(pair, rules)
+        if shown and not comparison.against(pair, rules):
+            higher = pair.scores.a if shown > 0 else pair.scores.b
+            return (
+                f"{higher}'s is higher, but by less than the margin of {margin} "
+                f"(means, TOST, corrected p {p_value(p)})."
+            )
+        return f"As good as equal: the means differ by less than {margin} (TOST, corrected p {p_value(p)})."
     return f"Not shown to be equal within {margin} (TOST, corrected p {p_value(p)})."
 
 

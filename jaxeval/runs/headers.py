@@ -6,32 +6,19 @@ is asked about, since a guess either way would be silent.
 """
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import checks
+from jaxeval.runs import checks, names
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.foreign import Columns, listed
 from jaxeval.runs.layout import Layout
 
-_AXES = {
-    "seed": "seed randomseed run rep repeat repetition replicate replication trial",
-    "split": "split fold cv cvfold crossvalidationfold",
-    "dataset": "dataset data corpus treebank task benchmark game problem language lang domain "
-    "env environment",
-}
-_AXIS_OF = {name: axis for axis, names in _AXES.items() for name in names.split()}
-_NO_SCORES = re.compile(  # last words of names whose whole numbers are no scores
-    "ids?|idx|index|number|no|nr|row|item|example|instance|sentence|document|sample|query|question"
-    "|seed|fold|split|run|rep|repeat|trial|epochs?|steps?|iterations?|batch|size|count|n|date|day"
-    "|year|month|version|parameters|params|layers?"
-)
-_TIMES = {"time", "timestamp", "duration", "seconds", "minutes", "hours"}
 _FEWEST = 3  # values that may be called a sequence
 _FEWEST_INCREASING = 5  # by chance, scores are in increasing order once in 120 times
+_APART = 10.0  # scores of models on the same data are of one size
 
 
 def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
@@ -42,7 +29,9 @@ def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
     """
     found = _axes(table, layout)
     whole = dataclasses.replace(layout, columns={**layout.columns, **found})
+    _refuse_nameless_score(table, whole)
     if not (layout.models or {"model", "score"} & set(layouts.present(table, layout))):
+        _refuse_metrics(table, whole)
         _refuse_others(table, layouts.score_columns(table, whole))
     notes = (
         f"column {column} is read as the {role}; --column ROLE={column} says otherwise"
@@ -56,7 +45,7 @@ def _axes(table: Columns, layout: Layout) -> dict[str, str]:
     taken = layouts.present(table, layout)
     found: dict[str, str] = {}
     for name, values in table.values.items():
-        axis = _AXIS_OF.get("".join(_words(name)))
+        axis = names.axis(name)
         if axis is None or axis in {**taken, **found}:
             continue
         if name not in (*taken.values(), *layout.models) and not _has_fractions(values):
@@ -64,12 +53,54 @@ def _axes(table: Columns, layout: Layout) -> dict[str, str]:
     return found
 
 
-def _refuse_others(table: Columns, names: Sequence[str]) -> None:
+def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
+    """A row a score, whose column is not named."""
+    if "score" in layout.columns or not layouts.is_tidy(table, layout):
+        return
+    scores = _likely_scores(table, layout)
+    if "score" not in table.values and scores:
+        raise DataError(
+            f"a column of models but none called score; --column score={scores[0]} compares by "
+            f"{scores[0]}" + (f" (or one of {listed(scores[1:], 4)})" if scores[1:] else ""),
+            table.source,
+        )
+
+
+def _refuse_metrics(table: Columns, layout: Layout) -> None:
+    """Columns of metrics, which would be compared as if they were models."""
+    columns = layouts.score_columns(table, layout)
+    models = [c for c in columns if names.is_of_models(c) and not len(_numbers(table.values[c]))]
+    scores = _likely_scores(table, layout)
+    if models and scores:
+        raise DataError(
+            f"column {models[0]!r} looks like the names of models; --column model={models[0]} "
+            f"--column score={scores[0]} compares them by {scores[0]}",
+            table.source,
+        )
+    metrics = [column for column in columns if names.is_metric(column)]
+    if len(metrics) > 1:
+        raise DataError(
+            f"{listed(metrics, 4)} look like metrics of one model, not like models; compare models "
+            f"by one of them, with a column NAME of models: --column score={metrics[0]} --column "
+            "model=NAME; or, if these are models, name them",
+            table.source,
+        )
+
+
+def _likely_scores(table: Columns, layout: Layout) -> list[str]:
+    """Columns that may hold the scores of a tidy table, metrics by name before all others."""
+    taken = set(layouts.present(table, layout).values())
+    numeric = [c for c, v in table.values.items() if c and c not in taken and len(_numbers(v))]
+    metrics = [column for column in numeric if names.is_metric(column)]
+    fractions = [column for column in numeric if _has_fractions(table.values[column])]
+    return metrics or [c for c in fractions if not names.is_no_score(c, whole_numbers=False)]
+
+
+def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
     unnamed = [""] if "" in table.values and not _numbers(table.values[""]).size else []
-    for name in [*unnamed, *names]:
-        rest = [other for other in names if other != name]
-        fractions = any(_has_fractions(table.values[other]) for other in rest)
-        looks = _looks_like(name, table.values[name], fractions)
+    for name in [*unnamed, *columns]:
+        rest = [other for other in columns if other != name]
+        looks = _looks_like(name, table.values[name], [_numbers(table.values[c]) for c in rest])
         if looks is not None:
             say = f"say what it is with --column split={name} (or seed, dataset)"
             raise DataError(
@@ -80,44 +111,41 @@ def _refuse_others(table: Columns, names: Sequence[str]) -> None:
             )
 
 
-def _looks_like(name: str, values: Sequence[object], others_have_fractions: bool) -> str | None:
-    """What a column holds if it is no scores; None where it may well be."""
-    known, words = _numbers(values), _words(name)
+def _looks_like(name: str, values: Sequence[object], others: Sequence[np.ndarray]) -> str | None:
+    """What a column holds if it is no scores; None where it may well be.
+
+    Args:
+      others: the numbers of every other column.
+    """
+    known = _numbers(values)
     if not len(known):
         texts = _texts(values)  # a bad score beside good ones is an error of its own
         return f"text ({listed(texts, 2)})" if texts and len(values) > 1 else None
-    if words and words[-1] in _TIMES:
+    if names.is_time(name):
         return "a time"
-    if np.any(known != np.round(known)):
-        return None
-    if words and _NO_SCORES.fullmatch(words[-1]):
+    whole = _are_whole(known)
+    if names.is_no_score(name, whole_numbers=whole):
         return "an index or a setting"
-    if len(known) < _FEWEST:
-        return None
     begin = ", ".join(f"{value:g}" for value in known[:3])
+    if whole and not all(map(_are_whole, others)):
+        return f"whole numbers ({begin} ...) beside fractions"
     long = len(known) >= _FEWEST_INCREASING
-    if np.all(np.diff(known) == 1) and (long or known[0] in (0, 1)):
-        return f"consecutive numbers ({begin} ...)"
-    if not others_have_fractions:
-        return None  # counts, such as of correct answers, are whole numbers in every column
-    if long and np.all(np.diff(known) > 0):
-        return f"increasing whole numbers ({begin} ...)"
-    return f"numbers of groups ({begin} ...)" if _is_grid(known) else None
+    if whole and len(known) >= _FEWEST and np.all(np.diff(known) == 1):
+        # counts, such as of correct answers, are whole numbers in every column
+        return f"consecutive numbers ({begin} ...)" if long or known[0] in (0, 1) else None
+    return f"numbers of another size ({begin} ...)" if _is_apart(known, others) else None
 
 
-def _is_grid(known: np.ndarray) -> bool:
-    """0 1 2 0 1 2 or 0 0 1 1 2 2: every one of some consecutive numbers, equally often."""
-    values, counts = np.unique(known, return_counts=True)
-    if (
-        len(values) < _FEWEST
-        or set(counts) == {1}
-        or len(set(counts)) > 1
-        or not np.all(np.diff(values) == 1)
-    ):
+def _is_apart(known: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    """Whether all of a column is more than ten times above or below all of two or more others.
+
+    Of two columns either could be the odd one: percent and fractions have a warning of their own.
+    """
+    sizes = [np.abs(numbers) for numbers in others if len(numbers)]
+    if len(sizes) < 2:
         return False
-    repeats = len(known) // len(values)
-    orders = (np.tile(values, repeats), np.repeat(values, repeats))
-    return any(np.array_equal(known, order) for order in orders)
+    own, rest = np.abs(known), np.concatenate(sizes)
+    return bool(own.min() > _APART * rest.max() or _APART * own.max() < rest.min())
 
 
 def _texts(values: Sequence[object]) -> list[str]:
@@ -132,11 +160,8 @@ def _numbers(values: Sequence[object]) -> np.ndarray:
 
 
 def _has_fractions(values: Sequence[object]) -> bool:
-    known = _numbers(values)
-    return bool(np.any(known != np.round(known)))
+    return not _are_whole(_numbers(values))
 
 
-def _words(name: str) -> list[str]:
-    """Lower-case words of a name: cvFold, cv_fold and "CV fold" are alike."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [word.lower() for word in re.split(r"[^A-Za-z0-9#]+", apart) if word]
+def _are_whole(known: np.ndarray) -> bool:
+    return bool(np.all(known == np.round(known)))

@@ -96,9 +96,7 @@ def spread(pair: Pair, rules: Rules) -> int:
 
 def against(pair: Pair, rules: Rules) -> tuple[str, ...]:
     """Measures of location whose sign is not that of the verdict; none where nothing was shown."""
-    shown = location(pair, rules)
-    measured = pairwise.differences(pair.scores)
-    return tuple(name for name, value in measured.items() if shown * value < 0)
+    return pairwise.against(pair.scores, location(pair, rules))
 
 
 def excludes_zero(pair: Pair) -> bool:

@@ -84,17 +84,25 @@ def differences(scores: Scores) -> dict[str, float]:
     """Measures of location, A - B, of the scores that location is judged by; 0 is none.
 
     They need not agree: a few far scores move a mean, many near ones a median or a probability.
+    Of pairs the median is that of the differences: the difference of the two medians compares
+    scores of different units (an easy split of A, a hard one of B).
     """
     x, y = scores.compared
     largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
-    found = {"median": float(np.median(x) - np.median(y)), "mean": float(np.mean(x) - np.mean(y))}
     if scores.by_pairs:
-        found["median of the differences"] = float(np.median(gaps(x, y)))
+        median = {"median of the differences": float(np.median(gaps(x, y)))}
         won = float(np.mean(np.sign(gaps(x, y))))
     else:
+        median = {"median": float(np.median(x) - np.median(y))}
         won = effects.share_won(x, y) - 0.5
+    found = {**median, "mean": float(np.mean(x) - np.mean(y))}
     rounded = without_rounding(np.array(list(found.values())), largest)
     return {**dict(zip(found, map(float, rounded), strict=True)), "probability": won}
+
+
+def against(scores: Scores, shown: int) -> tuple[str, ...]:
+    """Measures of location that point away from a direction that was shown; none for 0."""
+    return tuple(name for name, value in differences(scores).items() if shown * value < 0)
 
 
 def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:

@@ -114,7 +114,7 @@ def test_measures_that_disagree_are_said_to() -> None:
     assert scipy_stats.wilcoxon(x, y, alternative="greater").pvalue < 0.01
     assert comparison.location(pair, rules) == 1
     against = comparison.against(pair, rules)
-    assert against == ("median", "median of the differences", "probability")
+    assert against == ("median of the differences", "probability")
     sentence = next(verdict.of_pair(pair, rules, _scale(x, y)))
     assert (
         "Measures of location disagree: Wilcoxon signed-rank finds A's scores higher" in sentence
@@ -175,3 +175,30 @@ def test_two_pairs_show_no_equivalence() -> None:
     sentences = list(verdict.of_pair(_pair(few, rules), rules, _scale(x)))
     assert sentences[0].startswith("No verdict: with 2 pairs")
     assert sentences[-1].startswith("Not shown to be equal")
+
+
+def test_a_difference_below_the_margin_is_not_called_none() -> None:
+    """Dies if a difference that was shown is followed by "as good as equal"."""
+    k = np.arange(20)
+    y = 0.7 + k * 1e-3
+    x = y - 0.002 - k * 1e-5
+    rules = Rules(resamples=99, margin=0.01)
+    sentences = list(
+        verdict.of_pair(_pair(_scores("A", "B", x, y, True), rules), rules, _scale(x))
+    )
+    assert sentences[-1].startswith("B's is higher, but by less than the margin of ")
+    equal = y + (-1.0) ** k * 1e-3
+    told = list(verdict.of_pair(_pair(_scores("A", "B", equal, y, True), rules), rules, _scale(x)))
+    assert told[-1].startswith("As good as equal")
+
+
+def test_medians_of_different_units_are_not_measures_of_pairs() -> None:
+    """Dies if the marginal medians contradict B's win on eight of nine splits by as much each."""
+    x = np.array([0.10, 0.20, 0.30, 0.40, 0.52, 0.53, 0.60, 0.70, 0.80])
+    y = x + np.array([0.02, 0.02, 0.02, 0.02, -0.005, 0.02, 0.02, 0.02, 0.02])
+    assert np.median(y) < np.median(x)
+    rules = Rules(resamples=99)
+    pair = _pair(_scores("A", "B", x, y, True), rules)
+    assert comparison.location(pair, rules) == -1 and not comparison.against(pair, rules)
+    sentence = next(verdict.of_pair(pair, rules, _scale(x, y)))
+    assert sentence.startswith("B's distribution is higher")

@@ -46,9 +46,13 @@ def test_names_that_mean_one_thing_are_axes(
     [
         ("epoch", ["7", "3", "7", "9", "2", "2"], "an index or a setting"),
         ("item_id", ["70", "31", "72", "9", "21", "2"], "an index or a setting"),
-        ("k", list("012345"), r"consecutive numbers \(0, 1, 2 ...\)"),
-        ("words", ["100", "200", "500", "1000", "2000", "9000"], "increasing whole numbers"),
-        ("k", list("001122"), "numbers of groups"),
+        ("k", list("012345"), "an index or a setting"),
+        ("things", list("012345"), r"whole numbers \(0, 1, 2 ...\) beside fractions"),
+        ("things", ["0", "1", "1", "0", "0", "1"], "whole numbers"),
+        ("unclear", ["91.5", "70.5", "99.1", "80.2", "75.5", "88.1"], "numbers of another size"),
+        ("unclear", ["1e-3", "2e-3", "1e-4", "3e-3", "4e-3", "5e-3"], "numbers of another size"),
+        ("words", ["100", "200", "500", "1000", "2000", "9000"], "whole numbers"),
+        ("k", list("001122"), "an index or a setting"),
         ("date", [f"2024-01-0{k}" for k in range(1, 7)], "text"),
         ("wall seconds", ["1.5", "2.25", "1.75", "1.5", "2", "2"], "a time"),
         ("", ["adult", "breast", "wine", "iris", "vote", "rheum"], "text"),
@@ -76,8 +80,8 @@ def test_other_columns_are_asked_about(
     [
         "bert,roberta\n41,44\n38,45\n40,45\n41,43\n39,47\n",  # counts of correct answers
         "bert,roberta\n1,0\n0,0\n1,1\n0,1\n1,1\n0,0\n",  # right or wrong, item by item
-        "bert,roberta\n84,83.5\n81,84.25\n84,85\n82,85.5\n83,84\n",  # rounded percent
-        "bert,run\n.81,.82\n.83,.85\n.80,.86\n",  # a model may be called run
+        "bert,roberta\n84.1,83.5\n81,84.25\n84,85\n82,85.5\n83,84\n",  # percent
+        "lstm,lstm_dropout,cnn_k5\n.81,.82,.7\n.83,.85,.8\n.80,.86,.8\n",  # what models add
     ],
 )
 def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
@@ -86,6 +90,76 @@ def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     table = tables.read(str(path), Layout())
     assert table.models == tuple(content.split("\n")[0].split(",")) and not table.axes
+
+
+@pytest.mark.parametrize("value", [".5", "42.0", "7"])
+@pytest.mark.parametrize(
+    "name",
+    "exp experiments job jobid slurm_job rank worker pid session iter iterations global_step "
+    "Epochs checkpoint tokens updates lr learning_rate learning-rate dropout bs batch_size hidden "
+    "hidden_dim n_layers shots budget temperature gpu runtime elapsed seconds time subject "
+    "participant annotator index # job1 k init".split(),
+)
+def test_names_of_no_scores_are_asked_about_whatever_they_hold(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    """Dies if a setting or a count is compared as a model since its values are fractions."""
+    path = _table(tmp_path, name, [value] * 6)
+    with pytest.raises(DataError, match=f"column {name!r} looks like"):
+        tables.read(path, Layout())
+    assert tables.read(path, Layout(models=[name, "bert"])).models == (name, "bert")
+
+
+@pytest.mark.parametrize("name", ["run", "fold", "cv", "random_state", "rng", "partition"])
+def test_axes_of_whole_floats_are_axes_and_of_fractions_asked_about(
+    tmp_path: Path, name: str
+) -> None:
+    """Dies if 42.0 makes a seed a model, or a column called run with scores passes unasked."""
+    whole = tables.read(_table(tmp_path, name, [f"{k}.0" for k in (42, 7, 3, 1, 5, 2)]), Layout())
+    assert whole.models == ("bert", "roberta") and len(whole.axes) == 1
+    with pytest.raises(DataError, match=f"column {name!r} looks like"):
+        tables.read(_table(tmp_path, name, [".81", ".82", ".8", ".83", ".82", ".84"]), Layout())
+
+
+@pytest.mark.parametrize(
+    ("header", "metrics"),
+    [
+        ("seed,accuracy,f1,loss", "accuracy, f1, loss"),
+        ("seed,dev_f1,test_acc,cnn", "dev_f1, test_acc"),
+        ("seed,rouge1,rougeL,macro-F1", "rouge1, rougeL, macro-F1"),
+        ("seed,bert,valid,test", "valid, test"),
+    ],
+)
+def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, metrics: str) -> None:
+    """Dies if accuracy is said to be better than F1."""
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\n1,.8,.7,.6\n2,.82,.71,.61\n3,.83,.74,.63\n")
+    first = metrics.split(", ")[0]
+    advice = f"{metrics} look like metrics of one model.*--column score={first} --column model="
+    with pytest.raises(DataError, match=advice):
+        tables.read(str(path), Layout())
+    named = metrics.split(", ")
+    assert tables.read(str(path), Layout(models=named)).models == tuple(named)
+
+
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        ("system,seed,f1", {"model": "system", "score": "f1"}),
+        ("model,seed,accuracy", {"score": "accuracy"}),
+        ("method,fold,macro_f1", {"model": "method", "score": "macro_f1"}),
+    ],
+)
+def test_a_tidy_table_of_other_names_gets_advice_that_works(
+    tmp_path: Path, header: str, advice: dict[str, str]
+) -> None:
+    """Dies if the advice is not given, or does not read the table."""
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\nA,1,.8\nA,2,.9\nB,1,.7\nB,2,.6\n")
+    words = " ".join(f"--column {role}={column}" for role, column in advice.items())
+    with pytest.raises(DataError, match=words):
+        tables.read(str(path), Layout())
+    assert tables.read(str(path), Layout(columns=advice)).models == ("A", "B")
 
 
 def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) -> None:

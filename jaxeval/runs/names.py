@@ -1,0 +1,90 @@
+"""What the name of a column says of it: an axis, a metric, names of models, or no scores at all."""
+
+import re
+
+_QUALIFIERS = "n num no number max min total global train wall the of id".split()
+_AXES = {
+    "seed": "seed randomseed randomstate rng run rep repeat repetition replicate replication trial",
+    "split": "split fold kfold cv cvfold crossvalidationfold partition",
+    "dataset": "dataset data corpus treebank task benchmark game problem language lang domain "
+    "env environment",
+}
+_NO_SCORES = (  # whole names; words of models' names too, so that as the last word they may be both
+    "index idx indices # unnamed row item example instance sentence document sample query question "
+    "exp experiment job jobid slurm slurmjob slurmjobid init initialization rank worker pid process session k "
+    "iter iteration step epoch checkpoint ckpt token update batch count size date day year month "
+    "version parameter param lr learningrate dropout bs batchsize hidden hiddendim hiddensize dim "
+    "layer shot budget temperature gpu cpu subject participant annotator user id n no number nr"
+)
+_LAST = (  # last words of names whose whole numbers are no scores
+    "id idx index number no nr row item example instance sentence document sample query question "
+    "seed fold split run rep repeat trial epoch step iteration batch size count n date day year "
+    "month version parameter param layer"
+)
+_TIMES = "time timestamp duration second minute hour runtime walltime elapsed"
+_METRICS = (
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc auroc wer "
+    "cer bpc bit dev val valid validation test train training"
+)
+_OF_METRICS = "macro micro weighted mean avg average top l lsum at score per char exact match"
+_MODELS = "model system method algorithm approach arch architecture agent classifier learner variant name"
+
+
+def axis(name: str) -> str | None:
+    """The axis that a name alone means."""
+    return _AXIS_OF.get("".join(_words(name)))
+
+
+def is_time(name: str) -> bool:
+    """Whether a name ends in a unit or a word of time."""
+    found = _words(name)
+    return bool(found) and found[-1] in _TIME_WORDS
+
+
+def is_no_score(name: str, *, whole_numbers: bool) -> bool:
+    """Whether a name is that of a seed, a fold, progress, a setting or an id.
+
+    Args:
+      whole_numbers: whether this is all the column holds: then the last word is enough, while
+        "lstm dropout" with fractions is a model.
+    """
+    found = [_without_digits(word) for word in _words(name)]
+    rest = [word for word in found if word not in _QUALIFIERS] or found
+    known = any("".join(words) in _WHOLE for words in (found, rest))
+    return known or (whole_numbers and bool(found) and found[-1] in _LAST_WORDS)
+
+
+def is_metric(name: str) -> bool:
+    """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
+    found = _words(name)
+    kinds = [{word, _without_digits(word)} for word in found]
+    every = all(kind & (_METRIC_WORDS | _METRIC_PARTS) for kind in kinds)
+    return every and any(kind & _METRIC_WORDS for kind in kinds)
+
+
+def is_of_models(name: str) -> bool:
+    """Whether a column of this name holds the names of models."""
+    return "".join(_words(name)) in _MODEL_WORDS
+
+
+def _words(name: str) -> list[str]:
+    """Lower-case singular words of a name: cvFolds, cv_fold and "CV fold" are alike."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [_singular(word.lower()) for word in re.split(r"[^A-Za-z0-9#]+", apart) if word]
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "su" else word
+
+
+def _without_digits(word: str) -> str:
+    """seed1 is a seed; k5 and t5 may be names, f1 is one."""
+    bare = word.strip("0123456789")
+    return bare if len(bare) > 1 else word
+
+
+_AXIS_OF = {word: role for role, listed in _AXES.items() for word in listed.split()}
+_WHOLE = {*_NO_SCORES.split(), *_AXIS_OF}
+_LAST_WORDS, _TIME_WORDS = set(_LAST.split()), set(_TIMES.split())
+_METRIC_WORDS, _METRIC_PARTS = set(_METRICS.split()), set(_OF_METRICS.split())
+_MODEL_WORDS = set(_MODELS.split())
