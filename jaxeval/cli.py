@@ -29,6 +29,13 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     except JaxevalError as error:
         print(f"error: {error}", file=sys.stderr)
         status = 2
+    except MemoryError as error:
+        said = f" ({error})" if str(error) else ""
+        print(
+            f"error: out of memory{said}; expected smaller data or sizes, or a larger machine",
+            file=sys.stderr,
+        )
+        status = 2
     except KeyboardInterrupt:
         status = 130
     except SystemExit as stop:

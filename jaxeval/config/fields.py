@@ -6,6 +6,12 @@ import pydantic
 
 # the recurrent kernel of a layer of H units, [2H, 4H], then has 2^31 numbers, 8 GB
 _WIDEST = 2**14
+_MOST = 2**31 - 1  # devices count in 32 bits
+Count = Annotated[int, pydantic.Field(ge=1, le=_MOST)]  # of epochs, sentences ...
+Natural = Annotated[int, pydantic.Field(ge=0, le=_MOST)]  # the same from 0
+Column = Annotated[int, pydantic.Field(ge=1, le=2**16)]  # of a file, from 1
+Widths = Annotated[int, pydantic.Field(ge=1, le=128)]  # to pad to; each is compiled by itself
+Length = Annotated[int, pydantic.Field(ge=1, le=2**14)]  # of a padded sequence, in symbols
 Size = Annotated[int, pydantic.Field(ge=1, le=_WIDEST)]  # of a vector or layer
 Layers = Annotated[int, pydantic.Field(ge=1, le=128)]  # each is compiled by itself
 Rows = Annotated[int, pydantic.Field(ge=1, le=2**20)]  # of a batch, all in memory at once

@@ -18,6 +18,15 @@ from jaxeval.errors import ConfigError
 T = TypeVar("T")
 _LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
 
+_KINDS = {  # pydantic's errors -> what was expected
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "dataclass_type": "a table",
+}
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def settings(cls: type[T]) -> type[T]:
@@ -67,12 +76,12 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
 
 
 def _too_large(tree: Any, key: str = "") -> Iterator[str]:
-    """One line for each number that no array of the devices can hold."""
+    """One line for each number that no array of the devices can hold, or that is none."""
     if isinstance(tree, Mapping | list):
         pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
         for name, value in pairs:
             yield from _too_large(value, f"{key}.{name}" if key else str(name))
-    elif isinstance(tree, int | float) and abs(tree) > _LARGEST[type(tree)]:
+    elif isinstance(tree, int | float) and not abs(tree) <= _LARGEST[type(tree)]:
         kind = "whole number" if isinstance(tree, int) else "number"
         limit = _LARGEST[type(tree)]
         yield f"{key}: expected a {kind} from -{limit:.10g} to {limit:.10g} (got {tree})"
@@ -174,6 +183,9 @@ def _explain(cls: type, error: Any) -> str:
         )
         return f"{key}: unknown key; {hint}"
     message = error["msg"].removeprefix("Value error, ")
+    if error["input"] is None:
+        expected = message.removeprefix("Input should be ")
+        return f"{key}: cannot be absent; expected {_KINDS.get(error['type'], expected)}"
     if error["type"] == "literal_error":
         allowed = [
             part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")

@@ -28,7 +28,7 @@ class Findings(NamedTuple):
 
 
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
-    """Warnings about dev and test items that stand in train too, and a dev that is test.
+    """Warnings about dev and test items that also occur in train, and a dev that is test.
 
     Args:
       parts: train, dev and test.
@@ -50,10 +50,33 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
         again = sum(n for item, n in counts[part].items() if item in counts["train"])
         share = again / max(len(parts[part]), 1)
         if share >= _MANY:
-            warnings.append(f"{share:.0%} of the {items} of {part} stand in train too")
+            warnings.append(f"{share:.0%} of the {items} of {part} also occur in train")
     if counts["dev"] == counts["test"]:
         warnings.append(f"dev and test hold the same {items}: models are selected on test")
     return warnings
+
+
+def same_texts(texts: Mapping[str, Hashable], path: str) -> list[str]:
+    """Warnings about a dev that is the text of train or of test.
+
+    Args:
+      texts: train, dev and test, whole.
+      path: named in the error.
+
+    Raises:
+      DataError: test is the text of train.
+    """
+    if texts["test"] == texts["train"]:
+        raise DataError(
+            "train and test are the same text: test scores would be of what was trained on; "
+            "expected different files",
+            path,
+        )
+    warnings = {
+        "train": "dev and train are the same text: models are selected on what they learn",
+        "test": "dev and test are the same text: models are selected on test",
+    }
+    return [line for part, line in warnings.items() if texts["dev"] == texts[part]]
 
 
 class Unseen(NamedTuple):

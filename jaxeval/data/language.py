@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, language_sources
 from jaxeval.errors import ConfigError, DataError
@@ -41,9 +41,9 @@ class Data:
     text_feature: Annotated[
         str | None, pydantic.Field(description="tfds: feature that holds the text")
     ] = None
-    window: Annotated[int, pydantic.Field(ge=1, description="tokens of a window")] = 35
+    window: Annotated[fields.Length, pydantic.Field(description="tokens of a window")] = 35
     turn: Annotated[
-        int, pydantic.Field(ge=1, description="steps of training between evaluations")
+        fields.Rows, pydantic.Field(description="steps of training between evaluations")
     ] = 200
 
 
@@ -126,8 +126,8 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
         raise DataError(
             f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
         )
-    digests = {part: [hashlib.sha256(stream.data).digest()] for part, stream in streams.items()}
-    same = checks.repeats(digests, settings.path, "text")
+    digests = {part: hashlib.sha256(stream.data).digest() for part, stream in streams.items()}
+    same = checks.same_texts(digests, settings.path)
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
 from jaxeval.errors import ConfigError, DataError
@@ -32,10 +32,10 @@ class Data:
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
     test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
-    source_column: Annotated[int, pydantic.Field(ge=1, description="from 1")] = 1
-    target_column: Annotated[int, pydantic.Field(ge=1, description="from 1")] = 2
+    source_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 1
+    target_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 2
     features_column: Annotated[
-        int | None, pydantic.Field(ge=0, description="from 1; 0 or absent: no features")
+        int | None, pydantic.Field(ge=0, le=2**16, description="from 1; 0 or absent: no features")
     ] = None
     feature_separator: Annotated[
         str, pydantic.Field(min_length=1, description="stands between features")
@@ -50,14 +50,14 @@ class Data:
         True
     )
     longest: Annotated[
-        int,
-        pydantic.Field(ge=1, description="most symbols of a source with features, of a target"),
+        fields.Length,
+        pydantic.Field(description="most symbols of a source with features, of a target"),
     ] = 128
     train_items: Annotated[
-        int | None, pydantic.Field(ge=1, description="only the first n train pairs")
+        fields.Count | None, pydantic.Field(description="only the first n train pairs")
     ] = None
     most_widths: Annotated[
-        int, pydantic.Field(ge=1, description="padded widths (compiled branches) at most")
+        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
     @pydantic.model_validator(mode="after")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.data import (
     conll,
     conllu,
@@ -41,8 +41,12 @@ class Source:
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
     test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
-    word_column: Annotated[int, pydantic.Field(description="from 0; conll, tempeval3")] = 0
-    tag_column: Annotated[int, pydantic.Field(description="from 0, -1: last")] = -1
+    word_column: Annotated[
+        int, pydantic.Field(ge=-(2**16), le=2**16, description="from 0; conll, tempeval3")
+    ] = 0
+    tag_column: Annotated[
+        int, pydantic.Field(ge=-(2**16), le=2**16, description="from 0, -1: last")
+    ] = -1
     tag: Annotated[
         Literal["upos", "xpos", "entity"], pydantic.Field(description="conllu: what is predicted")
     ] = "upos"
@@ -53,7 +57,7 @@ class Source:
         Literal["auto", "none", "iob1", "bio", "iobes"],
         pydantic.Field(description="scheme of the tags as read; none: not entities"),
     ] = "auto"
-    seed: Annotated[int, pydantic.Field(ge=0, description="generated: of the corpus")] = 1
+    seed: Annotated[fields.Natural, pydantic.Field(description="generated: of the corpus")] = 1
 
 
 class Labelled(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     buckets,
@@ -47,7 +47,7 @@ class Data:
         Literal["bio", "iobes"], pydantic.Field(description="tag scheme inside, of entity tags")
     ] = "iobes"
     train_sentences: Annotated[
-        int | None, pydantic.Field(ge=1, description="only the first n train sentences")
+        fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
     vectors: Annotated[
         str | None, pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text")
@@ -56,10 +56,11 @@ class Data:
         str | None, pydantic.Field(description="name of the file's vector for unknown words")
     ] = None
     dimension: Annotated[
-        int, pydantic.Field(ge=1, description="size of word vectors where none are read")
+        fields.Size, pydantic.Field(description="size of word vectors where none are read")
     ] = 100
     min_count: Annotated[
-        int, pydantic.Field(ge=1, description="train count that gives other words their own row")
+        fields.Count,
+        pydantic.Field(description="train count that gives other words their own row"),
     ] = 1
     lower_case: Annotated[
         bool, pydantic.Field(description="words without a pretrained vector: Word = word")
@@ -70,10 +71,10 @@ class Data:
     ] = "train"
     zero_digits: Annotated[bool, pydantic.Field(description="read every digit as 0")] = False
     max_characters: Annotated[
-        int, pydantic.Field(ge=1, description="longer words are cut for the character encoder")
+        fields.Length, pydantic.Field(description="longer words are cut for the character encoder")
     ] = 25
     most_widths: Annotated[
-        int, pydantic.Field(ge=1, description="padded widths (compiled branches) at most")
+        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
 

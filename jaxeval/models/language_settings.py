@@ -56,7 +56,8 @@ class LanguageModel:
         fields.Size | None, pydantic.Field(description="with hidden; absent: as hidden")
     ] = None
     budget: Annotated[
-        int | None, pydantic.Field(ge=1, description="most parameters; without hidden: a million")
+        fields.Count | None,
+        pydantic.Field(description="most parameters; without hidden: a million"),
     ] = None
     ratio: Annotated[
         float | None,

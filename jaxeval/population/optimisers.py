@@ -85,7 +85,7 @@ class Optimiser:
         float, pydantic.Field(ge=0, description="rate of epoch e (from 0): rate / (1 + decay e)")
     ] = 0.0
     steps: Annotated[
-        tuple[tuple[Annotated[int, pydantic.Field(ge=1)], fields.LearningRate], ...],
+        tuple[tuple[fields.Count, fields.LearningRate], ...],
         pydantic.Field(
             description="(epoch from 1, rate) pairs that replace the rate from then on"
         ),

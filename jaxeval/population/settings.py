@@ -14,7 +14,7 @@ class Plateau:
     """Learning rate that falls when dev does not improve, a member for itself."""
 
     after: Annotated[
-        int, pydantic.Field(ge=1, description="epochs without a better dev score or a drop")
+        fields.Count, pydantic.Field(description="epochs without a better dev score or a drop")
     ] = 26
     factor: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
@@ -23,8 +23,8 @@ class Plateau:
         fields.LearningRate, pydantic.Field(description="the rate falls no lower than this")
     ] = 0.0
     latest: Annotated[
-        int | None,
-        pydantic.Field(ge=1, description="epoch of the first drop, if none came before"),
+        fields.Count | None,
+        pydantic.Field(description="epoch of the first drop, if none came before"),
     ] = None
 
     def traced(self) -> dict[str, float]:
@@ -48,17 +48,15 @@ class Training:
     evaluation_batch_size: Annotated[
         fields.Rows, pydantic.Field(description="rows a batch of an evaluation")
     ] = 64
-    epochs: Annotated[int, pydantic.Field(ge=1, description="at most so many epochs")] = 30
+    epochs: Annotated[fields.Count, pydantic.Field(description="at most so many epochs")] = 30
     evaluate_every: Annotated[
-        int,
-        pydantic.Field(
-            ge=1, description="epochs between evaluations on dev; the last one has its own"
-        ),
+        fields.Count,
+        pydantic.Field(description="epochs between evaluations on dev; the last one has its own"),
     ] = 1
     patience: Annotated[
-        int,
+        fields.Natural,
         pydantic.Field(
-            ge=0, description="stop after so many epochs without a better dev score; 0: never"
+            description="stop after so many epochs without a better dev score; 0: never"
         ),
     ] = 5
     optimiser: Annotated[optimisers.Optimiser, pydantic.Field(description="optimiser")] = (
@@ -82,5 +80,5 @@ class Training:
         bool, pydantic.Field(description="write each member's best parameters into RUNS/models")
     ] = False
     checkpoint_every: Annotated[
-        int, pydantic.Field(ge=1, description="epochs between checkpoints")
+        fields.Count, pydantic.Field(description="epochs between checkpoints")
     ] = 5

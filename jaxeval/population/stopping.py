@@ -6,7 +6,7 @@ from typing import Annotated
 
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Metric
 
 
@@ -15,10 +15,10 @@ class Stopping:
     """Stops members that have not improved of late, or too slowly to reach a target."""
 
     turns: Annotated[
-        int, pydantic.Field(ge=1, description="epochs that improvement is looked for in")
+        fields.Count, pydantic.Field(description="epochs that improvement is looked for in")
     ] = 30
     ramp: Annotated[
-        int, pydantic.Field(ge=0, description="these grow from 1 to turns in so many epochs")
+        fields.Natural, pydantic.Field(description="these grow from 1 to turns in so many epochs")
     ] = 60
     targets: Annotated[
         tuple[Annotated[float, pydantic.Field(ge=0)], ...],

@@ -1,11 +1,14 @@
 """Values that are impossible are refused with key, value and range, before anything is done."""
 
 import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pydantic
 import pytest
 
-from jaxeval import experiment, train
+from jaxeval import cli, experiment, train
 from jaxeval.errors import ConfigError
 from jaxeval.experiment import memory
 from jaxeval.population import optimisers
@@ -33,7 +36,13 @@ REFUSED = {
     ),
     "an integer of more than 32 bits": (
         "training.patience=3000000000",
-        "training.patience: expected a whole number from -2147483647 to 2147483647",
+        "training.patience: .*less than or equal to 2147483647 .got 3000000000",
+    ),
+    "vectors beyond memory": ("data.dimension=100000000", "data.dimension: .*equal to 16384"),
+    "words beyond memory": ("data.max_characters=1000000", "max_characters: .*equal to 16384"),
+    "an integer that is absent": (
+        "training.patience=null",
+        "training.patience: cannot be absent; expected a whole number",
     ),
     "a number of more than 32 bits": ("training.optimiser.clip_at=1e39", "clip_at: expected"),
 }
@@ -46,6 +55,40 @@ def test_impossible_values_are_refused(case: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         experiment.read(None, [change])
     assert "\n" not in str(caught.value)
+
+
+def _integers(schema: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every whole number in a JSON schema, with its place."""
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "integer":
+            yield place, schema
+        for name, inner in schema.items():
+            yield from _integers(inner, f"{place}.{name}")
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _integers(inner, place)
+
+
+@pytest.mark.parametrize("task", experiment.KINDS)
+def test_every_whole_number_has_a_limit(task: str) -> None:
+    """Dies if a size of any task can be so large that only memory, or 32 bits, refuse it."""
+    schema = pydantic.TypeAdapter(experiment.kind(task).Config).json_schema()
+    limits = dict(_integers(schema))
+    assert len(limits) > 10
+    assert [place for place, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []
+    assert [place for place, own in limits.items() if "minimum" not in own] == []
+
+
+def test_memory_that_ends_is_told_in_one_line(capsys: pytest.CaptureFixture) -> None:
+    """Dies if sizes that are possible one by one end in a traceback."""
+
+    def verb() -> int:
+        raise MemoryError("Unable to allocate 8 GiB")
+
+    with pytest.raises(SystemExit) as caught:
+        cli.run(verb)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert caught.value.code == 2 and line.startswith("error: out of memory (Unable to allocate")
 
 
 def test_a_logarithm_of_a_target_exists() -> None:

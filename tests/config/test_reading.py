@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
@@ -79,6 +79,8 @@ BAD = {
     "a number for a flag": ("flag=1", "flag"),
     "no equals sign": ("flag", "expected key=value"),
     "through a value": ("name.x=1", "name"),
+    "a number that is absent": ("inner.rate=", "inner.rate: cannot be absent; expected a number"),
+    "a table that is absent": ("inner=null", "inner: cannot be absent; expected a table"),
     "not a number at all": ("inner.rate=nan", "finite"),
 }
 
@@ -90,6 +92,18 @@ def test_mistakes_are_told(case: str) -> None:
     with pytest.raises(ConfigError) as caught:
         reading.read(Outer, None, [override])
     assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_no_key_is_not_finite(number: str) -> None:
+    """Dies if NaN, which no comparison finds too large, passes where any value is taken."""
+
+    @reading.settings
+    class Loose:
+        values: dict[str, Any] = pydantic.Field(default_factory=dict)
+
+    with pytest.raises(ConfigError, match=r"values\.x: expected a number from -3\.4e"):
+        reading.read(Loose, None, [f"values.x={number}"])
 
 
 def test_through_a_value() -> None:

@@ -163,7 +163,7 @@ def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
     [
         ("word", "a a a\n" * 9, "a b\n", "train repeats a single word"),
         ("byte", "a" * 50, "ab", "train repeats a single byte"),
-        ("word", "a b\n" * 9, "a b\n" * 9, "train and test hold the same text"),
+        ("word", "a b\n" * 9, "a b\n" * 9, "train and test are the same text: "),
     ],
 )
 def test_texts_with_nothing_to_learn_or_to_test(
@@ -174,3 +174,14 @@ def test_texts_with_nothing_to_learn_or_to_test(
         (tmp_path / f"{part}.txt").write_text(content)
     with pytest.raises(DataError, match=message):
         language.build(language.Data(path=str(tmp_path), unit=unit, window=4), 2, 2)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_dev_text_that_is_another_part_is_told(part: str, tmp_path: Path) -> None:
+    """Dies if a whole text is called one of many items, or dev passes for a text of its own."""
+    texts = {"train": "a b c\n" * 9, "valid": "b a\n", "test": "c a\n"}
+    for name, content in (texts | {"valid": texts[part]}).items():
+        (tmp_path / f"{name}.txt").write_text(content)
+    settings = language.Data(path=str(tmp_path), window=4)
+    (warning,) = language.build(settings, 2, 2).findings.warnings
+    assert warning.startswith(f"dev and {part} are the same text: models are selected on")

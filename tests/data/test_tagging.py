@@ -269,7 +269,7 @@ def test_random_splits_count_all_words(tmp_path: Path) -> None:
     settings = _settings(tmp_path / "c")
     pooled = tagging.build(tagging.for_random_splits(settings), 2)
     assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
-    with pytest.raises(ConfigError, match="split 1: .* data.vocabulary=all"):
+    with pytest.raises(ConfigError, match=r"split 1: .* data\.vocabulary=all"):
         tagging.build(settings, 2).split(1)
 
 
@@ -327,7 +327,7 @@ def test_dev_that_is_train_or_test_is_told(tmp_path: Path) -> None:
         ).findings.warnings
         for name in ("train", "test")
     }
-    assert warnings["train"] == ["100% of the sentences of dev stand in train too"]
+    assert warnings["train"] == ["100% of the sentences of dev also occur in train"]
     assert warnings["test"][0].startswith("dev and test hold the same sentences")
 
 
