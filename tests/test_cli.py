@@ -93,3 +93,24 @@ def test_help_config_lists_the_keys(tmp_path: Path) -> None:
     done = _verb(tmp_path, "train", "--help-config")
     assert done.returncode == 0
     assert "training.batch_size" in done.stdout and "data.source.scheme" in done.stdout
+
+
+_COMPILING = """
+import time
+from concurrent import futures
+from jaxeval import cli
+
+def main():
+    futures.ThreadPoolExecutor().submit(time.sleep, 60)
+    raise SystemExit(143)
+
+cli.run(main)
+"""
+
+
+def test_a_stopped_verb_does_not_wait_for_its_threads() -> None:
+    """Dies if a process that a signal has stopped stays until its programs are compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", _COMPILING], env={**os.environ, "PYTHONPATH": ROOT}, timeout=30
+    )
+    assert done.returncode == 143

@@ -14,8 +14,9 @@ import pytest
 
 from jaxeval import experiment, runs
 from jaxeval.contracts import Member
+from jaxeval.data import checks
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.experiment import base, recording, running
+from jaxeval.experiment import base, memory, recording, running, saved
 from jaxeval.population import kept, loop, seats
 from tests.population import toy
 
@@ -191,3 +192,102 @@ def test_the_last_epoch_ends_any_member() -> None:
     seat, metric = seats.Seat(Member(1), epoch=3), toy.TASK.metric
     assert seats.status(seat, 0.5, None, training, metric) == "finished"
     assert seats.status(seats.Seat(Member(1), epoch=2), 0.5, None, training, metric) is None
+
+
+def test_again_without_models_is_refused(tmp_path: Path) -> None:
+    """Dies if --again does nothing in silence."""
+    with pytest.raises(ConfigError, match=r"--again goes with training\.keep_models=true"):
+        running.run(_prepared(), MEMBERS, tmp_path, again=True)
+    assert not list(tmp_path.iterdir())
+
+
+def _untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What `run_all` would train, in vain."""
+    trained: list[Any] = []
+
+    def noted(store: Any, prepared: Any, members: Any, folder: Any, *, again: bool) -> list[Any]:
+        trained.append(members)
+        return []
+
+    monkeypatch.setattr(running, "_run", noted)
+    return trained
+
+
+def _record_ended(folder: Path, who: Member) -> None:
+    """Records a member as ended, without a model."""
+    names = dict.fromkeys((one.name for one in dataclasses.fields(runs.MemberResult)), 0)
+    text = dict.fromkeys(("message", "lanes", "jax", "flax", "jaxeval", "device"), "")
+    known = {"experiment": "e1", "seed": who.seed, "split": who.split, "hparams": "{}"}
+    scores = {"status": "finished", "best_epoch": 1, "dev": 0.5, "test": 0.5}
+    with runs.open_store(folder) as store:
+        store.register(RECORD)
+        store.record([runs.MemberResult(**{**names, **text, **known, **scores})], [])
+
+
+def test_all_are_checked_before_the_first_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a later population's missing model or size is seen only after the first's training,
+    or the message leaves its split out."""
+    trained = _untrained(monkeypatch)
+    who = dataclasses.replace(MEMBERS[1], split=3)
+    _record_ended(tmp_path, who)
+    later = _prepared(keep_models=True)._replace(drawn={who: "{}"})
+    with pytest.raises(RunError, match=r"\(seed 2 of split 3\); --again"):
+        running.run_all([(_prepared(), MEMBERS[:1]), (later, [who])], tmp_path)
+    count = base.parameters(_prepared())
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * 5)  # two lanes
+    with pytest.raises(ConfigError, match="in 3 lanes"):
+        running.run_all([(_prepared(), MEMBERS[:2]), (_prepared(), MEMBERS)], tmp_path)
+    assert not trained
+    running.run_all([(_prepared(), MEMBERS[:2]), (_prepared(lanes=2), MEMBERS)], tmp_path)
+    assert trained == [MEMBERS[:2], MEMBERS]
+
+
+def test_findings_are_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if each population of a command repeats what is odd about the data they share."""
+    _untrained(monkeypatch)
+    prepared = _prepared()
+    read = prepared.read._replace(findings=checks.Findings({}, ["a remark"], ["odd"]))
+    running.run_all([(prepared._replace(read=read), MEMBERS)] * 3, tmp_path)
+    assert capsys.readouterr().err == "a remark\nwarning: odd\n"
+
+
+@pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
+def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
+    """Dies if parameters alone count as a saved model."""
+    prepared = _prepared()
+    saved.save(tmp_path, prepared, MEMBERS[0], {"table": np.zeros(2, np.float32)})
+    assert saved.is_whole(tmp_path, prepared, MEMBERS[0])
+    (tmp_path / "models" / "e1" / lost).unlink()
+    assert not saved.is_whole(tmp_path, prepared, MEMBERS[0])
+
+
+def test_a_signal_before_the_first_epoch_stops_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    """Dies if a process that still compiles goes on to the end of an epoch."""
+
+    def compiling(self: loop.Population, tell: Any) -> float:
+        tell("epoch", None)
+        tell("fill", None)
+        tell("fill", 1.0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("went on")
+
+    monkeypatch.setattr(loop.Population, "compile", compiling)
+    with pytest.raises(SystemExit) as stopped:
+        running.run(_prepared(), MEMBERS, tmp_path)
+    assert stopped.value.code == 143
+    assert "stopped before the first epoch" in capfd.readouterr().err
+
+
+def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a checkpoint stays that no command will go on from."""
+    assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
+    assert not (tmp_path / "checkpoints" / "e1").exists()
+    assert len(runs.load(tmp_path)) == 3

@@ -157,7 +157,8 @@ def _train(
     signals: "_Signals",
 ) -> None:
     """Trains those that wait, of so many members, until they have ended or a signal arrives."""
-    checkpoints, compiling = folder / "checkpoints" / prepared.place, set()
+    checkpoints = folder / "checkpoints" / prepared.place
+    compiling: set[str] = set()
 
     def compiled(program: str, seconds: float | None) -> None:
         shown.compiled(program, seconds)

@@ -271,6 +271,11 @@ def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
         for one in found
         if one.missing
     ]
+    notes += [
+        f"{place}: left out, as they are no sweeps: {', '.join(beside)}"
+        for place, beside in {one.place: one.beside for one in found}.items()
+        if beside
+    ]
     seeds = [one.seed for one in found if one.seed is not None]
     if len(found) == _FEW and len(set(seeds)) < len(seeds):
         notes.append(

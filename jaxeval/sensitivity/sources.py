@@ -53,6 +53,8 @@ class Source(NamedTuple):
       unusable: what was wrong with scores.
       seed: of a recorded sweep's draws.
       missing: runs of it that have not ended.
+      place: runs folder of a recorded sweep.
+      beside: names of experiments in its folder that are no sweeps and were left out.
     """
 
     name: str
@@ -65,6 +67,8 @@ class Source(NamedTuple):
     data: str = ""  # where a recorded sweep's corpus came from
     seed: Any = None
     missing: int = 0
+    place: str = ""
+    beside: Sequence[str] = ()
 
 
 def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
@@ -124,7 +128,9 @@ def _read(place: str, wanted: Wanted) -> list[Source]:
     if plain and wanted.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
     return [
-        _of_sweep(place, foreign.head(_of(table, one), wanted.rows), space, wanted)
+        _of_sweep(place, foreign.head(_of(table, one), wanted.rows), space, wanted)._replace(
+            place=place, beside=plain
+        )
         for one, space in spaces.items()
         if space is not None
     ]

@@ -90,9 +90,12 @@ def test_a_choice_of_experiments_and_flags(tmp_path: Path, capsys: pytest.Captur
 def test_sweeps_beside_seeds_and_sweeps_of_one_name(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if seeds of an experiment are taken for runs of a sweep, or two names are one."""
+    """Dies if seeds of an experiment are taken for runs of a sweep, or left out in silence, or two
+    names are one."""
     folder = fabricated.fill(test_report.fill(tmp_path / "a", ["alpha"]), ("transformer",))
     assert _json(capsys, str(folder))["n"] == 24
+    assert verb.main([str(folder), *WORDS]) == 0
+    assert f"{folder}: left out, as they are no sweeps: alpha" in capsys.readouterr().out
     with pytest.raises(ConfigError, match=r"no random sweep here; it has 'alpha' \(.*members: "):
         verb.main([str(folder), "--experiment", "alpha"])
     with pytest.raises(ConfigError, match="alpha: it is no sweep"):
