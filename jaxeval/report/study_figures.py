@@ -157,7 +157,8 @@ def _critical_difference(study: Study) -> Figure:
 
     ranking, against = study.across.ranking, study.across.against
     level = study.comparison.rules.alpha
-    apart = {one.model for one in against if one.p_adjusted <= level}
+    shown = ranking.iman_davenport.p_value <= level  # else no model is said to differ
+    apart = {one.model for one in against if shown and one.p_adjusted <= level}
     groups = () if against else ranking.groups  # Nemenyi's, of all pairs
     names, ranks = ranking.models, np.array(ranking.average_ranks)
     half = (len(names) + 1) // 2

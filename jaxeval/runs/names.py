@@ -2,21 +2,7 @@
 
 import re
 
-_QUALIFIERS = [
-    "n",
-    "num",
-    "no",
-    "number",
-    "max",
-    "min",
-    "total",
-    "global",
-    "train",
-    "wall",
-    "the",
-    "of",
-    "id",
-]
+_QUALIFIERS = "n num no number max min total global train wall the of id"
 _AXES = {
     "seed": "seed randomseed randomstate rng run rep repeat repetition replicate replication "
     "trial",
@@ -25,8 +11,10 @@ _AXES = {
     "env environment",
 }
 _NO_SCORES = (  # whole names: as a last word some are what a model adds (lstm_dropout)
-    "index idx indices # unnamed row item example instance sentence document sample query question "
-    "exp experiment job jobid slurm slurmjob slurmjobid init initialization rank worker pid process "
+    "index idx indices # unnamed row item example instance sentence document sample query "
+    "question "
+    "exp experiment job jobid slurm slurmjob slurmjobid init initialization rank worker "
+    "pid process "
     "session k "
     "iter iteration step epoch checkpoint ckpt token update batch count size date day year month "
     "version parameter param lr learningrate dropout bs batchsize hidden hiddendim hiddensize dim "
@@ -39,7 +27,8 @@ _LAST = (  # last words of names whose whole numbers are no scores
 )
 _TIMES = "time timestamp duration second minute hour runtime walltime elapsed"
 _METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc auroc wer "
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc "
+    "auroc wer "
     "cer bpc bit dev val valid validation test train training"
 )
 _OF_METRICS = "macro micro weighted mean avg average top l lsum at score per char exact match"
