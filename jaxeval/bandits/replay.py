@@ -151,7 +151,7 @@ def reason_in(replay: Replay, reason: str) -> str:
 
 def _cut_short(rule: Rule, state: State, model: str) -> Answer:
     if isinstance(rule, Confident) and rule.delta is not None:
-        return rule.leading(state, f"the recorded scores of {model} are spent")
+        return rule.leading(state, RECORD_SPENT)
     raise DataError(
         f"budget: more scores of {model} are asked for than were recorded; spend less, or draw "
         "with replacement"

@@ -1,7 +1,6 @@
 """Replays of recorded scores: what is drawn, and that many at once equal one by one."""
 
 import dataclasses
-import re
 from typing import Any
 
 import numpy as np
@@ -84,10 +83,7 @@ def test_a_replay_ends_with_its_record() -> None:
     equal = {name: draw.tolist() for name, draw in zip("ab", NORMAL[:2, :5], strict=True)}
     rule = bandits.TopTwoThompson(delta=1e-6)
     state, answer = replaying.select(rule, Replay(equal))
-    assert (
-        re.fullmatch("the recorded scores of .+ are spent", answer.reason)
-        and answer.probability is not None
-    )
+    assert answer.reason == "the recorded scores are spent" and answer.probability is not None
     assert max(map(len, state.scores)) == 5
     for name in "ab":
         drawn = state.scores_of(name)
