@@ -64,7 +64,7 @@ def test_one_score_a_data_set(tmp_path: Path, tidy: bool, capsys: pytest.Capture
     [
         ((2, 3, 4, 5, 6, 7, 8, -3.5), "no difference between A and B was shown"),
         ((2, 3, 4, 5, 6, 7, 8, 9), "B's scores are higher"),
-        ((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -90), "measures of location disagree"),
+        ((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, -140), "measures of location disagree"),
     ],
 )
 def test_the_headline_of_two_models_is_the_verdict_of_the_pair(
@@ -73,7 +73,7 @@ def test_the_headline_of_two_models_is_the_verdict_of_the_pair(
     """Dies if the headline tests p without the correction, or depends on which model is A."""
     table, headlines = tmp_path / "two.csv", []
     cells = [
-        (f"{0.91 + k / 500:.4f}", f"{0.91 + k / 500 + g / 100:.4f}") for k, g in enumerate(gains)
+        (f"{0.5 + k * 0.03:.4f}", f"{0.5 + k * 0.03 + g / 100:.4f}") for k, g in enumerate(gains)
     ]
     for swapped in (False, True):
         names, order = ("BA", -1) if swapped else ("AB", 1)

@@ -116,8 +116,13 @@ def print_result(tree: Mapping[str, Any]) -> None:
     sure = "" if p is None else f", {what} with probability {p:.3f}"
     replay = tree["replay"]
     spent = replay["sentence"] if replay else _many(tree["evaluations"], "evaluation")
+    delta = tree["rule"].get("delta")
+    if p is not None and delta is not None and p < 1 - delta:
+        asked = f"no model is {what} with the asked probability of {1 - delta:g}; leading: "
+    else:
+        asked = ""
     console.print(
-        f"\n{tree['best']}{sure} ({tree['reason']}; {spent})", markup=False, style="bold"
+        f"\n{asked}{tree['best']}{sure} ({tree['reason']}; {spent})", markup=False, style="bold"
     )
     console.print(f"{tree['rule']['name']} | {tree['signature']}", markup=False, style="dim")
 

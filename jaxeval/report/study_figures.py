@@ -155,39 +155,49 @@ def _critical_difference(study: Study) -> Figure:
     assert study.across is not None and study.across.ranking is not None
     from matplotlib.figure import Figure as Canvas
 
-    ranking = study.across.ranking
+    ranking, against = study.across.ranking, study.across.against
+    level = study.comparison.rules.alpha
+    shown = ranking.iman_davenport.p_value <= level  # else no model is said to differ
+    apart = {one.model for one in against if shown and one.p_adjusted <= level}
+    groups = () if against else ranking.groups  # Nemenyi's, of all pairs
     names, ranks = ranking.models, np.array(ranking.average_ranks)
     half = (len(names) + 1) // 2
-    height = 1.3 + 0.3 * half + 0.16 * len(ranking.groups)
+    height = 1.3 + 0.3 * half + 0.16 * len(groups)
     drawing = Canvas(figsize=(7.5, height))
     axes = drawing.add_axes((0.22, 0.03, 0.56, 0.94))
     axes.axis("off")
-    depth = 0.22 * len(ranking.groups) + 0.3
+    depth = 0.22 * len(groups) + 0.3
     axes.set_ylim(-depth - 0.42 * (half - 1) - 0.2, 1.15)
     first, last = 1, len(names)
     axes.plot([first, last], [0, 0], color="black", linewidth=1)
     for tick in range(first, last + 1):
         axes.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
         axes.text(tick, 0.18, str(tick), ha="center", va="bottom", fontsize=9)
-    axes.plot([first, first + ranking.critical_difference], [0.75, 0.75], color="black", lw=2)
-    axes.text(first, 0.82, f"critical difference {ranking.critical_difference:.2f}", fontsize=9)
+    if not against:
+        axes.plot([first, first + ranking.critical_difference], [0.75] * 2, color="black", lw=2)
+        said = f"critical difference {ranking.critical_difference:.2f}"
+        axes.text(first, 0.82, said, fontsize=9)
     for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         left = k < half
-        level = -depth - 0.42 * (k if left else len(names) - 1 - k)
+        height = -depth - 0.42 * (k if left else len(names) - 1 - k)
         edge = first - 0.15 if left else last + 0.15
-        axes.plot([rank, rank, edge], [0, level, level], color="#555555", linewidth=0.9)
+        axes.plot([rank, rank, edge], [0, height, height], color="#555555", linewidth=0.9)
         axes.text(
-            edge + (-0.05 if left else 0.05), level, f"{literal(name)} ({rank:.2f})",
+            edge + (-0.05 if left else 0.05), height,
+            f"{literal(name)}{' *' if name in apart else ''} ({rank:.2f})",
             ha="right" if left else "left", va="center", fontsize=9,
         )  # fmt: skip
     place = dict(zip(names, ranks, strict=True))
-    for k, group in enumerate(ranking.groups):
+    for k, group in enumerate(groups):
         ends = [place[group[0]] - 0.03, place[group[-1]] + 0.03]
         axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
     return Figure(
         "critical_difference",
         "Average ranks over data sets",
-        "1 is best. Models joined by a bar are not told apart by Nemenyi's test at level "
+        f"1 is best. Models marked * differ from the control {study.across.control} by Holm's "
+        f"procedure on average ranks at level {level:g}."
+        if against
+        else "1 is best. Models joined by a bar are not told apart by Nemenyi's test at level "
         f"{ranking.alpha:g}; the test needs many data sets to see anything.",
         drawing,
         ("model", "average rank"),

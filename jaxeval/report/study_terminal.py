@@ -133,6 +133,8 @@ def _ranked(study: Study) -> Iterator[str]:
     if ranking is None:
         return
     plain, f = ranking.without_ties
+    nemenyi = f"; Nemenyi's critical difference {ranking.critical_difference:.3f} at "
+    nemenyi += f"{ranking.alpha:g}"
     chi_squared, davenport = ranking.friedman, ranking.iman_davenport
     tied = abs(plain - chi_squared.statistic) > 1e-9
     yield (
@@ -140,7 +142,7 @@ def _ranked(study: Study) -> Iterator[str]:
         f"{verdict.p_value(chi_squared.p_value)}; Iman-Davenport F {davenport.statistic:.3f}, p "
         f"{verdict.p_value(davenport.p_value)} by permutation"
         + (f" (not corrected for ties: {plain:.3f} and {f:.3f})" if tied else "")
-        + f"; Nemenyi's critical difference {ranking.critical_difference:.3f} at {ranking.alpha:g}"
+        + ("" if study.across and study.across.against else nemenyi)
     )
 
 

@@ -187,7 +187,8 @@ def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
                 f"{higher}'s is higher, but by less than the margin of {margin} "
                 f"(means, TOST, corrected p {p_value(p)})."
             )
-        return f"As good as equal: the means differ by less than {margin} (TOST, corrected p {p_value(p)})."
+        tested = f"TOST, corrected p {p_value(p)}"
+        return f"As good as equal: the means differ by less than {margin} ({tested})."
     return f"Not shown to be equal within {margin} (TOST, corrected p {p_value(p)})."
 
 

@@ -80,9 +80,9 @@ def _refuse_metrics(table: Columns, layout: Layout) -> None:
     metrics = [column for column in columns if names.is_metric(column)]
     if len(metrics) > 1:
         raise DataError(
-            f"{listed(metrics, 4)} look like metrics of one model, not like models; compare models "
-            f"by one of them, with a column NAME of models: --column score={metrics[0]} --column "
-            "model=NAME; or, if these are models, name them",
+            f"{listed(metrics, 4)} look like metrics of one model; compare "
+            f"models by one of them, with a column NAME of models: --column score={metrics[0]} "
+            "--column model=NAME; or, if these are models, name them",
             table.source,
         )
 

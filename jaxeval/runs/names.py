@@ -1,17 +1,21 @@
-"""What the name of a column says of it: an axis, a metric, names of models, or no scores at all."""
+"""What the name of a column says of it: an axis, a metric, models, or no scores at all."""
 
 import re
 
-_QUALIFIERS = "n num no number max min total global train wall the of id".split()
+_QUALIFIERS = "n num no number max min total global train wall the of id"
 _AXES = {
-    "seed": "seed randomseed randomstate rng run rep repeat repetition replicate replication trial",
+    "seed": "seed randomseed randomstate rng run rep repeat repetition replicate replication "
+    "trial",
     "split": "split fold kfold cv cvfold crossvalidationfold partition",
     "dataset": "dataset data corpus treebank task benchmark game problem language lang domain "
     "env environment",
 }
-_NO_SCORES = (  # whole names; words of models' names too, so that as the last word they may be both
-    "index idx indices # unnamed row item example instance sentence document sample query question "
-    "exp experiment job jobid slurm slurmjob slurmjobid init initialization rank worker pid process session k "
+_NO_SCORES = (  # whole names: as a last word some are what a model adds (lstm_dropout)
+    "index idx indices # unnamed row item example instance sentence document sample query "
+    "question "
+    "exp experiment job jobid slurm slurmjob slurmjobid init initialization rank worker "
+    "pid process "
+    "session k "
     "iter iteration step epoch checkpoint ckpt token update batch count size date day year month "
     "version parameter param lr learningrate dropout bs batchsize hidden hiddendim hiddensize dim "
     "layer shot budget temperature gpu cpu subject participant annotator user id n no number nr"
@@ -23,11 +27,15 @@ _LAST = (  # last words of names whose whole numbers are no scores
 )
 _TIMES = "time timestamp duration second minute hour runtime walltime elapsed"
 _METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc auroc wer "
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc "
+    "auroc wer "
     "cer bpc bit dev val valid validation test train training"
 )
 _OF_METRICS = "macro micro weighted mean avg average top l lsum at score per char exact match"
-_MODELS = "model system method algorithm approach arch architecture agent classifier learner variant name"
+_MODELS = (
+    "model system method algorithm approach arch architecture agent classifier learner variant "
+    "name"
+)
 
 
 def axis(name: str) -> str | None:
@@ -49,7 +57,7 @@ def is_no_score(name: str, *, whole_numbers: bool) -> bool:
         "lstm dropout" with fractions is a model.
     """
     found = [_without_digits(word) for word in _words(name)]
-    rest = [word for word in found if word not in _QUALIFIERS] or found
+    rest = [word for word in found if word not in _QUALIFYING] or found
     known = any("".join(words) in _WHOLE for words in (found, rest))
     return known or (whole_numbers and bool(found) and found[-1] in _LAST_WORDS)
 
@@ -87,4 +95,5 @@ _AXIS_OF = {word: role for role, listed in _AXES.items() for word in listed.spli
 _WHOLE = {*_NO_SCORES.split(), *_AXIS_OF}
 _LAST_WORDS, _TIME_WORDS = set(_LAST.split()), set(_TIMES.split())
 _METRIC_WORDS, _METRIC_PARTS = set(_METRICS.split()), set(_OF_METRICS.split())
+_QUALIFYING = set(_QUALIFIERS.split())
 _MODEL_WORDS = set(_MODELS.split())

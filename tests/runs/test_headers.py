@@ -95,10 +95,49 @@ def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize("value", [".5", "42.0", "7"])
 @pytest.mark.parametrize(
     "name",
-    "exp experiments job jobid slurm_job rank worker pid session iter iterations global_step "
-    "Epochs checkpoint tokens updates lr learning_rate learning-rate dropout bs batch_size hidden "
-    "hidden_dim n_layers shots budget temperature gpu runtime elapsed seconds time subject "
-    "participant annotator index # job1 k init".split(),
+    [
+        "exp",
+        "experiments",
+        "job",
+        "jobid",
+        "slurm_job",
+        "rank",
+        "worker",
+        "pid",
+        "session",
+        "iter",
+        "iterations",
+        "global_step",
+        "Epochs",
+        "checkpoint",
+        "tokens",
+        "updates",
+        "lr",
+        "learning_rate",
+        "learning-rate",
+        "dropout",
+        "bs",
+        "batch_size",
+        "hidden",
+        "hidden_dim",
+        "n_layers",
+        "shots",
+        "budget",
+        "temperature",
+        "gpu",
+        "runtime",
+        "elapsed",
+        "seconds",
+        "time",
+        "subject",
+        "participant",
+        "annotator",
+        "index",
+        "#",
+        "job1",
+        "k",
+        "init",
+    ],
 )
 def test_names_of_no_scores_are_asked_about_whatever_they_hold(
     tmp_path: Path, name: str, value: str
