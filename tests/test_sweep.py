@@ -211,3 +211,12 @@ def test_dry_run_plans_and_touches_nothing(folder: Path) -> None:
     assert {"runs", "size", "micro_batch", "wasted"} <= set(plan["cohorts"][0])
     assert 0 <= plan["wasted"] < 1
     assert not (folder / "dry").exists()
+
+
+def test_a_plan_tells_what_is_odd_about_the_data(folder: Path) -> None:
+    """Dies if dev words that stand in train too are seen only once training has begun."""
+    done = _run(folder, "planned", 2, "--dry-run", "--json", "-")
+    warnings = json.loads(done.stdout)["warnings"]
+    assert warnings and [f"warning: {line}" for line in warnings] == [
+        line for line in done.stderr.splitlines() if line.startswith("warning: ")
+    ]
