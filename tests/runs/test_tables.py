@@ -34,7 +34,7 @@ def _scores(table: tables.ScoreTable) -> dict[str, list[float]]:
         ("a.csv", TIDY.replace(",", ";")),
         ("a.csv", "\ufeff" + TIDY.replace("\n", "\r\n")),
         ("a.csv", TIDY.replace("\n", "\n\n")),
-        ("a.csv.gz", gzip.compress(TIDY.encode())),
+        ("a.csv.gz", gzip.compress(TIDY.encode(), mtime=0)),
         ("a.csv", "A,B\n0.5,0.7\n0.6,0.9\n"),
         ("a.csv", 'seed,"A",B\n1,"0.5",0.7\n2,0.6,0.9\n'),
         ("a.json", '{"A": [0.5, 0.6], "B": [0.7, 0.9]}'),
