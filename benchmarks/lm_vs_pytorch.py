@@ -95,7 +95,7 @@ def _write(prepared: experiment.Prepared, given: argparse.Namespace, path: Path)
     stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * given.batch]
     sizes = {k: getattr(given, k) for k in ("kind", "hidden", "layers", "depth")}
     content = {
-        "model": {**sizes, "vocabulary": prepared.read.facts["vocabulary"]},
+        "model": {**sizes, "vocabulary": int(prepared.read.facts["vocabulary"])},
         "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(given.batch, -1).T)).long(),
         "window": given.window,
         "steps": given.steps,

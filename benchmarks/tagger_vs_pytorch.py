@@ -61,7 +61,7 @@ def write(prepared: common.experiment.Prepared, size: int, count: int, path: Pat
     content = {
         "batches": [batches(prepared, size, seed) for seed in range(count)],
         "vectors": torch.tensor(np.asarray(tagged.corpus.shared["vectors"])),
-        "alphabet": tagged.alphabet,
+        "alphabet": int(tagged.alphabet),
         "labels": len(tagged.labels),
     }
     torch.save(content, path)
