@@ -221,7 +221,7 @@ def test_percent_and_fractions_in_one_table_are_noticed(tmp_path: Path) -> None:
     """Dies if .9 against 90 passes without a word."""
     path = _write(tmp_path, "a.csv", "A,B\n0.9,91.5\n0.8,92.1\n")
     assert "percent" in tables.read(path, Layout()).warnings[0]
-    one = _write(tmp_path, "b.csv", "A,B\n0.9,91\n89,92\n88,93\n")
+    one = _write(tmp_path, "b.csv", "A,B\n0.9,91.5\n89,92.1\n88,93.4\n")
     assert "A: 1 of 3" in tables.read(one, Layout()).warnings[0]
     assert not tables.read(_write(tmp_path, "c.csv", TIDY), Layout()).warnings
 
