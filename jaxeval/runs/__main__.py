@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     made = cli.parser(
         "runs",
-        "Lists the experiments of a runs folder or database, exports its tables, or converts old ones.",
+        "Lists the experiments of a runs folder or database, or exports its tables.",
         _EXAMPLES,
     )
     verbs = made.add_subparsers(dest="verb", required=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -29,7 +30,8 @@ def version(connection: sa.Connection) -> int | None:
 
 def copy(source: sa.Connection, target: sa.Connection) -> None:
     """Copies a SQLite database into another, empty one."""
-    source.connection.driver_connection.backup(target.connection.driver_connection)
+    raw: Any = source.connection.driver_connection  # of the sqlite3 module
+    raw.backup(target.connection.driver_connection)
 
 
 def upgrade(connection: sa.Connection) -> None:

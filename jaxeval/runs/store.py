@@ -53,9 +53,9 @@ class Store:
     def check(self) -> None:
         """Raises RunError unless the database holds runs of this schema."""
         with self._transaction() as connection:
-            if not sa.inspect(connection).has_table(schema.versions.name):
-                raise RunError(f"{self._place} is not a runs database of jaxeval")
             version = migration.version(connection)
+        if version is None:
+            raise RunError(f"{self._place} is not a runs database of jaxeval")
         if version < schema.VERSION:
             raise RunError(
                 f"{self._place} was written by an older jaxeval (schema version {version}); "
