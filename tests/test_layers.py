@@ -21,7 +21,7 @@ LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
     "jaxeval.bandits",
-    "jaxeval.sweep.space",
+    "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
     "jaxeval.select",

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, language_sources
 from jaxeval.errors import ConfigError, DataError
@@ -32,7 +32,7 @@ class Data:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str, pydantic.Field(description="folder of three files, one file or tfds:NAME")
+        str, markers.IMMATERIAL, pydantic.Field(description="folder of three files, one file or tfds:NAME")
     ] = ""
     unit: Annotated[Unit, pydantic.Field(description="word (split at spaces) or byte")] = "word"
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"

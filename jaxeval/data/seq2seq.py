@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
 from jaxeval.errors import ConfigError, DataError
@@ -27,7 +27,7 @@ class Data:
     """Where the pairs come from and how they are read."""
 
     path: Annotated[
-        str, pydantic.Field(description="folder of three tab-separated files, a pair a line")
+        str, markers.IMMATERIAL, pydantic.Field(description="folder of three tab-separated files, a pair a line")
     ] = ""
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"

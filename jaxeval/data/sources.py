@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.data import (
     conll,
     conllu,
@@ -29,7 +29,7 @@ class Source:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
-        str | None,
+        str | None, markers.IMMATERIAL,
         pydantic.Field(
             min_length=1, description="folder of the files or tfds:NAME; absent: generated"
         ),

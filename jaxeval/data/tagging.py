@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     buckets,
@@ -50,7 +50,7 @@ class Data:
         fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
     vectors: Annotated[
-        str | None, pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text")
+        str | None, markers.IMMATERIAL, pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text")
     ] = None
     vectors_unknown: Annotated[
         str | None, pydantic.Field(description="name of the file's vector for unknown words")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.models import budget as sizes
 from jaxeval.models import cells, language
 
@@ -14,28 +14,36 @@ Rate = fields.Rate | None
 
 @reading.settings
 class Dropout:
-    """Dropout rates by site; an absent one compiles no mask, 0 compiles one that drops nothing."""
+    """Dropout rates by site; an absent one is 0."""
 
-    input: Annotated[Rate, pydantic.Field(description="embedded input; fresh at each step")] = None
+    input: Annotated[
+        Rate,
+        markers.dropout("input"),
+        pydantic.Field(description="embedded input; fresh at each step"),
+    ] = None
     inter_layer: Annotated[
         Rate,
+        markers.dropout("inter_layer"),
         pydantic.Field(description="input of layers from the second, if any; fresh at each step"),
     ] = None
     state: Annotated[
-        Rate, pydantic.Field(description="h(t-1); the same in a window (variational)")
+        Rate,
+        markers.dropout("state"),
+        pydantic.Field(description="h(t-1); the same in a window (variational)"),
     ] = None
     update: Annotated[
-        Rate, pydantic.Field(description="the candidate; the same in a window (Semeniuta)")
+        Rate,
+        markers.dropout("update"),
+        pydantic.Field(description="the candidate; the same in a window (Semeniuta)"),
     ] = None
-    output: Annotated[Rate, pydantic.Field(description="the sum of all layers")] = None
+    output: Annotated[
+        Rate, markers.dropout("output"), pydantic.Field(description="the sum of all layers")
+    ] = None
     projected: Annotated[
-        Rate, pydantic.Field(description="after the projection down, where there is one")
+        Rate,
+        markers.dropout("projected"),
+        pydantic.Field(description="after the projection down, where there is one"),
     ] = None
-
-    def rates(self) -> dict[str, float]:
-        """What a member may differ in, by site."""
-        found = {site: getattr(self, site) for site in language.SITES}
-        return {site: rate for site, rate in found.items() if rate is not None}
 
 
 @reading.settings
@@ -99,16 +107,16 @@ class LanguageModel:
             raise ValueError("embedding: expected hidden too, or ratio with a budget")
         return self
 
-    def rates(self) -> dict[str, float]:
-        """The dropout rates that a member may differ in, by site; unused ones are left out.
+    @property
+    def unused(self) -> frozenset[str]:
+        """Dropout rates that no member has, by site.
 
         As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
         that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
         """
-        lost = {"input"} if self.released_highway and self.depth > 1 else set()
-        lost |= {"inter_layer"} if self.layers == 1 else set()
-        lost |= set() if self._projects() else {"projected"}
-        return {site: rate for site, rate in self.dropout.rates().items() if site not in lost}
+        sites = {"input"} if self.released_highway and self.depth > 1 else set()
+        sites |= {"inter_layer"} if self.layers == 1 else set()
+        return frozenset(sites | (set() if self._projects() else {"projected"}))
 
     def _projects(self) -> bool:
         """Whether outputs are projected down, but for ratios that rounding makes 1."""

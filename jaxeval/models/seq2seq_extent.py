@@ -11,7 +11,6 @@ from typing import Literal
 from jaxeval.models.seq2seq import Shape
 
 Architecture = Literal["attentive_lstm", "transformer"]
-RAGGED = ("embedding", "hidden", "encoder_layers", "decoder_layers", "heads")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +46,8 @@ class Extent:
 
     def sizes(self) -> dict[str, int]:
         """By the names of the config's keys."""
-        return {name: getattr(self.shape, name) for name in RAGGED}
+        sizes = self.shape._asdict()
+        return {name: sizes[name] for name in sizes if name not in ("source", "target")}
 
     def describe(self) -> str:
         """Sizes for people."""

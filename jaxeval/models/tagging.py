@@ -117,7 +117,7 @@ class Tagger(nn.Module):
           key: of the dropout masks, consumed; None at evaluation.
         """
         choice = self.choices.dropout
-        rates = {name.removeprefix("dropout_"): hparams[name] for name in choice.rates()}
+        rates = {name.removeprefix("dropout_"): hparams[name] for name in markers.active(choice)}
         drop = dropout.Dropper(choice.kind, rates, key, choice.inverted)
         forms = batch.rows["forms"]
         valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"][None]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.models import lstm
 
 
@@ -47,13 +47,27 @@ class Dropout:
         Literal["none", "naive", "variational"],
         _about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
-    input: Annotated[fields.Rate, _about("rate on the features of a word")] = 0.25
-    output: Annotated[fields.Rate, _about("rate on the output of every BiLSTM layer")] = 0.25
+    input: Annotated[
+        fields.Rate, markers.dropout("dropout_input"), _about("rate on the features of a word")
+    ] = 0.25
+    output: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_output"),
+        _about("rate on the output of every BiLSTM layer"),
+    ] = 0.25
     layer_input: Annotated[
         fields.Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = 0.0
-    recurrent: Annotated[fields.Rate, _about("rate on h(t-1); variational only")] = 0.0
-    characters: Annotated[fields.Rate, _about("rate on the character vectors (LasagneNLP)")] = 0.0
+    recurrent: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_recurrent"),
+        _about("rate on h(t-1); variational only"),
+    ] = 0.0
+    characters: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_characters"),
+        _about("rate on the character vectors (LasagneNLP)"),
+    ] = 0.0
     per_gate: Annotated[
         bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
     ] = False
@@ -71,11 +85,11 @@ class Dropout:
             )
         return self
 
-    def rates(self) -> dict[str, float]:
-        """The traced rates by hyperparameter name; none when dropout is off."""
+    @property
+    def unused(self) -> frozenset[str]:
+        """Rates that no member has."""
         sites = ("input", "output", "layer_input", "recurrent", "characters")
-        given = {f"dropout_{site}": getattr(self, site) for site in sites}
-        return {n: r for n, r in given.items() if r and self.kind != "none"}
+        return frozenset(f"dropout_{site}" for site in sites if self.kind == "none")
 
 
 @reading.settings
@@ -105,7 +119,3 @@ class Tagger:
     mask_illegal: Annotated[
         bool, _about("crf: forbid moves that the tag scheme does not allow")
     ] = False
-
-    def rates(self) -> dict[str, float]:
-        """The dropout rates that a member may differ in."""
-        return self.dropout.rates()

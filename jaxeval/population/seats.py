@@ -112,7 +112,7 @@ def dropped(seat: Seat, latest: int | None) -> Seat:
     hparams = _hparams(seat)
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return seat
-    waited = max(seat.best_epoch or 0, seat.last_drop) + hparams["plateau_after"] < seat.epoch
+    waited = max(seat.best_epoch or 0, seat.last_drop) + hparams.get("plateau_after", 1.0) < seat.epoch
     due = latest is not None and not seat.drops and latest <= seat.epoch
     if not (waited or due):
         return seat
@@ -126,7 +126,7 @@ def rate(seat: Seat) -> float:
     if not seat.drops:
         return first
     fallen = first * hparams["plateau_factor"] ** seat.drops
-    return max(fallen, min(first, hparams["plateau_floor"]))
+    return max(fallen, min(first, hparams.get("plateau_floor", 0.0)))
 
 
 def _hparams(seat: Seat) -> dict[str, float]:

@@ -234,7 +234,7 @@ def _tree(
 
 def _wanted(given: argparse.Namespace) -> "Wanted":
     from jaxeval.sensitivity.sources import Wanted
-    from jaxeval.sweep import space
+    from jaxeval.space import space
 
     return Wanted(
         score=given.score,

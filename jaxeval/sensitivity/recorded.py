@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Declared, Scale
-from jaxeval.sweep import distributions, space
-from jaxeval.sweep.distributions import Distribution
-from jaxeval.sweep.space import Space
+from jaxeval.space import distributions, space
+from jaxeval.space.distributions import Distribution
+from jaxeval.space.space import Space
 
 ABSENT = ""  # of a value that was not drawn
 

@@ -15,7 +15,7 @@ from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
 from jaxeval.sensitivity.labels import Labels
-from jaxeval.sweep.space import Space
+from jaxeval.space.space import Space
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,15 +6,23 @@ text are carried from step to step, and with the population's state into checkpo
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pydantic
 
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import language as data
+from jaxeval.errors import ConfigError
+from jaxeval.models import budget, language_settings
 from jaxeval.models import language as models
 from jaxeval.models.budget import Shape
 from jaxeval.models.cells import Cell
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Plateau, Training
+from jaxeval.tasks import kind
 
 _FRESH = -1  # a head that has not begun
 _LOST = 200.0  # nats a token at which a model has diverged; an even guess takes log V
@@ -158,3 +166,85 @@ def _forgetful(state: Tree, key: Array, chance: float) -> Tree:
     rows = len(jax.tree.leaves(state)[0])
     kept = jax.random.bernoulli(key, 1.0 - chance, (rows,))
     return jax.tree.map(lambda leaf: jnp.where(kept[:, None], leaf, 0.0), state)
+
+
+# the authors' "rmsprop": Adam without its first moment, in TensorFlow's form
+_OPTIMISER = optimisers.Optimiser(
+    name="tf_adam", hyperparameters={"beta1": 0.0, "learning_rate": 0.003}, clip_at=10.0
+)
+_TRAINING = Training(
+    batch_size=64,
+    evaluation_batch_size=64,
+    epochs=100,
+    patience=30,
+    optimiser=_OPTIMISER,
+    plateau=Plateau(),
+)
+
+
+_Data = data.Data  # in the class, `data` is a field
+
+
+@reading.settings
+class Config:
+    """One experiment on a text of your own; an epoch is a turn of `data.turn` steps."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "language"
+    )
+    task: Annotated[Literal["language"], pydantic.Field(description="what is learned")] = (
+        "language"
+    )
+    data: _Data = _Data()
+    model: language_settings.LanguageModel = language_settings.LanguageModel()
+    training: Training = _TRAINING
+
+
+def language_of(config: Config, text: data.Text) -> Language:
+    """What a config's model is trained on and how; its sizes are solved for here."""
+    return Language(
+        config.model.shape(text.vocabulary),
+        config.model.cell(),
+        config.data.window,
+        text.tokens["train"],
+        "bits" if config.data.unit == "byte" else "perplexity",
+        config.model.forget,
+    )
+
+
+def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
+    language = language_of(config, text)
+    source = kind.Source(
+        text.corpus,
+        text.split,
+        text.fingerprint,
+        config.data.path,
+        {
+            "tokens": dict(text.tokens),
+            "vocabulary": text.vocabulary,
+            "hidden": language.shape.hidden,
+            "embedding": language.shape.embedding,
+            "counted_parameters": budget.parameter_count(language.shape, language.cell),
+        },
+        lambda number: {"tokens": [*text.symbols]},
+        findings=text.findings,
+    )
+    return source, build(language)
+
+
+def _no_random_splits(config: Config) -> Config:
+    raise ConfigError("a text has the split that its files give; leave --splits out")
+
+
+KIND = kind.Kind(
+    Config,
+    "data.path",
+    lambda config: (
+        config.data,
+        config.training.batch_size,
+        config.training.evaluation_batch_size,
+    ),
+    data.build,
+    _built,
+    _no_random_splits,
+)

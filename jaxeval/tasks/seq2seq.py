@@ -7,16 +7,22 @@ public code computes it). Scores are of what the model writes by itself.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import pydantic
 
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
-from jaxeval.models import decoding, ragged, seq2seq, seq2seq_settings
+from jaxeval.models import decoding, ragged, seq2seq, seq2seq_extent, seq2seq_settings
 from jaxeval.models.seq2seq import Dropping
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Training
+from jaxeval.tasks import kind
 from jaxeval.tasks.edit_distance import edit_distance
 
 
@@ -131,3 +137,71 @@ def score(counts: Mapping[str, float]) -> dict[str, float]:
         "accuracy": counts["right"] / max(counts["items"], 1.0),
         "symbol_error_rate": counts["edits"] / max(counts["symbols"], 1.0),
     }
+
+
+# widths are chosen as for batches of so many rows, whatever the batch size is, so that members
+# with different batch sizes see the same corpus
+_ROWS = 64
+_TRAINING = Training(
+    batch_size=64,
+    evaluation_batch_size=128,
+    epochs=60,
+    patience=20,
+    optimiser=optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.001}),
+)
+
+
+_Data = data.Data  # in the class, `data` is a field
+
+
+@reading.settings
+class Config:
+    """One experiment on pairs of your own (--data)."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "seq2seq"
+    )
+    task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
+    data: _Data = _Data()
+    model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
+    training: Training = _TRAINING
+
+
+def _source(config: Config, pairs: data.Pairs) -> kind.Source:
+    return kind.Source(
+        pairs.corpus,
+        pairs.split,
+        pairs.fingerprint,
+        config.data.path,
+        {
+            "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given.items()},
+            "source_symbols": len(pairs.vocabularies.source_names),
+            "target_symbols": len(pairs.vocabularies.target),
+            "padded_widths": [list(widths) for widths in pairs.widths],
+        },
+        lambda number: pairs.vocabularies.to_dict(),
+        findings=pairs.findings,
+    )
+
+
+def _extent(config: Config, pairs: data.Pairs) -> seq2seq_extent.Extent:
+    """What the arrays of a member must hold."""
+    model, vocabularies = config.model, pairs.vocabularies
+    shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
+    source, target = (
+        float(
+            np.mean(np.concatenate([bucket[f"{side}_length"] for bucket in pairs.corpus.buckets]))
+        )
+        for side in ("source", "target")
+    )
+    return seq2seq_extent.Extent(model.architecture, shape, (source, target), model.embedding)
+
+
+KIND = kind.Kind(
+    Config,
+    "data.path",
+    lambda config: (config.data, _ROWS),
+    data.build,
+    lambda config, pairs: (_source(config, pairs), build(config.model, pairs.vocabularies)),
+    extent=_extent,
+)

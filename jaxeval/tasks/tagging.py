@@ -5,6 +5,7 @@ sentence, averaged over sentences (not divided by their lengths, as in UKPLab's 
 code); that of a softmax is the cross-entropy averaged over words.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,14 +13,15 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import tagging as data
 from jaxeval.data import words
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
-from jaxeval.tasks import spans
+from jaxeval.population.settings import Training
+from jaxeval.tasks import kind, spans
 
 
 @reading.settings
@@ -52,7 +54,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         del hparams
-        neutral = dict.fromkeys(choices.dropout.rates(), jnp.float32(0))
+        neutral = dict.fromkeys(markers.active(choices.dropout), jnp.float32(0))
         return model.init(key, batch, neutral, None)["params"]
 
     def scores(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> models.Scores:
@@ -139,3 +141,61 @@ def decode(scores: models.Scores, length: Array) -> Array:
     valid = jnp.arange(scores.emissions.shape[0])[None] < length[:, None]
     axes = (1, _axes(scores.potentials), 0)
     return jax.vmap(crf.viterbi, in_axes=axes)(scores.emissions, scores.potentials, valid)
+
+
+_Data = data.Data  # in the class, `data` is a field
+
+
+@reading.settings
+class Config:
+    """One experiment. No config file: these defaults, on the generated corpus."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "default"
+    )
+    task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
+    data: _Data = _Data()
+    model: tagging_settings.Tagger = tagging_settings.Tagger()
+    scoring: Scoring = Scoring()
+    training: Training = Training()
+
+
+def _source(config: Config, tagged: data.Tagged) -> kind.Source:
+    place = config.data.source
+    return kind.Source(
+        tagged.corpus,
+        tagged.split,
+        tagged.fingerprint,
+        place.path or f"generated, seed {place.seed}",
+        {
+            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
+            "labels": tagged.predicted,
+            "padded_widths": list(tagged.widths),
+        },
+        tagged.vocabulary,
+        tagged.tables(config.model.words.trained),
+        tagged.findings,
+        tagged.table.fingerprint,
+    )
+
+
+def _random_splits(config: Config) -> Config:
+    """Random splits need the vocabulary of all sentences.
+
+    That changes the parameters' shapes, and so it is written into the config, by which experiments
+    are told apart.
+    """
+    return dataclasses.replace(config, data=data.for_random_splits(config.data))
+
+
+KIND = kind.Kind(
+    Config,
+    "data.source.path",
+    lambda config: (config.data, config.training.batch_size),
+    data.build,
+    lambda config, tagged: (
+        _source(config, tagged),
+        build(config.model, config.scoring, tagged),
+    ),
+    _random_splits,
+)

@@ -20,9 +20,9 @@ from jaxeval.report import (
 )
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import hyperparameters, recorded
-from jaxeval.sweep import space
+from jaxeval.space import space
 from tests.report import test_report
-from tests.sweep import fabricated
+from tests.space import fabricated
 
 
 def _rows(folder: Path, name: str) -> list[MemberRow]:

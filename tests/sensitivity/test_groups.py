@@ -13,7 +13,7 @@ from scipy import stats
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analyze, groups, labels, sources
-from tests.sweep import fabricated
+from tests.space import fabricated
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
 # Wiemerslage et al. (2024). Table 3: Rel@25, 50, 100, 150, mean and sd over languages.

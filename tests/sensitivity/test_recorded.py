@@ -12,10 +12,10 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analyze, recorded
 from jaxeval.sensitivity.hyperparameters import Declared, axes
-from jaxeval.sweep import space
+from jaxeval.space import space
 from tests.report import test_report
 from tests.runs import test_store
-from tests.sweep import fabricated
+from tests.space import fabricated
 
 WORDS = ["--missing", "zero", "--ks", "5", "--resamples", "20"]
 

@@ -8,8 +8,8 @@ import pytest
 from jaxeval import runs
 from jaxeval.report import sweep_plan
 from jaxeval.sweep import cohorts, timing
-from tests.sweep import fabricated
-from tests.sweep.test_cohorts import MACHINE, Square
+from tests.space import fabricated
+from tests.space.test_cohorts import MACHINE, Square
 
 
 def _rows(folder: Path) -> list[runs.MemberRow]:

@@ -39,7 +39,7 @@ class Extent(Protocol):
         """For people."""
 
 
-class Run(NamedTuple):
+class Job(NamedTuple):
     """What the planner knows of a run: its own extent, rows of an update, and how long it is.
 
     Attributes:
@@ -71,11 +71,11 @@ class Machine:
     lock_step: bool = False
 
 
-class Cohort(NamedTuple):
-    """Runs that share a program.
+class Estimate(NamedTuple):
+    """What jobs that share a program should cost.
 
     Attributes:
-      runs: their numbers, ascending.
+      jobs: their numbers, ascending.
       micro_batch: rows that are computed at once.
       seconds: estimated, of training and evaluation.
       operations: of training, at the extent.
@@ -83,7 +83,7 @@ class Cohort(NamedTuple):
       an_epoch: each run's share of `seconds`, by epoch.
     """
 
-    runs: tuple[int, ...]
+    jobs: tuple[int, ...]
     extent: Extent
     micro_batch: int
     compile_seconds: float
@@ -126,12 +126,12 @@ def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> in
 
 
 def plan(
-    runs: Sequence[Run],
+    runs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
     most: int | None = None,
     join: bool = True,
-) -> list[Cohort]:
+) -> list[Estimate]:
     """The cohorts, those of the first runs first.
 
     Args:
@@ -143,16 +143,16 @@ def plan(
     if join:
         groups = _joined(groups, machine, most)
     made = [_cohort(group, runs, sizes, machine) for group in groups]
-    return sorted(made, key=lambda cohort: cohort.runs)
+    return sorted(made, key=lambda cohort: cohort.jobs)
 
 
 def as_grouped(
-    runs: Sequence[Run],
+    runs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
     groups: Sequence[Sequence[int]],
     micro_batches: Sequence[int],
-) -> list[Cohort]:
+) -> list[Estimate]:
     """Cohorts that were made before, of the numbers of their runs.
 
     Raises:
@@ -172,7 +172,7 @@ def as_grouped(
     return made
 
 
-def _alone(number: int, run: Run, sizes: Sequence[int]) -> _Group:
+def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
     rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
     step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
@@ -273,11 +273,11 @@ def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> lis
 
 def _cohort(
     group: _Group,
-    runs: Sequence[Run],
+    runs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
     best: int | None = None,
-) -> Cohort:
+) -> Estimate:
     """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
     seconds = _seconds(group, machine)
     if best is None:
@@ -287,7 +287,7 @@ def _cohort(
     needed = sum(
         runs[m.number].epochs * sum(sizes) * m.extent.operations(m.extent) for m in group.members
     )
-    return Cohort(
+    return Estimate(
         tuple(m.number for m, _ in members),
         group.extent,
         MICRO_BATCHES[best],

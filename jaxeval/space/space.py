@@ -17,8 +17,8 @@ import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import distributions
-from jaxeval.sweep.distributions import Distribution, Value
+from jaxeval.space import distributions
+from jaxeval.space.distributions import Distribution, Value
 
 _KEYS = ("key", *distributions.KINDS, "step", "ordered", "when")
 _WORD = re.compile(r"[A-Za-z0-9_-]+")

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import distributions, space
+from jaxeval.space import distributions, space
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "wiemerslage2024"
 TEXT = """

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval import runs
 from jaxeval.config import reading
-from jaxeval.sweep import space
+from jaxeval.space import space
 from tests.runs import test_store
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "wiemerslage2024"

@@ -68,7 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval import experiment
     from jaxeval.experiment import base, sweep_file, sweeping
     from jaxeval.report import sweep_plan, terminal
-    from jaxeval.sweep import space, timing
+    from jaxeval.space import space, timing
 
     of = space.read(given.space)
     config = experiment.read(given.config, given.changes, given.data)

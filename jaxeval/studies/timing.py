@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jaxeval.runs.records import MemberRow
-from jaxeval.sweep.cohorts import Cohort
+from jaxeval.studies.costs import Estimate
 
 
 class Measured(NamedTuple):
@@ -22,12 +22,12 @@ class Measured(NamedTuple):
     runs: int
 
 
-def by_run(cohorts: Sequence[Cohort]) -> list[float]:
+def by_run(cohorts: Sequence[Estimate]) -> list[float]:
     """Estimated seconds an epoch of all runs, in the order of their numbers; 0: not known."""
     seconds = {
         number: an_epoch if cohort.operations else 0.0
         for cohort in cohorts
-        for number, an_epoch in zip(cohort.runs, cohort.an_epoch, strict=True)
+        for number, an_epoch in zip(cohort.jobs, cohort.an_epoch, strict=True)
     }
     return [seconds[number] for number in sorted(seconds)]
 
@@ -65,7 +65,7 @@ def measured(
     return Measured(took / said, len(ended)) if took > 0 and said > 0 else None
 
 
-def corrected(cohorts: Sequence[Cohort], ratio: Measured | None) -> list[Cohort]:
+def corrected(cohorts: Sequence[Estimate], ratio: Measured | None) -> list[Estimate]:
     """The cohorts with the seconds that they should take by what was measured."""
     if ratio is None:
         return list(cohorts)

@@ -1,0 +1,261 @@
+"""Which trials share a compiled program, and with which arguments each of them calls it."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxeval import runs
+from jaxeval.config import markers, reading
+from jaxeval.contracts import Member
+from jaxeval.population.problem import Problem
+from jaxeval.studies import costs, prepared
+from jaxeval.studies.trial import Study, Trial
+from jaxeval.tasks import registry
+
+Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
+
+
+class Entry(NamedTuple):
+    """A trial with what it is trained on.
+
+    Attributes:
+      prepared: of its own config.
+      record: under which it is recorded: its config's, or its study's.
+    """
+
+    trial: Trial
+    prepared: prepared.Prepared
+    record: runs.Experiment
+
+    @property
+    def key(self) -> Key:
+        """Under what it is found in the runs database."""
+        trial = self.trial
+        return self.record.id, trial.seed, trial.split, trial.repeat, trial.hparams
+
+
+class Cohort(NamedTuple):
+    """Trials that are members of one population.
+
+    Attributes:
+      members: of each entry.
+      program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
+      place: name of its checkpoints.
+      estimate: what it should cost, where that was asked for.
+    """
+
+    entries: tuple[Entry, ...]
+    members: tuple[Member, ...]
+    problem: Problem
+    program: str
+    place: str
+    estimate: costs.Estimate | None = None
+
+    @property
+    def records(self) -> tuple[runs.Experiment, ...]:
+        """Of all its entries, each once."""
+        return tuple({entry.record.id: entry.record for entry in self.entries}.values())
+
+
+def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
+    """Trials with configs checked and data read, each config once.
+
+    Raises:
+      ConfigError, DataError: as `Loader.prepare`.
+    """
+    known: dict[tuple[str, bool], prepared.Prepared] = {}
+    records: dict[Study, runs.Experiment] = {}
+
+    def of(config: Mapping[str, Any], random_splits: bool) -> prepared.Prepared:
+        key = reading.canonical(config), random_splits
+        if key not in known:
+            kind = registry.kind(config.get("task", "tagging"))
+            known[key] = loader.prepare(reading.from_json(kind.Config, key[0]), random_splits)
+        return known[key]
+
+    def record(study: Study | None, own: runs.Experiment) -> runs.Experiment:
+        if study is None:
+            return own
+        if study not in records:
+            records[study] = prepared.record_of(of(study.config, False).record, study)
+        return records[study]
+
+    resolved = []
+    for trial in trials:
+        own = of(trial.config, bool(trial.split))
+        resolved.append(Entry(trial, own, record(trial.study, own.record)))
+    return resolved
+
+
+def program_of(of: prepared.Prepared, ragged: bool = False) -> str:
+    """All that members of a program have in common, as canonical JSON.
+
+    Args:
+      ragged: whether they may differ in ragged keys.
+    """
+    hyperparameters = markers.traced(of.config).values()
+    alone = sorted(h.name for h in hyperparameters if h.active and h.marker.alone)
+    tree = {key: v for key, v in markers.static(of.config, ragged).items() if key != "name"}
+    return reading.canonical([tree, alone, of.source.fingerprint, of.source.pretrained])
+
+
+def by_program(of: Sequence[Entry]) -> list[Cohort]:
+    """One cohort a program; trials that repeat a seed are trained apart from the first."""
+    groups: dict[tuple[str, int], list[Entry]] = {}
+    for entry in dict.fromkeys(of):
+        groups.setdefault((program_of(entry.prepared), entry.trial.repeat), []).append(entry)
+    return [
+        Cohort(tuple(group), _members(group), group[0].prepared.problem, program, _place(group))
+        for (program, _), group in groups.items()
+    ]
+
+
+def _place(group: Sequence[Entry]) -> str:
+    """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
+    ids = sorted({entry.record.id for entry in group})
+    return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
+
+
+def _members(
+    group: Sequence[Entry], more: Sequence[Mapping[str, float]] | None = None
+) -> tuple[Member, ...]:
+    """The members of a program: all have values under the same names.
+
+    Args:
+      more: of each, what it has beside the hyperparameters of its config.
+    """
+    traced = [markers.traced(entry.prepared.config) for entry in group]
+    shared = {name: h.marker.neutral for each in traced for name, h in each.items() if h.active}
+    members = []
+    for number, entry in enumerate(group):
+        values = {n: traced[number][n].value if n in traced[number] else neutral
+                  for n, neutral in shared.items()}
+        hparams = tuple(sorted({**values, **(more[number] if more else {})}.items()))
+        trial = entry.trial
+        members.append(Member(trial.seed, trial.split, hparams, trial.repeat))
+    return tuple(members)
+
+
+# Members of several sizes: cohorts by cost.
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What a program must hold: a `costs.Extent` with all else that its members share.
+
+    Attributes:
+      program: canonical JSON of what is compiled in.
+      extent: of a task whose members may differ in size; None: `program` says all.
+    """
+
+    program: str
+    extent: Any
+
+    def joined(self, other: "Shape") -> "Shape | None":
+        """What holds both; None: they cannot share a program."""
+        if self.program != other.program:
+            return None
+        both = None if self.extent is None else self.extent.joined(other.extent)
+        return self if self.extent is None else both and dataclasses.replace(self, extent=both)
+
+    def operations(self, own: "Shape") -> float:
+        """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
+        return 0.0 if self.extent is None else self.extent.operations(own.extent)
+
+    def parameters(self) -> int:
+        """Numbers of a member; 1 where nothing is known of it."""
+        return 1 if self.extent is None else self.extent.parameters()
+
+    def describe(self) -> str:
+        """For people."""
+        return "as configured" if self.extent is None else self.extent.describe()
+
+
+def shape_of(of: prepared.Prepared) -> Shape:
+    """What the program of a config must hold."""
+    extent = of.kind.extent
+    if extent is None:
+        return Shape(program_of(of), None)
+    return Shape(program_of(of, ragged=True), extent(of.config, of.data))
+
+
+def jobs(of: Sequence[Entry]) -> list[costs.Job]:
+    """What the cost model knows of trials."""
+    known = []
+    for entry in of:
+        training, split = entry.prepared.config.training, entry.prepared.source.split(0)
+        dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
+        evaluations = -(-training.epochs // training.evaluate_every)
+        evaluated = evaluations * dev + test
+        shape = shape_of(entry.prepared)
+        known.append(costs.Job(shape, training.batch_size, training.epochs, evaluated))
+    return known
+
+
+def bucket_sizes(of: prepared.Prepared) -> list[int]:
+    """Train rows of each bucket."""
+    return [len(rows) for rows in of.source.split(0).train]
+
+
+def by_estimates(
+    of: Sequence[Entry], estimates: Sequence[costs.Estimate], loader: prepared.Loader
+) -> list[Cohort]:
+    """The cohorts that a cost model proposes, padded to their largest sizes."""
+    cohorts = []
+    for number, estimate in enumerate(estimates):
+        group = [of[k] for k in estimate.jobs]
+        whole = loader.prepare(_config(estimate, group[0]))
+        more = _sizes(group, whole) if whole.kind.extent else None
+        place = f"{group[0].record.id}-{number}"
+        cohorts.append(
+            Cohort(
+                tuple(group),
+                _members(group, more),
+                whole.problem,
+                program_of(whole),
+                place,
+                estimate,
+            )
+        )
+    return cohorts
+
+
+def _config(estimate: costs.Estimate, first: Entry) -> Any:
+    """The config of a cohort's program: its first trial's at the cohort's sizes.
+
+    Where nothing else is asked for, members of several sizes are computed one after the other on
+    accelerators too: under `vmap` each would wait for the one with the most rows and steps.
+    """
+    config, shape = first.prepared.config, estimate.extent
+    if shape.extent is None:  # type: ignore[attr-defined]
+        return config
+    rows, mode = estimate.micro_batch, config.training.lane_mode
+    training = dataclasses.replace(
+        config.training,
+        batch_size=rows,
+        micro_batch=rows,
+        lane_mode="map" if mode == "auto" else mode,
+    )
+    sizes = shape.extent.sizes()  # type: ignore[attr-defined]
+    model = dataclasses.replace(config.model, **sizes)
+    return dataclasses.replace(config, model=model, training=training)
+
+
+def _sizes(group: Sequence[Entry], whole: prepared.Prepared) -> list[dict[str, float]]:
+    """What each member of a padded population has beside: its sizes, its batch size.
+
+    A size that all members have is compiled in.
+    """
+    configs = [entry.prepared.config for entry in group]
+    names = [
+        name
+        for name in markers.keys(whole.config.model, markers.RAGGED)
+        if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
+    ]
+    return [
+        {
+            **{name: float(getattr(config.model, name)) for name in names},
+            "batch_size": float(config.training.batch_size),
+        }
+        for config in configs
+    ]

@@ -1,0 +1,24 @@
+"""The kinds of tasks that there are: a new one is a line here."""
+
+from collections.abc import Mapping
+
+from jaxeval.errors import ConfigError
+from jaxeval.tasks import language, seq2seq, tagging
+from jaxeval.tasks.kind import Kind
+
+KINDS: Mapping[str, Kind] = {
+    "tagging": tagging.KIND,
+    "language": language.KIND,
+    "seq2seq": seq2seq.KIND,
+}
+
+
+def kind(task: str) -> Kind:
+    """The kind of a task.
+
+    Raises:
+      ConfigError: no such task.
+    """
+    if task not in KINDS:
+        raise ConfigError(f"task: expected one of {', '.join(KINDS)}, got {task!r}")
+    return KINDS[task]
