@@ -109,11 +109,11 @@ class Optimiser:
 
     @pydantic.field_validator("hyperparameters")
     @classmethod
-    def _possible(cls, given: dict[str, float]) -> dict[str, float]:
-        for name, value in given.items():
+    def _possible(cls, values: dict[str, float]) -> dict[str, float]:
+        for name, value in values.items():
             if name in LIMITS and not LIMITS[name].allow(value):
                 raise ValueError(f"{name}: expected a number {LIMITS[name]}, got {value:g}")
-        return given
+        return values
 
     @pydantic.model_validator(mode="after")
     def _known(self) -> "Optimiser":
@@ -125,11 +125,11 @@ class Optimiser:
 
     def traced(self) -> dict[str, float]:
         """What a member may differ in, by name."""
-        given = {**DEFAULTS[self.name], **self.hyperparameters}
+        values = {**DEFAULTS[self.name], **self.hyperparameters}
         if self.clip != "none":
-            given["clip_at"] = self.clip_at
+            values["clip_at"] = self.clip_at
         optional = {"l2": self.l2, "warmup": self.warmup}
-        return given | {name: value for name, value in optional.items() if value}
+        return values | {name: value for name, value in optional.items() if value}
 
 
 class NadamState(NamedTuple):

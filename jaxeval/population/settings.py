@@ -14,7 +14,7 @@ class Plateau:
     """Learning rate that falls when dev does not improve, a member for itself."""
 
     after: Annotated[
-        fields.Count, pydantic.Field(description="epochs without a better dev score or a drop")
+        fields.Count, pydantic.Field(description="epochs without a better dev score or a decay")
     ] = 26
     factor: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
@@ -24,7 +24,7 @@ class Plateau:
     ] = 0.0
     latest: Annotated[
         fields.Count | None,
-        pydantic.Field(description="epoch of the first drop, if none came before"),
+        pydantic.Field(description="epoch of the first decay, if none came before"),
     ] = None
 
     def traced(self) -> dict[str, float]:
@@ -63,7 +63,7 @@ class Training:
         optimisers.Optimiser()
     )
     plateau: Annotated[
-        Plateau | None, pydantic.Field(description="drops of the learning rate; absent: none")
+        Plateau | None, pydantic.Field(description="decays of the learning rate; absent: none")
     ] = None
     stopping: Annotated[
         Stopping | None, pydantic.Field(description="by rate of improvement; absent: none")
