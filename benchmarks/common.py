@@ -60,7 +60,7 @@ def epoch_seconds(made: loop.Population) -> float:
     """Seconds of one epoch of training (no evaluation) of all lanes."""
     import time
 
-    flags = made.flags([seat.active for seat in made.seats])
+    flags = made.flags([slot.active for slot in made.slots])
     begin = time.perf_counter()
     made.state, loss = made.engine.epoch(made.engine.shared, made.state, made.lanes, flags)
     jax.block_until_ready(loss)

@@ -71,11 +71,11 @@ class Decoding:
     def ours(self) -> float:
         """Seconds for a member."""
         population = self.population
-        flags = population.flags([True] * len(population.seats))
+        flags = population.flags([True] * len(population.slots))
         begin = time.perf_counter()
         counts = jax.device_get(
             population.engine.evaluate(
-                population.engine.shared, self.params, population.lanes.load, self.parts, flags
+                population.engine.shared, self.params, population.lanes.inputs, self.parts, flags
             )
         )
         seconds = time.perf_counter() - begin

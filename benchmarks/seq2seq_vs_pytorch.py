@@ -145,7 +145,7 @@ def _population(
 
 def _warm(made: loop.Population, given: argparse.Namespace) -> Any:
     """Trains the first member, gives the others its parameters; returns them."""
-    alone = made.flags([number == 0 for number in range(len(made.seats))])
+    alone = made.flags([number == 0 for number in range(len(made.slots))])
     for _ in range(given.warm // given.items):
         made.state, _ = made.engine.epoch(made.engine.shared, made.state, made.lanes, alone)
 

@@ -48,7 +48,8 @@ class Batch(NamedTuple):
     weight: Array  # [B] float32: 1 for a real row, 0 for padding
     shared: Tree  # tables of the corpus, the same for all members (never a member axis)
     split: Tree  # tables that depend on the member's own split
-    places: Array | None = None  # [B] int32, of each row in the batch of an update; None: in order
+    # [B] int32, of each row in the batch of an update; None: in order
+    positions: Array | None = None
 
 
 def weighted_rows(batch: Batch) -> Array:
@@ -62,9 +63,9 @@ class Task:
 
     Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows
     of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole,
-    as shares do, and the mean of their losses by share is the loss of the whole; `predict` ignores
-    gold fields; the loss of an untrained model is near log(outcomes) a decision and falls on fixed
-    rows; traced hparams cause no compilation; perfect outputs score best.
+    as normalisers do, and the mean of their losses, weighted by these, is the loss of the whole;
+    `predict` ignores gold fields; the loss of an untrained model is near log(outcomes) a decision
+    and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
     """
 
     init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
@@ -75,10 +76,10 @@ class Task:
     score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
     metric: Metric
     # what the loss is a mean over (rows, words ...): [] float32, how many of them a batch has
-    share: Callable[[Batch], Array] = weighted_rows
-    # whether random draws go by `Batch.places`: then all parts of a batch are given one key, and
-    # it makes no difference into which parts a batch is cut
-    by_place: bool = False
+    normaliser: Callable[[Batch], Array] = weighted_rows
+    # whether random draws go by `Batch.positions`: then all parts of a batch are given one key,
+    # and it makes no difference into which parts a batch is cut
+    keyed_by_position: bool = False
 
 
 class Corpus(NamedTuple):

@@ -96,12 +96,12 @@ class Optimiser:
 
     @pydantic.field_validator("hyperparameters")
     @classmethod
-    def _possible(cls, given: dict[str, float]) -> dict[str, float]:
-        for name, value in given.items():
+    def _possible(cls, values: dict[str, float]) -> dict[str, float]:
+        for name, value in values.items():
             marker = _HYPERPARAMETERS.get(name)
             if marker is not None and not marker.limits.allow(value):
                 raise ValueError(f"{name}: expected a number {marker.limits}, got {value:g}")
-        return given
+        return values
 
     @pydantic.model_validator(mode="after")
     def _known(self) -> "Optimiser":

@@ -16,7 +16,7 @@ class Plateau:
     after: Annotated[
         fields.Count,
         markers.Traced(1.0, name="plateau_after"),
-        pydantic.Field(description="epochs without a better dev score or a drop"),
+        pydantic.Field(description="epochs without a better dev score or a decay"),
     ] = 26
     factor: Annotated[
         float,
@@ -30,7 +30,7 @@ class Plateau:
     ] = 0.0
     latest: Annotated[
         fields.Count | None,
-        pydantic.Field(description="epoch of the first drop, if none came before"),
+        pydantic.Field(description="epoch of the first decay, if none came before"),
     ] = None
 
 
@@ -64,7 +64,7 @@ class Training:
         optimisers.Optimiser()
     )
     plateau: Annotated[
-        Plateau | None, pydantic.Field(description="drops of the learning rate; absent: none")
+        Plateau | None, pydantic.Field(description="decays of the learning rate; absent: none")
     ] = None
     stopping: Annotated[
         Stopping | None, pydantic.Field(description="by rate of improvement; absent: none")

@@ -148,7 +148,7 @@ class Progress:
         """Is told what an epoch of the population brought (`population.loop.Report`)."""
         self._ended += [end.epochs for end in report.ended if end.status != "failed"]
         self._best += [end.dev for end in report.ended if end.dev is not None]
-        training = [seat.epoch for seat in report.seats if seat.active]
+        training = [slot.epoch for slot in report.slots if slot.active]
         trained = len(training) + sum(end.status != "failed" for end in report.ended)
         self._spent += report.seconds
         self._trained += trained
@@ -188,8 +188,8 @@ def _seconds(times: Mapping[str, float]) -> str:
 
 def status(report: Any, ended: Sequence[float], metric: str) -> str:
     """Members and dev scores after an epoch of the population: least, median, greatest."""
-    live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
-    epochs = [seat.epoch for seat in report.seats if seat.active]
+    live = [slot.best for slot in report.slots if slot.active and slot.best is not None]
+    epochs = [slot.epoch for slot in report.slots if slot.active]
     scores = [*ended, *live]
     span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
     head = (f"epoch {span}, " if epochs else "") + f"{len(epochs)} training"

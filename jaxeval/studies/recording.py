@@ -9,7 +9,7 @@ import jax
 from jaxeval import __version__, backend, runs
 from jaxeval.contracts import Member
 from jaxeval.experiment import base, saved
-from jaxeval.population import lanes, loop, seats
+from jaxeval.population import lanes, loop, slots
 
 
 class Recorder:
@@ -30,7 +30,7 @@ class Recorder:
         for who, params in report.best.items():
             saved.save(self._folder, self._prepared, who, params)
         # under map a score does not depend on the number of lanes
-        width = "" if self._mode == "map" else f":{len(report.seats)}"
+        width = "" if self._mode == "map" else f":{len(report.slots)}"
         ended = [self._result(end, self._mode + width) for end in report.ended]
         self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
 
@@ -39,7 +39,7 @@ class Recorder:
         key = {"seed": seed, "split": split, "repeat": repeat, "hparams": hparams}
         return {"experiment": self._prepared.record.id, **key}
 
-    def _result(self, end: seats.Ended, ran_in: str) -> runs.MemberResult:
+    def _result(self, end: slots.Ended, ran_in: str) -> runs.MemberResult:
         return runs.MemberResult(
             **self._key(end.member),
             status=end.status,
@@ -53,7 +53,7 @@ class Recorder:
             **self._versions,
         )
 
-    def _scores(self, found: seats.EpochScores) -> list[runs.EpochScore]:
+    def _scores(self, found: slots.EpochScores) -> list[runs.EpochScore]:
         key = self._key(found.member)
         return [
             runs.EpochScore(

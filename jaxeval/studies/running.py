@@ -13,7 +13,7 @@ from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.experiment import base, memory, recording, saved
-from jaxeval.population import loop, seats
+from jaxeval.population import loop, slots
 from jaxeval.population.problem import lanes_for
 from jaxeval.report import progress, terminal
 
@@ -199,7 +199,7 @@ def _unsaved(
     unsaved = [
         who
         for who, result in done.items()
-        if seats.has_best(result.status, result.best_epoch, result.dev)
+        if slots.has_best(result.status, result.best_epoch, result.dev)
         and not saved.is_whole(folder, prepared, who)
     ]
     if unsaved and not again:
@@ -212,7 +212,7 @@ def _unsaved(
 
 
 def _refuse_lost_epochs(
-    store: runs.Store, prepared: base.Prepared, taken: Sequence[seats.Seat], checkpoints: Path
+    store: runs.Store, prepared: base.Prepared, taken: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
     """Raises RunError where the database lacks epochs that a checkpoint has behind it.
 
@@ -220,10 +220,10 @@ def _refuse_lost_epochs(
     """
     recorded = store.epochs(prepared.record.id)
     behind = [
-        seat.member
-        for seat in taken
-        if seat.member is not None
-        and recorded.get(base.key_of(prepared, seat.member), 0) < seat.epoch
+        slot.member
+        for slot in taken
+        if slot.member is not None
+        and recorded.get(base.key_of(prepared, slot.member), 0) < slot.epoch
     ]
     if behind:
         raise RunError(

@@ -86,8 +86,8 @@ def build(language: Language) -> Task:
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
         state = _forgetful(carry.state, forget_key, language.forget)
         state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
-        share = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
-        weights = jnp.broadcast_to(share[None], tokens[1:].shape)
+        weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
+        weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
         total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)
         return total, Reading(state, (place + language.window) % language.train_tokens)

@@ -41,7 +41,7 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = Dropping()
         if "dropout" in hparams:
-            drop = Dropping(ragged.words(key), hparams["dropout"], batch.places)
+            drop = Dropping(ragged.words(key), hparams["dropout"], batch.positions)
         scores = using(params, hparams, _scores, batch, drop)
         losses = symbol_losses(scores, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
@@ -59,13 +59,13 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
         count,
         score,
         Metric("accuracy"),
-        share=share,
-        by_place=True,
+        normaliser=normaliser,
+        keyed_by_position=True,
     )
 
 
-def share(batch: Batch) -> Array:
-    """Symbols that the loss is a mean over."""
+def normaliser(batch: Batch) -> Array:
+    """[] symbols that the loss is a mean over."""
     return jnp.sum(_weights(batch))
 
 

@@ -48,7 +48,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
     )
     model = models.Tagger(choices, sizes)
-    share = weighted_rows if choices.classifier == "crf" else _words
+    normaliser = weighted_rows if choices.classifier == "crf" else _words
     legality = tagged.legality if choices.mask_illegal else None
     table = spans.label_table(tagged.labels) if tagged.entities else None
 
@@ -69,7 +69,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         found = scores(params, batch, key, hparams)
         by_sentence = sentence_losses(found, batch.rows["labels"], batch.rows["length"])
         total = jnp.sum(by_sentence * batch.weight)
-        return total / jnp.maximum(share(batch), 1.0), carry
+        return total / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
@@ -90,7 +90,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    return Task(init, lambda size: (), loss, predict, count, score, metric, share)
+    return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
 
 
 def _metric(scoring: Scoring, entities: bool) -> str:

@@ -199,7 +199,7 @@ def test_shared_tables_are_arguments() -> None:
     table = {**big.corpus.shared, "big": np.zeros(300_000, np.float32)}
     problem = big._replace(corpus=big.corpus._replace(shared=table))
     population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
-    flags = population.flags([True] * len(population.seats))
+    flags = population.flags([True] * len(population.slots))
     lowered = population.engine.epoch.lower(
         population.engine.shared, population.state, population.lanes, flags
     )
@@ -230,7 +230,7 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 
 
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
-    """Dies if a drop reaches other members, is lost with a checkpoint, or changes nothing."""
+    """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
     falling = Plateau(after=1, factor=0.01).traced()
 

@@ -49,10 +49,10 @@ def _problem() -> Problem:
 def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
     """The rate of an update (from 1) in an epoch (from 1), by the formulas.
 
-    dev is best after epoch 1, so that with after = 1 a drop follows epochs 3, 5, 7 ...
+    dev is best after epoch 1, so that with after = 1 a decay follows epochs 3, 5, 7 ...
     """
-    drops = max(0, (epoch - 2) // 2)
-    rate = max(RATE * hparams["plateau_factor"] ** drops, hparams["plateau_floor"])
+    decays = max(0, (epoch - 2) // 2)
+    rate = max(RATE * hparams["plateau_factor"] ** decays, hparams["plateau_floor"])
     w = hparams["warmup"]
     return rate * (min(update / w, math.sqrt(w / update)) if w else 1.0)
 

@@ -17,13 +17,13 @@ RECORD = runs.Experiment(
 )
 
 
-def _seat(epoch: int, best: float | None = None) -> Any:
+def _slot(epoch: int, best: float | None = None) -> Any:
     return SimpleNamespace(active=True, epoch=epoch, best=best)
 
 
-def _report(seats: list, waiting: int, seconds: float, *ended: int) -> Any:
+def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
     ends = [SimpleNamespace(epochs=n, dev=0.5, status="finished") for n in ended]
-    return SimpleNamespace(seats=seats, waiting=waiting, seconds=seconds, ended=ends)
+    return SimpleNamespace(slots=slots, waiting=waiting, seconds=seconds, ended=ends)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
                     shown.compiled(program, seconds)
             for number in range(1, 9):
                 clock[0] += 6
-                shown.epoch(_report([_seat(number, 0.25)], 2, 6.0))
+                shown.epoch(_report([_slot(number, 0.25)], 2, 6.0))
         lines = capsys.readouterr().err.splitlines()
         before = " (the last time: epoch 20 s, fill 20 s)" if turn else ""
         assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
@@ -65,7 +65,7 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
         )
     with progress.Progress(RECORD, "e1", 3, []) as shown:
         clock[0] += 11
-        shown.epoch(_report([_seat(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
+        shown.epoch(_report([_slot(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
     assert capsys.readouterr().err.splitlines()[-1].endswith("about 24 s left")
 
 
@@ -91,7 +91,7 @@ def test_what_moves_on_a_terminal(clock: list[float]) -> None:
     shown.compiled("epoch", 9.0)
     clock[0] += 7
     assert shown._now() == "first epoch, 7 s"
-    shown.epoch(_report([_seat(1)], 2, 7.0))
+    shown.epoch(_report([_slot(1)], 2, 7.0))
     clock[0] += 3
     assert shown._now().endswith("; at most 3 min left; 3 of 7 s")
 

@@ -16,7 +16,7 @@ from scipy import stats
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
-from jaxeval.population import loop, seats
+from jaxeval.population import loop, slots
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures, page, progress, summary, terminal
 from tests.runs import test_store
@@ -175,12 +175,12 @@ def test_remarks_name_the_best_member(tmp_path: Path) -> None:
 def test_progress_before_the_first_evaluation() -> None:
     """Dies if members without a dev score are not counted, or have one invented."""
     who = Member(1)
-    fresh, scored = seats.Seat(who, epoch=2), seats.Seat(who, epoch=4, best=0.5, best_epoch=4)
-    report = loop.Report([], [], [fresh, seats.Seat()], 3, 0.0, {})
+    fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, best=0.5, best_epoch=4)
+    report = loop.Report([], [], [fresh, slots.Slot()], 3, 0.0, {})
     assert progress.status(report, [], "f1") == (
         "epoch 2, 1 training, 3 waiting; no dev scores yet"
     )
-    line = progress.status(report._replace(seats=[fresh, scored]), [], "f1")
+    line = progress.status(report._replace(slots=[fresh, scored]), [], "f1")
     assert line == "epoch 2-4, 2 training, 3 waiting; dev f1, %: 50.00 / 50.00 / 50.00"
 
 

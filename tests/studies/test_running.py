@@ -17,7 +17,7 @@ from jaxeval.contracts import Member
 from jaxeval.data import checks
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.experiment import base, memory, recording, running, saved
-from jaxeval.population import kept, loop, seats
+from jaxeval.population import kept, loop, slots
 from tests.population import toy
 
 MEMBERS = [toy.member(seed) for seed in (1, 2, 3)]
@@ -191,9 +191,9 @@ def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
 def test_the_last_epoch_ends_any_member() -> None:
     """Dies if a member without a score outlives `epochs`."""
     training = toy.problem(epochs=3).training
-    seat, metric = seats.Seat(Member(1), epoch=3), toy.TASK.metric
-    assert seats.status(seat, 0.5, None, training, metric) == "finished"
-    assert seats.status(seats.Seat(Member(1), epoch=2), 0.5, None, training, metric) is None
+    slot, metric = slots.Slot(Member(1), epoch=3), toy.TASK.metric
+    assert slots.status(slot, 0.5, None, training, metric) == "finished"
+    assert slots.status(slots.Slot(Member(1), epoch=2), 0.5, None, training, metric) is None
 
 
 def test_again_without_models_is_refused(tmp_path: Path) -> None:

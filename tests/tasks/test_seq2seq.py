@@ -143,7 +143,7 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
     lengths = np.asarray(batch.rows["target_length"])
     own = np.arange(6)[None] < lengths[:, None] - 1
     own[2] = False
-    assert float(task.share(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
+    assert float(task.normaliser(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
     params = tiny_pairs.parameters(task, batch, 0, 0.5)
     hparams = {"label_smoothing": jnp.float32(0.1)}
     loss = quick.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
