@@ -10,7 +10,7 @@ from jaxeval import cli
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval.experiment import evaluation
+    from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
 Scores language models that `train` has kept (training.keep_models=true): by one reader and by as
@@ -91,19 +91,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.experiment import evaluation
+    from jaxeval import studies
+    from jaxeval.config import markers
     from jaxeval.report import conditions
+    from jaxeval.studies import cohorts, evaluation, proposers
 
-    config = experiment.read(given.config, given.changes, given.data)
+    config = studies.read(given.config, given.changes, given.data)
     if config.task != "language":
         raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
     if given.mean:
-        _refuse_rates(config.model.rates(), given.rate_factor)
-    prepared = experiment.prepare(config)
-    members = experiment.members(config, cli.seeds_of(given), [0])
-    models = evaluation.load(prepared, members, Path(given.out))
-    rows, name = [], prepared.record.metric
+        _refuse_rates(markers.active(config.model), given.rate_factor)
+    trials = proposers.seeds_by_splits(config, cli.seeds_of(given))
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
+    models = evaluation.load(cohort, Path(given.out))
+    (record,) = cohort.records
+    rows, name = [], record.metric
     for condition in _conditions(given, models):
         print(f"{condition} ...", file=sys.stderr, flush=True)
         found = evaluation.scores(models, condition, given.part)
@@ -114,10 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "seed": who.seed,
                 "part": given.part,
                 "metric": name,
-                "higher_is_better": prepared.record.higher_is_better,
+                "higher_is_better": record.higher_is_better,
                 "score": one[name],
             }
-            for who, one in zip(members, found, strict=True)
+            for who, one in zip(cohort.members, found, strict=True)
         ]
         # at once: later conditions may take hours
         if given.json and given.json != "-":
@@ -141,10 +143,10 @@ def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
 
 
 def _conditions(
-    given: argparse.Namespace, models: "evaluation.Kept"
+    given: argparse.Namespace, models: "evaluation.Models"
 ) -> "Iterator[evaluation.Condition]":
     """The plain readings first; then, by as many readers as the first, each that was asked for."""
-    from jaxeval.experiment import evaluation
+    from jaxeval.studies import evaluation
     from jaxeval.tasks.dynamic_evaluation import Dynamic
     from jaxeval.tasks.language_averaging import Averaging
 

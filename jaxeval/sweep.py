@@ -10,9 +10,8 @@ from jaxeval import cli
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
-    from jaxeval import runs as runs_room
-    from jaxeval.experiment import base, sweeping
-    from jaxeval.sweep import cohorts, timing
+    from jaxeval import studies
+    from jaxeval.studies import cohorts, costs, timing
 
 _DESCRIPTION = """\
 Draws runs from a search space, writes all draws down, and trains them: runs whose shapes can share
@@ -65,49 +64,57 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.experiment import base, sweep_file, sweeping
+    from jaxeval import studies
     from jaxeval.report import sweep_plan, terminal
-    from jaxeval.space import space, timing
+    from jaxeval.space import space
+    from jaxeval.studies import cohorts, plan_file, proposers, running, timing
 
     of = space.read(given.space)
-    config = experiment.read(given.config, given.changes, given.data)
-    module = experiment.kind(config.task)
-    place = json.dumps(given.data, ensure_ascii=False)
-    changes = [*given.changes, *([f"{module.DATA}={place}"] if given.data else [])]
-    runs = sweeping.draw(given.config, changes, module, of, given.seed, given.runs, given.space)
-    prepared = experiment.prepare(config)
-    record = sweeping.record_of(prepared, of, given.seed)
-    path = sweep_file.path_of(Path(given.out), record)
-    sizes = sweeping.sizes_of(prepared)
+    base = studies.read(given.config, given.changes, given.data)
+    changes = [*given.changes, *_data(base, given.data)]
+    trials = proposers.draws(given.config, changes, of, given.seed, given.runs, given.space)
+    session = studies.Session()
+    entries = cohorts.entries(trials, session.loader)
+    first = session.loader.prepare(base)
+    path = plan_file.path_of(Path(given.out), entries[0].record)
+    sizes = cohorts.bucket_sizes(first)
 
-    def planned() -> "list[cohorts.Cohort]":
-        asked = sweeping.asked(runs, module, prepared)
-        machine = machine_of(prepared)
-        return sweep_file.planned(path, runs, asked, sizes, machine, given.most_cohorts)
+    def planned() -> "list[costs.Estimate]":
+        machine, known = machine_of(first), cohorts.jobs(entries)
+        return plan_file.planned(path, trials, known, sizes, machine, given.most_cohorts)
 
     ratio = _measured(given)
     if given.dry_run:
-        findings = prepared.read.findings
+        findings = first.source.findings
         terminal.print_findings(findings.remarks, findings.warnings)
-        made = timing.corrected(planned(), ratio)
+        estimates = timing.corrected(planned(), ratio)
         if given.json:
-            drawn = [dict(run.values) for run in runs]
-            cli.write_json(given.json, sweep_plan.to_dict(made, drawn, ratio, findings.warnings))
+            drawn = [dict(trial.values) for trial in trials]
+            plan = sweep_plan.to_dict(estimates, drawn, ratio, findings.warnings)
+            cli.write_json(given.json, plan)
         if given.json != "-":
-            sweep_plan.show(made, ratio)
+            sweep_plan.show(estimates, ratio)
         return 0
-    with base.locked(Path(given.out), record.id):
-        made = planned()
-        sweep_plan.show(timing.corrected(made, ratio), ratio, stderr=True)
-        sweep_file.save(path, record, runs, made, sizes)
-        return _train(made, runs, module, record, given)
+    with running.locked(Path(given.out), entries[0].record.id):
+        estimates = planned()
+        sweep_plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
+        plan_file.save(path, entries[0].record, trials, estimates, sizes)
+        made = cohorts.by_estimates(entries, estimates, session.loader)
+        return _train(made, session, given)
+
+
+def _data(config: Any, data: str | None) -> list[str]:
+    """The change of a config that --data means."""
+    from jaxeval.tasks import registry
+
+    key = registry.kind(config.task).data_key
+    return [f"{key}={json.dumps(data, ensure_ascii=False)}"] if data else []
 
 
 def _measured(given: argparse.Namespace) -> "timing.Measured | None":
     """What runs of sweeps in this folder took on this machine."""
     from jaxeval import backend, runs
-    from jaxeval.sweep import timing
+    from jaxeval.studies import timing
 
     estimates = timing.recorded(Path(given.out))
     if not estimates:
@@ -115,38 +122,35 @@ def _measured(given: argparse.Namespace) -> "timing.Measured | None":
     return timing.measured(runs.load(given.store or given.out), estimates, backend.describe())
 
 
-def machine_of(prepared: "base.Prepared") -> "cohorts.Machine":
+def machine_of(prepared: "studies.Prepared") -> "costs.Machine":
     """What time is made of here, for a corpus of so many padded widths."""
     import jax
 
-    from jaxeval.sweep import cohorts
+    from jaxeval.studies import costs
 
-    return cohorts.Machine(
+    return costs.Machine(
         len(jax.devices()),
         _RATES.get(jax.default_backend(), _ACCELERATOR),
-        _COMPILE_SECONDS * len(prepared.read.corpus.buckets),
+        _COMPILE_SECONDS * len(prepared.source.corpus.buckets),
         prepared.config.training.lane_mode == "vmap",
     )
 
 
 def _train(
-    made: Sequence["cohorts.Cohort"],
-    runs: Sequence["sweeping.Run"],
-    module: Any,
-    record: "runs_room.Experiment",
-    given: argparse.Namespace,
+    planned: "Sequence[cohorts.Cohort]", session: "studies.Session", given: argparse.Namespace
 ) -> int:
-    from jaxeval.experiment import running, sweeping
+    from jaxeval import observe
     from jaxeval.report import summary, sweep_plan, terminal
 
-    by_cohort = running.run_all(
-        [sweeping.prepare(one, number, runs, module, record) for number, one in enumerate(made)],
+    estimates = [cohort.estimate for cohort in planned if cohort.estimate]
+    rows = observe.train_cohorts(
+        planned,
         Path(given.out),
         given.store,
         again=given.again,
-        announce=lambda number: sweep_plan.announce(number, made),
+        session=session,
+        announce=lambda started: sweep_plan.announce(started.number, estimates),
     )
-    rows = [row for found in by_cohort for row in found]
     whole = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(whole))

@@ -56,6 +56,18 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     tree = {} if path is None else _without_nulls(read_toml(Path(path)))
     for override in overrides:
         _apply(tree, override)
+    return from_dict(cls, tree, "" if path is None else f"{path}: ")
+
+
+def from_dict(cls: type[T], tree: Mapping[str, Any], where: str = "") -> T:
+    """The settings of plain data, all or some of their keys.
+
+    Args:
+      where: what messages begin with.
+
+    Raises:
+      ConfigError: as `read`.
+    """
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))
@@ -69,10 +81,9 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
         ]
     if not lines:
         return settings
-    place = "" if path is None else f"{path}: "
     if len(lines) == 1:
-        raise ConfigError(place + lines[0])
-    raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines))
+        raise ConfigError(where + lines[0])
+    raise ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
 def _too_large(tree: Any, key: str = "") -> Iterator[str]:

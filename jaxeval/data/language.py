@@ -32,7 +32,9 @@ class Data:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str, markers.IMMATERIAL, pydantic.Field(description="folder of three files, one file or tfds:NAME")
+        str,
+        markers.IMMATERIAL,
+        pydantic.Field(description="folder of three files, one file or tfds:NAME"),
     ] = ""
     unit: Annotated[Unit, pydantic.Field(description="word (split at spaces) or byte")] = "word"
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"

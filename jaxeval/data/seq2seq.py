@@ -27,7 +27,9 @@ class Data:
     """Where the pairs come from and how they are read."""
 
     path: Annotated[
-        str, markers.IMMATERIAL, pydantic.Field(description="folder of three tab-separated files, a pair a line")
+        str,
+        markers.IMMATERIAL,
+        pydantic.Field(description="folder of three tab-separated files, a pair a line"),
     ] = ""
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"

@@ -29,7 +29,8 @@ class Source:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
-        str | None, markers.IMMATERIAL,
+        str | None,
+        markers.IMMATERIAL,
         pydantic.Field(
             min_length=1, description="folder of the files or tfds:NAME; absent: generated"
         ),

@@ -50,7 +50,9 @@ class Data:
         fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
     vectors: Annotated[
-        str | None, markers.IMMATERIAL, pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text")
+        str | None,
+        markers.IMMATERIAL,
+        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
     ] = None
     vectors_unknown: Annotated[
         str | None, pydantic.Field(description="name of the file's vector for unknown words")

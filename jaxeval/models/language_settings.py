@@ -6,7 +6,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.models import budget as sizes
-from jaxeval.models import cells, language
+from jaxeval.models import cells
 
 _BUDGET = 1_000_000
 Rate = fields.Rate | None

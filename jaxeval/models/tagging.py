@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
 from jaxeval.models import characters, crf, dropout, lstm
 from jaxeval.models import tagging_settings as settings

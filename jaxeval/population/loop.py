@@ -1,8 +1,10 @@
 """The host's side of training: who has which lane, what is recorded, when to stop."""
 
+import concurrent.futures
 import operator
+import queue
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +28,17 @@ class Report(NamedTuple):
     best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
 
 
+class Compilation(NamedTuple):
+    """A program's compilation begins (seconds None), or has taken so many."""
+
+    program: str
+    seconds: float | None
+
+
+# what has been compiled for a problem: (lanes, steps, names of hparams) -> programs
+Programs = dict[tuple[int, int, tuple[str, ...]], engine.Engine]
+
+
 def _ignore(program: str, seconds: float | None) -> None:
     """Nobody watches the compilation."""
 
@@ -39,7 +52,9 @@ class Population:
         members: Sequence[Member],
         count: int,
         devices: Sequence[jax.Device] | None = None,
+        programs: Programs | None = None,
     ):
+        """Arguments as of `train`."""
         self.problem, self.program = problem, problem.program
         self.waiting = list(members)
         self.epochs = 0
@@ -47,18 +62,20 @@ class Population:
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
         first_split = problem.split(members[0].split)
-        self.engine = engine.build(
+        self._most_steps = engine.most_steps(members, first_split)
+        count = lanes.round_up(count, mesh)
+        self._programs: Programs = {} if programs is None else programs
+        self._key = count, self._most_steps, tuple(name for name, _ in members[0].hparams)
+        self.engine = self._programs.get(self._key) or engine.build(
             self.program,
             problem.corpus,
             first_split,
             mesh,
             lanes.resolve(problem.training.lane_mode),
         )
-        self._most_steps = engine.most_steps(members, first_split)
         if self._most_steps:
             problem.refuse_cut_batches("batch_size")
         lane = engine.lane_of(self.program, members[0], first_split, self._most_steps)
-        count = lanes.round_up(count, mesh)
         self.slots = [slots.Slot()] * count
         self._host_lanes = [lane] * count  # an idle lane keeps its last member's data
         self.state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
@@ -78,7 +95,9 @@ class Population:
           tell: as `engine.compile_all` has it.
         """
         begin = time.perf_counter()
-        self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+        if self._key not in self._programs:
+            self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+            self._programs[self._key] = self.engine
         return time.perf_counter() - begin
 
     def restore(self, snapshot: checkpoints.Snapshot) -> None:
@@ -237,6 +256,19 @@ class Population:
         return ended
 
 
+def _compile(population: Population) -> Iterator[Compilation]:
+    """Tells of the compilation while it goes on in other threads."""
+    told: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    compiling = pool.submit(
+        population.compile, lambda program, seconds: told.put(Compilation(program, seconds))
+    )
+    compiling.add_done_callback(lambda _: told.put(None))
+    pool.shutdown(wait=False)  # a signal need not wait for what runs
+    yield from iter(told.get, None)
+    compiling.result()
+
+
 def train(
     problem: Problem,
     members: Sequence[Member],
@@ -245,9 +277,9 @@ def train(
     count: int,
     devices: Sequence[jax.Device] | None = None,
     resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
-    compiled: Callable[[str, float | None], None] = _ignore,
-) -> Generator[Report, None, None]:
-    """Trains all members; yields after every epoch of the population.
+    programs: Programs | None = None,
+) -> Generator[Compilation | Report, None, None]:
+    """Trains all members; yields what is compiled, then after every epoch of the population.
 
     Args:
       problem: what is learned.
@@ -259,21 +291,21 @@ def train(
         bits, so a resumed population must have the width it began with, whoever has ended since.
       devices: default all.
       resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
-      compiled: is told when a program's compilation begins (None) and how long it took.
+      programs: of populations of the same problem: those that fit are used, new ones are added.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
     """
     if not members:
         return
-    population = Population(problem, members, count, devices)
+    population = Population(problem, members, count, devices, programs)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.slots)
-        population.compile(compiled)
+        yield from _compile(population)
         while population.arrange():
             report = population.epoch()
             record(report)

@@ -156,7 +156,9 @@ def decay(slot: Slot, latest: int | None) -> Slot:
     hparams = _hparams(slot)
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return slot
-    waited = max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_after", 1.0) < slot.epoch
+    waited = (
+        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_after", 1.0) < slot.epoch
+    )
     overdue = latest is not None and not slot.decays and latest <= slot.epoch
     if not (waited or overdue):
         return slot

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxeval.report import terminal
-from jaxeval.sweep.cohorts import Cohort
-from jaxeval.sweep.timing import Measured
+from jaxeval.studies.costs import Estimate
+from jaxeval.studies.timing import Measured
 
 
 def to_dict(
-    cohorts: Sequence[Cohort],
+    cohorts: Sequence[Estimate],
     runs: Sequence[Mapping[str, Any]],
     measured: Measured | None,
     warnings: Sequence[str] = (),
@@ -25,7 +25,7 @@ def to_dict(
         "runs": list(runs),
         "cohorts": [
             {
-                "runs": [number + 1 for number in cohort.runs],
+                "runs": [number + 1 for number in cohort.jobs],
                 "size": cohort.extent.describe(),
                 "micro_batch": cohort.micro_batch,
                 "compile_seconds": cohort.compile_seconds,
@@ -41,7 +41,7 @@ def to_dict(
     }
 
 
-def totals(cohorts: Sequence[Cohort]) -> dict[str, float]:
+def totals(cohorts: Sequence[Estimate]) -> dict[str, float]:
     """Of all cohorts: estimated seconds, and the share of operations that is for nothing."""
     operations = sum(cohort.operations for cohort in cohorts)
     needed = sum(cohort.needed for cohort in cohorts)
@@ -53,7 +53,7 @@ def totals(cohorts: Sequence[Cohort]) -> dict[str, float]:
 
 
 def show(
-    cohorts: Sequence[Cohort], measured: Measured | None = None, stderr: bool = False
+    cohorts: Sequence[Estimate], measured: Measured | None = None, stderr: bool = False
 ) -> None:
     """A row a cohort, and the estimate of the whole.
 
@@ -66,7 +66,7 @@ def show(
     rows = [
         [
             str(number),
-            str(len(cohort.runs)),
+            str(len(cohort.jobs)),
             cohort.extent.describe(),
             *_costs(cohort),
         ]
@@ -75,7 +75,7 @@ def show(
     head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
     terminal.print_table(console, head, rows)
     total = totals(cohorts)
-    line = f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs"
+    line = f"\n{sum(len(cohort.jobs) for cohort in cohorts)} runs, {len(cohorts)} programs"
     if all(cohort.operations for cohort in cohorts):
         line += (
             f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
@@ -96,7 +96,7 @@ def _basis(measured: Measured | None) -> str:
     )
 
 
-def _costs(cohort: Cohort) -> list[str]:
+def _costs(cohort: Estimate) -> list[str]:
     """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
     if not cohort.operations:
         return ["-"] * 5
@@ -105,12 +105,12 @@ def _costs(cohort: Cohort) -> list[str]:
     return [str(cohort.micro_batch), *map(_time, seconds), wasted, size]
 
 
-def _bytes(cohort: Cohort) -> int:
+def _bytes(cohort: Estimate) -> int:
     """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
-    return 4 * 4 * cohort.extent.parameters() * len(cohort.runs)
+    return 4 * 4 * cohort.extent.parameters() * len(cohort.jobs)
 
 
-def announce(number: int, cohorts: Sequence[Cohort]) -> None:
+def announce(number: int, cohorts: Sequence[Estimate]) -> None:
     """Which cohort comes next, on stderr."""
     size = cohorts[number].extent.describe()
     print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)

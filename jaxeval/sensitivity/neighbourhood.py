@@ -3,38 +3,15 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.multiple import adjust_p_values
 
 LEAST = 5  # scores; with fewer nothing can be said of a trend
 _EXACT = 6  # scores whose orders are all gone through
-
-
-class Range(NamedTuple):
-    """What a hyperparameter is tuned over.
-
-    Attributes:
-      log: whether equal ratios, rather than differences, are equal steps.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-
-    def to_unit(self, value: float) -> float:
-        """The place of a value: 0 at the low end, 1 at the high."""
-        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
-        return (at - low) / (high - low)
-
-    def from_unit(self, place: float) -> float:
-        """The value at a place, to six digits."""
-        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
-        value = low + place * (high - low)
-        return float(f"{math.exp(value) if self.log else value:.6g}")
 
 
 def parse_range(text: str) -> Range:

@@ -15,7 +15,8 @@ from jaxeval.tasks import registry
 Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
 
 
-class Entry(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entry:
     """A trial with what it is trained on.
 
     Attributes:
@@ -39,6 +40,7 @@ class Cohort(NamedTuple):
 
     Attributes:
       members: of each entry.
+      config: of the program; sizes are those that it is padded to.
       program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
       place: name of its checkpoints.
       estimate: what it should cost, where that was asked for.
@@ -46,6 +48,7 @@ class Cohort(NamedTuple):
 
     entries: tuple[Entry, ...]
     members: tuple[Member, ...]
+    config: Any
     problem: Problem
     program: str
     place: str
@@ -70,7 +73,7 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
         key = reading.canonical(config), random_splits
         if key not in known:
             kind = registry.kind(config.get("task", "tagging"))
-            known[key] = loader.prepare(reading.from_json(kind.Config, key[0]), random_splits)
+            known[key] = loader.prepare(reading.from_dict(kind.Config, config), random_splits)
         return known[key]
 
     def record(study: Study | None, own: runs.Experiment) -> runs.Experiment:
@@ -100,14 +103,18 @@ def program_of(of: prepared.Prepared, ragged: bool = False) -> str:
 
 
 def by_program(of: Sequence[Entry]) -> list[Cohort]:
-    """One cohort a program; trials that repeat a seed are trained apart from the first."""
+    """One cohort a program, of different trials; those that repeat a seed are trained apart."""
     groups: dict[tuple[str, int], list[Entry]] = {}
-    for entry in dict.fromkeys(of):
+    for entry in {entry.key: entry for entry in of}.values():
         groups.setdefault((program_of(entry.prepared), entry.trial.repeat), []).append(entry)
-    return [
-        Cohort(tuple(group), _members(group), group[0].prepared.problem, program, _place(group))
-        for (program, _), group in groups.items()
-    ]
+    cohorts = []
+    for (program, _), group in groups.items():
+        first = group[0].prepared
+        members = _members(group)
+        cohorts.append(
+            Cohort(tuple(group), members, first.config, first.problem, program, _place(group))
+        )
+    return cohorts
 
 
 def _place(group: Sequence[Entry]) -> str:
@@ -125,14 +132,15 @@ def _members(
       more: of each, what it has beside the hyperparameters of its config.
     """
     traced = [markers.traced(entry.prepared.config) for entry in group]
-    shared = {name: h.marker.neutral for each in traced for name, h in each.items() if h.active}
+    neutral = {n: h.marker.neutral or 0.0 for each in traced for n, h in each.items() if h.active}
     members = []
     for number, entry in enumerate(group):
-        values = {n: traced[number][n].value if n in traced[number] else neutral
-                  for n, neutral in shared.items()}
-        hparams = tuple(sorted({**values, **(more[number] if more else {})}.items()))
+        own = {name: h.value for name, h in traced[number].items() if name in neutral}
+        values = {**neutral, **own, **(more[number] if more else {})}
         trial = entry.trial
-        members.append(Member(trial.seed, trial.split, hparams, trial.repeat))
+        members.append(
+            Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
+        )
     return tuple(members)
 
 
@@ -211,6 +219,7 @@ def by_estimates(
             Cohort(
                 tuple(group),
                 _members(group, more),
+                whole.config,
                 whole.problem,
                 program_of(whole),
                 place,

@@ -12,10 +12,12 @@ import numpy as np
 from jaxeval.contracts import Member, Tree
 from jaxeval.data.language import laid_out
 from jaxeval.errors import RunError
-from jaxeval.experiment import base, language, saved
 from jaxeval.population import kept
 from jaxeval.population.scoring import Scorer
-from jaxeval.tasks import dynamic_evaluation
+from jaxeval.studies import prepared as preparing
+from jaxeval.studies import saved
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tasks import dynamic_evaluation, language
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging, averaged
 
@@ -54,34 +56,39 @@ class Condition(NamedTuple):
         return ", ".join(parts)
 
 
-class Kept(NamedTuple):
+class Models(NamedTuple):
     """Members with their best parameters."""
 
-    prepared: base.Prepared
+    prepared: preparing.Prepared
     members: Sequence[Member]
     params: Sequence[Tree]
 
 
-def load(prepared: base.Prepared, members: Sequence[Member], folder: Path) -> Kept:
-    """The kept models of a runs folder.
+def load(cohort: Cohort, folder: Path) -> Models:
+    """The saved models of trials of one config.
 
     Raises:
       RunError: naming the seeds and splits without one.
     """
-    paths = [saved.path_of(folder, prepared, who) for who in members]
-    missing = [who for who, path in zip(members, paths, strict=True) if not path.is_file()]
+    paths = [saved.path_of(folder, entry) for entry in cohort.entries]
+    missing = [
+        (entry.trial.split, entry.trial.seed)
+        for entry, path in zip(cohort.entries, paths, strict=True)
+        if not path.is_file()
+    ]
     if missing:
         raise RunError(
-            f"{folder}: no kept model of experiment {prepared.record.id} for "
-            f"{base.listed(missing)}; train it with training.keep_models=true (and "
+            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{preparing.listed(missing)}; train it with training.keep_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"
         )
-    like = base.parameter_shapes(prepared)
-    return Kept(prepared, members, [kept.load(path, like) for path in paths])
+    like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [kept.load(path, like) for path in paths]
+    return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def scores(models: Kept, condition: Condition, part: Part) -> Scores:
+def scores(models: Models, condition: Condition, part: Part) -> Scores:
     """Scores of each member on a part of its text."""
     prepared = _prepared(models.prepared, condition)
     if condition.dynamic is not None:
@@ -97,7 +104,7 @@ def scores(models: Kept, condition: Condition, part: Part) -> Scores:
     return Scorer(problem, models.members, models.params).scores(part, [more] * len(models.params))
 
 
-def best_temperature(models: Kept, rows: int) -> float:
+def best_temperature(models: Models, rows: int) -> float:
     """The temperature of the lowest mean dev score over members, among `TEMPERATURES`."""
     problem = _prepared(models.prepared, Condition(rows)).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
@@ -108,19 +115,21 @@ def best_temperature(models: Kept, rows: int) -> float:
     return min(means, key=lambda t: means[t])
 
 
-def _prepared(prepared: base.Prepared, condition: Condition) -> base.Prepared:
+def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.Prepared:
     """The experiment with its text laid out for other readers."""
     config = prepared.config
     training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
+    config = dataclasses.replace(config, training=training)
     text = laid_out(prepared.data, config.data, training.batch_size, condition.rows)
-    return language.prepare_text(dataclasses.replace(config, training=training), text)
+    source, task = prepared.kind.build(config, text)
+    return prepared._replace(config=config, data=text, source=source, task=task)
 
 
-def _language(prepared: base.Prepared) -> Any:
+def _language(prepared: preparing.Prepared) -> Any:
     return language.language_of(prepared.config, prepared.data)
 
 
-def _dynamic(models: Kept, prepared: base.Prepared, how: Dynamic, part: Part) -> Scores:
+def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: Part) -> Scores:
     """One member after the other: each step of each depends on the step before."""
     text, spoken, task = prepared.data, _language(prepared), prepared.problem.task
     tokens = jnp.asarray(text.corpus.shared["tokens"])

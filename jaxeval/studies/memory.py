@@ -1,36 +1,38 @@
 """Populations that this machine cannot hold are refused before anything is allocated."""
 
 import os
+from collections.abc import Sequence
 
 import jax
 
+from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import base
-from jaxeval.population.problem import lanes_for
+from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.studies import prepared
 
 
-def refuse_too_large(prepared: base.Prepared, members: int = 1) -> None:
-    """Raises ConfigError if the lanes of so many members do not fit into memory.
+def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
+    """Raises ConfigError if the lanes of a population do not fit into memory.
 
     At least: parameters and best parameters of each lane, and the gradients of one lane; moments
     of the optimiser and the corpus come beside.
     """
-    count, there = base.parameters(prepared), _bytes()
-    width = _lanes(prepared, members)
+    count, available = prepared.parameters(problem, members[0]), _bytes()
+    width = _lanes(problem, len(members))
     needed = 4 * count * (2 * width + 1)
-    if needed > there:
-        of = "a member" if width == 1 else f"in {width} lanes"
+    if needed > available:
+        where = "a member" if width == 1 else f"in {width} lanes"
         advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
         raise ConfigError(
-            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {of} "
-            f"(parameters, gradients, best parameters), and there are {there / 2**30:,.1f} GB; "
-            f"expected {advice}"
+            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {where} "
+            f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
+            f"GB; expected {advice}"
         )
 
 
-def _lanes(prepared: base.Prepared, members: int) -> int:
+def _lanes(problem: Problem, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
-    width, devices = lanes_for(prepared.config.training, members), jax.devices()
+    width, devices = lanes_for(problem.training, members), jax.devices()
     return width if devices[0].platform == "cpu" else -(-width // len(devices))
 
 

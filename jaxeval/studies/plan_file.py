@@ -1,14 +1,15 @@
 """The file of a sweep: all draws and cohorts, written before the first run trains."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from jaxeval import cli
 from jaxeval.errors import RunError
-from jaxeval.experiment.sweeping import Run
 from jaxeval.runs import Experiment
-from jaxeval.sweep import cohorts, timing
+from jaxeval.studies import costs, timing
+from jaxeval.studies.trial import Trial
 
 
 def path_of(folder: Path, record: Experiment) -> Path:
@@ -18,12 +19,12 @@ def path_of(folder: Path, record: Experiment) -> Path:
 
 def planned(
     path: Path,
-    runs: Sequence[Run],
-    asked: Sequence[cohorts.Run],
+    runs: Sequence[Trial],
+    jobs: Sequence[costs.Job],
     sizes: Sequence[int],
-    machine: cohorts.Machine,
+    machine: costs.Machine,
     most: int | None,
-) -> list[cohorts.Cohort]:
+) -> list[costs.Estimate]:
     """The cohorts as they were planned before, and new ones for the runs that are new.
 
     Raises:
@@ -31,18 +32,19 @@ def planned(
     """
     groups, rows, known = _load(path, runs)
     try:
-        before = cohorts.as_grouped(asked, sizes, machine, groups, rows)
+        before = costs.as_grouped(jobs, sizes, machine, groups, rows)
     except (ValueError, IndexError) as error:
         raise RunError(
             f"{path}: not the plan of this sweep ({error}); give it another --out"
         ) from None
-    new = cohorts.plan(asked[known:], sizes, machine, most)
+    new = costs.plan(jobs[known:], sizes, machine, most)
     return before + [
-        cohort._replace(runs=tuple(number + known for number in cohort.runs)) for cohort in new
+        estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
+        for estimate in new
     ]
 
 
-def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], int]:
+def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int], int]:
     """Groups and micro-batches of a plan, and how many runs it holds; none before the first."""
     if not path.exists():
         return [], [], 0
@@ -69,8 +71,8 @@ def _load(path: Path, runs: Sequence[Run]) -> tuple[list[list[int]], list[int], 
 def save(
     path: Path,
     record: Experiment,
-    runs: Sequence[Run],
-    made: Sequence[cohorts.Cohort],
+    runs: Sequence[Trial],
+    estimates: Sequence[costs.Estimate],
     sizes: Sequence[int],
 ) -> None:
     """Writes all draws and the cohorts, whole or not at all; runs are numbered from 1.
@@ -84,16 +86,17 @@ def save(
         "name": record.name,
         **json.loads(record.config)["sweep"],
         "runs": [dict(run.values) for run in runs],
-        "batches": [_batch(run.config.training.batch_size, sizes) for run in runs],
-        "estimated_seconds_an_epoch": timing.by_run(made),
+        "batches": [_batch(run.config, sizes) for run in runs],
+        "estimated_seconds_an_epoch": timing.by_run(estimates),
         "cohorts": [
-            {"runs": [n + 1 for n in cohort.runs], "micro_batch": cohort.micro_batch}
-            for cohort in made
+            {"runs": [n + 1 for n in estimate.jobs], "micro_batch": estimate.micro_batch}
+            for estimate in estimates
         ],
     }
     cli.write_json(str(path), tree)
 
 
-def _batch(nominal: int, sizes: Sequence[int]) -> dict[str, float]:
+def _batch(config: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, float]:
+    nominal = config["training"]["batch_size"]
     updates = sum(-(-size // nominal) for size in sizes)
     return {"nominal": nominal, "effective": round(sum(sizes) / updates, 1)}

@@ -149,15 +149,14 @@ def member_of(prepared: Prepared, seed: int = 1, split: int = 0) -> Member:
     return Member(seed, split, tuple(sorted(hparams.items())))
 
 
-def parameter_shapes(prepared: Prepared) -> Tree:
+def parameter_shapes(problem: Problem, who: Member) -> Tree:
     """Shapes and types of a member's parameters."""
-    program, source = prepared.problem.program, prepared.source
-    return member.parameter_shapes(program, source.corpus, source.split(0), member_of(prepared))
+    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
 
 
-def parameters(prepared: Prepared) -> int:
+def parameters(problem: Problem, who: Member) -> int:
     """Number of trained parameters of a member."""
-    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(prepared)))
+    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
 
 
 def listed(members: Sequence[tuple[int, int]], most: int = 8) -> str:

@@ -1,4 +1,4 @@
-"""Writes what a population reports into the runs database, and the models that are to be kept."""
+"""Writes what a population reports into the runs database, and the models that are to be saved."""
 
 import importlib.metadata
 from pathlib import Path
@@ -8,16 +8,18 @@ import jax
 
 from jaxeval import __version__, backend, runs
 from jaxeval.contracts import Member
-from jaxeval.experiment import base, saved
 from jaxeval.population import lanes, loop, slots
+from jaxeval.studies import saved
+from jaxeval.studies.cohorts import Cohort, Entry
 
 
 class Recorder:
-    """Writes what a population reports into the runs database."""
+    """Writes what a cohort's population reports."""
 
-    def __init__(self, store: runs.Store, prepared: base.Prepared, folder: Path):
-        self._store, self._prepared, self._folder = store, prepared, folder
-        self._mode = lanes.resolve(prepared.config.training.lane_mode)
+    def __init__(self, store: runs.Store, cohort: Cohort, folder: Path):
+        self._store, self._folder, self._config = store, folder, cohort.config
+        self._entries = dict(zip(cohort.members, cohort.entries, strict=True))
+        self._mode = lanes.resolve(cohort.problem.training.lane_mode)
         self._versions: dict[str, Any] = {
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
@@ -25,19 +27,28 @@ class Recorder:
             "device": backend.describe(),
         }
 
-    def __call__(self, report: loop.Report) -> None:
-        """Keeps models that are to be kept, then records a report in one transaction."""
-        for who, params in report.best.items():
-            saved.save(self._folder, self._prepared, who, params)
+    def __call__(self, report: loop.Report) -> dict[Entry, runs.MemberResult]:
+        """Saves models that are to be saved, then records a report in one transaction.
+
+        Returns:
+          How the trials ended that did.
+        """
+        for member, params in report.best.items():
+            saved.save(self._folder, self._entries[member], self._config, member, params)
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
-        ended = [self._result(end, self._mode + width) for end in report.ended]
-        self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
+        ended = {
+            self._entries[end.member]: self._result(end, self._mode + width)
+            for end in report.ended
+        }
+        self._store.record(
+            [*ended.values()], [row for scores in report.scores for row in self._rows(scores)]
+        )
+        return ended
 
-    def _key(self, who: Member) -> dict:
-        seed, split, repeat, hparams = base.key_of(self._prepared, who)
-        key = {"seed": seed, "split": split, "repeat": repeat, "hparams": hparams}
-        return {"experiment": self._prepared.record.id, **key}
+    def _key(self, member: Member) -> dict[str, Any]:
+        names = ("experiment", "seed", "split", "repeat", "hparams")
+        return dict(zip(names, self._entries[member].key, strict=True))
 
     def _result(self, end: slots.Ended, ran_in: str) -> runs.MemberResult:
         return runs.MemberResult(
@@ -53,15 +64,15 @@ class Recorder:
             **self._versions,
         )
 
-    def _scores(self, found: slots.EpochScores) -> list[runs.EpochScore]:
-        key = self._key(found.member)
+    def _rows(self, scores: slots.EpochScores) -> list[runs.EpochScore]:
+        key = self._key(scores.member)
         return [
             runs.EpochScore(
                 **key,
-                epoch=found.epoch,
-                part=found.part,
+                epoch=scores.epoch,
+                part=scores.part,
                 metric=metric,
                 value=value if abs(value) < float("inf") else None,
             )
-            for metric, value in found.scores.items()
+            for metric, value in scores.scores.items()
         ]

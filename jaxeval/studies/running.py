@@ -1,272 +1,274 @@
-"""Trains the members of an experiment into a runs folder, with progress, Ctrl-C and SIGTERM."""
+"""Trains trials into a runs folder: the only way in which anything is trained."""
 
+import contextlib
 import dataclasses
-import os
-import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import fcntl
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.experiment import base, memory, recording, saved
 from jaxeval.population import loop, slots
 from jaxeval.population.problem import lanes_for
-from jaxeval.report import progress, terminal
+from jaxeval.studies import cohorts, events, memory, prepared, recording, saved
+from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.studies.trial import Trial
 
-Part = tuple[base.Prepared, Sequence[Member]]  # a population
 
-_STOPPED = 128  # exit status, plus the number of the signal
-_SIGNALS = {
-    signal.SIGINT: b"\nstopping after this epoch; press Ctrl-C again to stop at once\n",
-    signal.SIGTERM: b"\nstopping after this epoch, as SIGTERM asks\n",
-}
+@dataclasses.dataclass
+class Session:
+    """What calls of `run` share in a process: data that was read, programs that were compiled."""
+
+    loader: prepared.Loader = dataclasses.field(default_factory=prepared.Loader)
+    programs: dict[str, loop.Programs] = dataclasses.field(default_factory=dict)
 
 
 def run(
-    prepared: base.Prepared,
-    members: Sequence[Member],
+    trials: Iterable[Trial],
+    store: runs.Store,
     folder: Path,
-    store_url: str | None = None,
     *,
+    session: Session | None = None,
     again: bool = False,
-) -> list[runs.MemberRow]:
-    """Trains those of the members that have not ended yet; arguments and errors as of `run_all`.
+    lanes: int | None = None,
+) -> Generator[events.Event, None, None]:
+    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`.
 
-    Returns:
-      What is recorded of the members.
-    """
-    (rows,) = run_all([(prepared, members)], folder, store_url, again=again)
-    return rows
-
-
-def run_all(
-    parts: Sequence[Part],
-    folder: Path,
-    store_url: str | None = None,
-    *,
-    again: bool = False,
-    announce: Callable[[int], None] = lambda number: None,
-) -> list[list[runs.MemberRow]]:
-    """Trains several populations one after the other, all of them checked before the first.
-
-    Args:
-      parts: each prepared, with its members; those that have not ended yet are trained.
-      folder: of runs.
-      store_url: database instead of the folder's.
-      again: also those that have ended without the saved model that is asked for.
-      announce: is told which part comes next.
-
-    Returns:
-      What is recorded of the members of each part.
+    Trials with the same static keys share compiled programs.
 
     Raises:
-      ConfigError: a population does not fit into memory, or `again` where no models are kept.
-      RunError: models are asked for of members that have ended without, or a checkpoint is ahead
-        of the database.
-      SystemExit: Ctrl-C (130) or SIGTERM (143) stopped them, which is then said on stderr.
+      ConfigError, DataError: a config is wrong, or its data cannot be used; nothing is trained.
     """
-    for prepared, members in parts:
-        _refuse_useless_again(prepared, again)
-        memory.refuse_too_large(prepared, len(members))
-    with runs.open_store(store_url or folder) as store:
-        for prepared, members in parts:
-            _done(store, prepared, members, folder, again=again)
-        _print_findings(parts)
-        rows = []
-        for number, (prepared, members) in enumerate(parts):
-            announce(number)
-            rows.append(_run(store, prepared, members, folder, again=again))
-        return rows
+    session = session or Session()
+    planned = cohorts.by_program(cohorts.entries(trials, session.loader))
+    yield from run_cohorts(planned, store, folder, session=session, again=again, lanes=lanes)
 
 
-def _refuse_useless_again(prepared: base.Prepared, again: bool) -> None:
-    if again and not prepared.config.training.keep_models:
-        raise ConfigError(
-            "--again goes with training.keep_models=true: it trains again what ended without a "
-            "saved model"
-        )
-
-
-def _print_findings(parts: Sequence[Part]) -> None:
-    """What is odd about the data, each line once: parts mostly share a corpus."""
-    findings = [prepared.read.findings for prepared, _ in parts]
-    remarks = dict.fromkeys(line for one in findings for line in one.remarks)
-    warnings = dict.fromkeys(line for one in findings for line in one.warnings)
-    terminal.print_findings([*remarks], [*warnings])
-
-
-def _done(
+def run_cohorts(
+    planned: Sequence[Cohort],
     store: runs.Store,
-    prepared: base.Prepared,
-    members: Sequence[Member],
     folder: Path,
     *,
-    again: bool,
-) -> dict[Member, runs.MemberResult]:
-    """The members that are not to be trained, with what is recorded of them.
+    session: Session | None = None,
+    again: bool = False,
+    lanes: int | None = None,
+) -> Generator[events.Event, None, None]:
+    """Trains cohorts one after the other, all of them checked before the first.
+
+    Nothing is printed. Closing the generator stops after the epoch, with all saved: the same call
+    continues, and the scores are those of an uninterrupted one.
+
+    Args:
+      store: of the runs database.
+      folder: of checkpoints and saved models.
+      session: shared by calls that may share data and programs.
+      again: train also those that have ended without the saved model that is asked for.
+      lanes: of every cohort, so that later ones find programs of this width; None: as many as it
+        has members, within the config's `training.lanes`.
+
+    Raises:
+      ConfigError: a population does not fit into memory, or `again` where no models are saved.
+      RunError: models are asked for of trials that have ended without, a checkpoint is ahead of
+        the database, or another process trains the same.
+    """
+    session = session or Session()
+    refuse_impossible(planned, again)
+    for cohort in planned:
+        _ended(store, cohort, folder, again=again)
+    yield events.Checked(planned, *_findings(planned))
+    for number, cohort in enumerate(planned):
+        for record in cohort.records:
+            store.register(record)
+        ended = _ended(store, cohort, folder, again=again)
+        yield events.Started(number, cohort, [*ended.values()])
+        for entry, result in ended.items():
+            yield events.Ended(entry.trial, result)
+        with locked(folder, cohort.place):
+            waiting = [
+                member
+                for entry, member in zip(cohort.entries, cohort.members, strict=True)
+                if entry not in ended
+            ]
+            yield from _train(cohort, waiting, store, folder, session, lanes)
+        yield events.Finished(cohort)
+
+
+def _train(
+    cohort: Cohort,
+    waiting: Sequence[Member],
+    store: runs.Store,
+    folder: Path,
+    session: Session,
+    lanes: int | None,
+) -> Iterator[events.Event]:
+    """Trains the members that wait."""
+    checkpoints = folder / "checkpoints" / cohort.place
+    recorder = recording.Recorder(store, cohort, folder)
+    recorded: dict[Entry, runs.MemberResult] = {}
+
+    def record(report: loop.Report) -> None:
+        recorded.clear()
+        recorded.update(recorder(report))
+
+    def refuse_lost(restored: Sequence[slots.Slot]) -> None:
+        _refuse_lost_epochs(store, cohort, restored, checkpoints)
+
+    reports = loop.train(
+        cohort.problem,
+        waiting,
+        checkpoints,
+        record,
+        lanes_for(cohort.problem.training, lanes or len(cohort.members)),
+        resumed=refuse_lost,
+        programs=session.programs.setdefault(cohort.program, {}),
+    )
+    compiling: set[str] = set()
+    with contextlib.closing(reports):  # which saves the state, if this generator is closed
+        for report in reports:
+            if isinstance(report, loop.Compilation):
+                yield _of_compilation(report, compiling)
+                if not compiling:
+                    yield events.Ready()
+                continue
+            ended = dict(recorded)
+            yield events.Epoch(report)
+            for entry, result in ended.items():
+                yield events.Ended(entry.trial, result)
+
+
+def _of_compilation(
+    compilation: loop.Compilation, compiling: set[str]
+) -> events.Compiling | events.Compiled:
+    """The event, with the programs that are being compiled brought up to date."""
+    program, seconds = compilation
+    if seconds is None:
+        compiling.add(program)
+        return events.Compiling(program)
+    compiling.discard(program)
+    return events.Compiled(program, seconds)
+
+
+def rows(store: runs.Store, of: Iterable[Entry]) -> list[runs.MemberRow]:
+    """What is recorded of entries, in their order; of trials that have not ended, nothing."""
+    known = {
+        (row.experiment, row.seed, row.split, row.repeat, row.hparams): row
+        for row in store.members()
+    }
+    keys = dict.fromkeys(entry.key for entry in of)
+    return [known[key] for key in keys if key in known]
+
+
+def refuse_impossible(planned: Sequence[Cohort], again: bool = False) -> None:
+    """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
+    for cohort in planned:
+        if again and not cohort.config.training.keep_models:
+            raise ConfigError(
+                "--again goes with training.keep_models=true: it trains again what ended without "
+                "a saved model"
+            )
+        memory.refuse_too_large(cohort.problem, cohort.members)
+
+
+def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
+    """What is odd about the data, each line once: cohorts mostly share it."""
+    found = {
+        entry.record.id: entry.prepared.source.findings
+        for cohort in planned
+        for entry in cohort.entries
+    }
+    remarks = dict.fromkeys(line for findings in found.values() for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in found.values() for line in findings.warnings)
+    return [*remarks], [*warnings]
+
+
+def _ended(
+    store: runs.Store, cohort: Cohort, folder: Path, *, again: bool
+) -> dict[Entry, runs.MemberResult]:
+    """The trials that are not to be trained, with what is recorded of them.
 
     Raises:
       RunError: as `_unsaved`.
     """
-    ended = store.ended(prepared.record.id)
-    keys = {who: base.key_of(prepared, who) for who in members}
-    done = {who: ended[key] for who, key in keys.items() if key in ended}
-    for who in _unsaved(prepared, done, folder, again=again):
-        del done[who]
-    return done
-
-
-def _run(
-    store: runs.Store,
-    prepared: base.Prepared,
-    members: Sequence[Member],
-    folder: Path,
-    *,
-    again: bool,
-) -> list[runs.MemberRow]:
-    record = prepared.record
-    store.register(record)
-    done = _done(store, prepared, members, folder, again=again)
-    waiting = [who for who in members if who not in done]
-    terminal.print_start(record, len(members), len(done))
-    with (
-        base.locked(folder, prepared.place),
-        _signals() as signals,
-        progress.Progress(record, prepared.place, len(members), [*done.values()]) as shown,
-    ):
-        _train(store, prepared, waiting, len(members), folder, shown, signals)
-    keys = {base.key_of(prepared, who) for who in members}
-    return [
-        row
-        for row in store.members()
-        if row.experiment == record.id and (row.seed, row.split, row.repeat, row.hparams) in keys
-    ]
-
-
-def _train(
-    store: runs.Store,
-    prepared: base.Prepared,
-    waiting: Sequence[Member],
-    members: int,
-    folder: Path,
-    shown: progress.Progress,
-    signals: "_Signals",
-) -> None:
-    """Trains those that wait, of so many members, until they have ended or a signal arrives."""
-    checkpoints = folder / "checkpoints" / prepared.place
-    compiling: set[str] = set()
-
-    def compiled(program: str, seconds: float | None) -> None:
-        shown.compiled(program, seconds)
-        (compiling.add if seconds is None else compiling.discard)(program)
-        signals.wait = not compiling  # for the end of an epoch: now there is something to lose
-
-    reports = loop.train(
-        prepared.problem,
-        waiting,
-        checkpoints,
-        recording.Recorder(store, prepared, folder),
-        lanes_for(prepared.config.training, members),
-        resumed=lambda taken: _refuse_lost_epochs(store, prepared, taken, checkpoints),
-        compiled=compiled,
-    )
-    for report in reports:
-        shown.epoch(report)
-        if signals.caught is not None:
-            reports.close()
-            _say("stopped between two epochs; the same command continues from here")
-            raise SystemExit(_STOPPED + signals.caught)
+    recorded = {record.id: store.ended(record.id) for record in cohort.records}
+    ended = {
+        entry: recorded[entry.record.id][entry.key[1:]]
+        for entry in cohort.entries
+        if entry.key[1:] in recorded[entry.record.id]
+    }
+    for entry in _unsaved(cohort, ended, folder, again=again):
+        del ended[entry]
+    return ended
 
 
 def _unsaved(
-    prepared: base.Prepared,
-    done: Mapping[Member, runs.MemberResult],
-    folder: Path,
-    *,
-    again: bool,
-) -> list[Member]:
-    """Members that have ended without the saved model that the config asks for.
+    cohort: Cohort, ended: Mapping[Entry, runs.MemberResult], folder: Path, *, again: bool
+) -> list[Entry]:
+    """Trials that have ended without the saved model that the config asks for.
 
     Raises:
       RunError: there are some, and they are not to be trained again.
     """
-    if not prepared.config.training.keep_models:
+    if not cohort.config.training.keep_models:
         return []
     unsaved = [
-        who
-        for who, result in done.items()
+        entry
+        for entry, result in ended.items()
         if slots.has_best(result.status, result.best_epoch, result.dev)
-        and not saved.is_whole(folder, prepared, who)
+        and not saved.is_whole(folder, entry)
     ]
     if unsaved and not again:
         raise RunError(
-            f"training.keep_models: {len(unsaved)} members of experiment {prepared.record.id} "
-            f"have ended without a saved model in {folder} ({base.listed(unsaved)}); --again "
-            "trains them again, and another --out leaves these runs as they are"
+            f"training.keep_models: {len(unsaved)} members of experiment "
+            f"{' '.join(dict.fromkeys(entry.record.id for entry in unsaved))} have ended without "
+            f"a saved model in {folder} ({_listed(unsaved)}); --again trains them again, and "
+            "another --out leaves these runs as they are"
         )
     return unsaved
 
 
 def _refuse_lost_epochs(
-    store: runs.Store, prepared: base.Prepared, taken: Sequence[slots.Slot], checkpoints: Path
+    store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
     """Raises RunError where the database lacks epochs that a checkpoint has behind it.
 
     Records are written before checkpoints are: the database has been emptied or is another one.
     """
-    recorded = store.epochs(prepared.record.id)
-    behind = [
-        slot.member
-        for slot in taken
-        if slot.member is not None
-        and recorded.get(base.key_of(prepared, slot.member), 0) < slot.epoch
-    ]
+    recorded = {record.id: store.epochs(record.id) for record in cohort.records}
+    of = dict(zip(cohort.members, cohort.entries, strict=True))
+    behind = []
+    for slot in restored:
+        if slot.member is not None:
+            key = of[slot.member].key
+            if recorded[key[0]].get(key[1:], 0) < slot.epoch:
+                behind.append(of[slot.member])
     if behind:
         raise RunError(
             f"{checkpoints} continues members of which the runs database lacks epochs "
-            f"({base.listed(behind)}): bring back the database, or remove that folder to train "
+            f"({_listed(behind)}): bring back the database, or remove that folder to train "
             "them from their first epoch"
         )
 
 
-def _say(line: str) -> None:
-    print(f"\n{line}", file=sys.stderr)
+def _listed(of: Sequence[Entry]) -> str:
+    return prepared.listed([(entry.trial.split, entry.trial.seed) for entry in of])
 
 
-@dataclasses.dataclass
-class _Signals:
-    """What has arrived while a population is trained.
-
-    Attributes:
-      caught: number of the first signal that waits for the end of an epoch.
-      wait: whether signals do; before the first epoch they stop at once.
-    """
-
-    caught: int | None = None
-    wait: bool = False
-
-    def note(self, number: int, frame: FrameType | None) -> None:
-        """Handles a signal."""
-        if self.caught is None and self.wait:
-            self.caught = number
-            os.write(2, _SIGNALS[signal.Signals(number)])
-            return
-        if self.caught is None:
-            os.write(2, b"\nstopped before the first epoch; the same command starts over here\n")
-        raise SystemExit(_STOPPED + number)
-
-
-@contextmanager
-def _signals() -> Iterator[_Signals]:
-    """The first signal stops training after the epoch, a second one at once."""
-    signals = _Signals()
-    before = {number: signal.signal(number, signals.note) for number in _SIGNALS}
+@contextlib.contextmanager
+def locked(folder: Path, name: str) -> Iterator[None]:
+    """Holds a cohort for this process; the lock goes with the process, however it ends."""
+    place = folder / "checkpoints" / f"{name}.lock"
     try:
-        yield signals
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        stream = place.open("w")
+    except OSError as error:
+        raise RunError(f"{place}: cannot be written ({error.strerror})") from None
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(
+                f"another process is training this experiment into {folder}; wait for it, or give "
+                "this one another --out"
+            ) from None
+        yield

@@ -9,41 +9,47 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
 """
 
 from pathlib import Path
+from typing import Any
 
 from jaxeval import __version__, cli
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
-from jaxeval.experiment import base
 from jaxeval.population import kept
+from jaxeval.studies.cohorts import Entry
 
 
-def path_of(folder: Path, prepared: base.Prepared, who: Member) -> Path:
-    """Where a runs folder keeps a member's best parameters."""
-    *_, differing = base.key_of(prepared, who)
-    name = f"seed{who.seed}{_of_split(who)}"
-    name += f"-{reading.digest(differing)}" if differing != "{}" else ""
-    return folder / "models" / prepared.record.id / f"{name}.npz"
+def path_of(folder: Path, of: Entry) -> Path:
+    """Where a runs folder keeps a trial's best parameters."""
+    trial = of.trial
+    name = f"seed{trial.seed}{_of_split(of)}"
+    name += f"-repeat{trial.repeat}" if trial.repeat else ""
+    name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
+    return folder / "models" / of.record.id / f"{name}.npz"
 
 
-def save(folder: Path, prepared: base.Prepared, who: Member, params: Tree) -> None:
-    """Writes a member's parameters, what they belong to and, once, the vocabulary.
+def save(folder: Path, of: Entry, config: Any, member: Member, params: Tree) -> None:
+    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
 
     The parameters come last: where they are, all is.
+
+    Args:
+      config: of the program that trained it, by whose sizes the parameters are padded.
     """
-    path, vocabulary, tables = _files(folder, prepared, who)
+    path, vocabulary, tables = _files(folder, of)
+    source = of.prepared.source
     if not vocabulary.is_file():
-        cli.write_json(str(vocabulary), prepared.read.vocabulary(who.split))
-    if prepared.read.tables and not tables.is_file():
-        kept.save(tables, dict(prepared.read.tables))
+        cli.write_json(str(vocabulary), source.vocabulary(member.split))
+    if source.tables and not tables.is_file():
+        kept.save(tables, dict(source.tables))
     description = {
-        "task": prepared.record.task,
-        "config": reading.to_dict(prepared.config),
-        "experiment": prepared.record.id,
-        "data": prepared.record.data,
-        "data_hash": prepared.record.data_hash,
-        "seed": who.seed,
-        "split": who.split,
-        "hparams": dict(who.hparams),
+        "task": of.record.task,
+        "config": reading.to_dict(config),
+        "experiment": of.record.id,
+        "data": of.record.data,
+        "data_hash": of.record.data_hash,
+        "seed": member.seed,
+        "split": member.split,
+        "hparams": dict(member.hparams),
         "vocabulary": vocabulary.name,
         "jaxeval": __version__,
     }
@@ -51,19 +57,19 @@ def save(folder: Path, prepared: base.Prepared, who: Member, params: Tree) -> No
     kept.save(path, params)
 
 
-def is_whole(folder: Path, prepared: base.Prepared, who: Member) -> bool:
-    """Whether a member's model is there with all that it needs."""
-    path, vocabulary, tables = _files(folder, prepared, who)
+def is_whole(folder: Path, of: Entry) -> bool:
+    """Whether a trial's model is there with all that it needs."""
+    path, vocabulary, tables = _files(folder, of)
     needed = [path, path.with_suffix(".json"), vocabulary]
-    needed += [tables] if prepared.read.tables else []
+    needed += [tables] if of.prepared.source.tables else []
     return all(file.is_file() for file in needed)
 
 
-def _files(folder: Path, prepared: base.Prepared, who: Member) -> tuple[Path, Path, Path]:
-    """A member's parameters, vocabulary and tables."""
-    path = path_of(folder, prepared, who)
-    return path, path.with_name(f"vocabulary{_of_split(who)}.json"), path.with_name("tables.npz")
+def _files(folder: Path, of: Entry) -> tuple[Path, Path, Path]:
+    """A trial's parameters, vocabulary and tables."""
+    path = path_of(folder, of)
+    return path, path.with_name(f"vocabulary{_of_split(of)}.json"), path.with_name("tables.npz")
 
 
-def _of_split(who: Member) -> str:
-    return f"-split{who.split}" if who.split else ""
+def _of_split(of: Entry) -> str:
+    return f"-split{of.trial.split}" if of.trial.split else ""

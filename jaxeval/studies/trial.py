@@ -1,4 +1,4 @@
-"""What is asked to be trained, as plain data: it can be stored, hashed, sent to another machine."""
+"""What is asked to be trained: plain data, which can be stored, hashed, sent elsewhere."""
 
 import dataclasses
 import types
