@@ -24,7 +24,7 @@ LOADED_FAST = [
     "jaxeval.sweep.space",
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
-    "jaxeval.select",
+    "jaxeval.select.__main__",
     "jaxeval.report.page",
     "jaxeval.config.reading",
     "jaxeval.cli",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import select
 from jaxeval.errors import JaxevalError
+from jaxeval.select import __main__ as select
 
 TRAIN = """\
 import random, sys, time
