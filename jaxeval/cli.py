@@ -16,6 +16,7 @@ MOST = 1_000_000  # members, runs ... of a command
 
 
 _SIGNALLED = 128  # exit status, less the number of the signal
+_MODULE = "python -m jaxeval."  # and the verb
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -58,13 +59,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """A verb's parser, its texts shown as they are written."""
+    """A verb's parser; its texts are shown as they are written, but for how verbs are called.
+
+    Args:
+      verb: its name, "" for the command that takes a verb.
+      description, epilog: with examples that begin with `python -m jaxeval.VERB`.
+    """
+    called = _called()
     return _Parser(
-        f"python -m jaxeval.{verb}",
-        description=description,
-        epilog=epilog,
+        f"{called}{verb}".strip(" ."),
+        description=description.replace(_MODULE, called),
+        epilog=epilog.replace(_MODULE, called),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def _called() -> str:
+    """How the user calls verbs, up to the verb, as told by what runs in this process."""
+    program = Path(sys.argv[0])
+    if program.stem == "jaxeval":  # the console script
+        return "jaxeval "
+    if program == Path(__file__).with_name("__main__.py"):
+        return "python -m jaxeval "
+    return _MODULE
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, dataclass_transform
 import pydantic
 from pydantic.dataclasses import dataclass
 
+from jaxeval.config import shipped
 from jaxeval.errors import ConfigError
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ def settings(cls: type[T]) -> type[T]:
 
 def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
     """The value that a file and overrides give a top-level key; None without one."""
-    tree = {} if path is None else read_toml(Path(path))
+    tree = {} if path is None else read_toml(path)
     for override in overrides:
         _apply(tree, override)
     return tree.get(key)
@@ -53,7 +54,7 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else _without_nulls(read_toml(Path(path)))
+    tree = {} if path is None else _without_nulls(read_toml(path))
     for override in overrides:
         _apply(tree, override)
     try:
@@ -122,24 +123,16 @@ def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file as they stand.
+def read_toml(name: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file as they stand; a shipped one is known by its name.
 
     Raises:
       ConfigError: no such file, not text, or not TOML (with the line).
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        folder = path.parent
-        names = [f.name for f in folder.iterdir()] if folder.is_dir() else []
-        near = difflib.get_close_matches(path.name, names, 1)
-        hint = f"; did you mean {folder / near[0]}?" if near else ""
-        raise ConfigError(f"{path}: no such config file{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as a text file ({error})") from None
+        return tomllib.loads(shipped.read_text(name))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+        raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
