@@ -12,13 +12,19 @@ from jaxeval.errors import ConfigError
 
 VERBS = {  # verb -> (module that holds its `main`, what it does)
     "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
-    "report": ("jaxeval.report.__main__", "tables, figures and a page of what a runs folder holds"),
+    "report": (
+        "jaxeval.report.__main__",
+        "show what a runs folder holds: tables, figures, a page",
+    ),
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
     "compare": ("jaxeval.compare.__main__", "is A better than B? from any table of scores"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
     "sweep": ("jaxeval.sweep.__main__", "train random settings drawn from a search space"),
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
-    "noise": ("jaxeval.noise", "how much of the spread is due to the seed, how much to the machine"),
+    "noise": (
+        "jaxeval.noise",
+        "how much of the spread is the seed's, how much the machine's",
+    ),
     "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
     "evaluate": ("jaxeval.evaluate", "score saved language models in other ways"),

@@ -14,7 +14,8 @@ ROOMS = [  # downstream only
     *("sensitivity", "report"),
 ]
 VERBS = {
-    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare", "select")
+    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare"),
+    *("select", "configs"),
 }
 HEAVY = {"jax", "flax", "optax", "orbax"}
 LOADED_FAST = [

@@ -14,7 +14,7 @@ _DESCRIPTION = """\
 Compares the score distributions of two or more models: from any score table (CSV, TSV,
 JSON, JSON lines, Parquet) or from a runs folder. Without names, all models of the table.
 
-  python -m jaxeval.compare options ...     what one hyperparameter does (see: options --help)
+  python -m jaxeval.compare options ...     # what one hyperparameter does: options --help
 """
 _EPILOG = """\
 a table is tidy (columns model and score; seed, split, dataset, metric, status, dev where known)
