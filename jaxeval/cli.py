@@ -110,19 +110,19 @@ def add_again(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help=about)
 
 
-def seeds_of(given: argparse.Namespace) -> list[int]:
+def seeds_of(args: argparse.Namespace) -> list[int]:
     """The seeds that were asked for."""
-    return given.seed_list or list(range(1, given.seeds + 1))
+    return args.seed_list or list(range(1, args.seeds + 1))
 
 
 def parse_config(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
     """Parses the arguments of a verb that takes `add_config`'s."""
-    given = parser.parse_intermixed_args(arguments)
-    if given.config and "=" in given.config:  # no config file, only changes
-        given.config, given.changes = None, [given.config, *given.changes]
-    return given
+    args = parser.parse_intermixed_args(arguments)
+    if args.config and "=" in args.config:  # no config file, only changes
+        args.config, args.changes = None, [args.config, *args.changes]
+    return args
 
 
 def positive(text: str) -> int:
@@ -137,13 +137,13 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
     def read(text: str) -> float:
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not (low <= found <= high and math.isfinite(found)):
+            value = math.nan
+        if not (low <= value <= high and math.isfinite(value)):
             upto = f" to {high:g}" if math.isfinite(high) else ""
             raise argparse.ArgumentTypeError(f"expected a number from {low:g}{upto}, got {text!r}")
-        return found
+        return value
 
     return read
 
@@ -151,7 +151,9 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
-        raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers below 2^32, such as 3,5,8, got {text!r}"
+        )
     return list(dict.fromkeys(int(part) for part in parts))
 
 

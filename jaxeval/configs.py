@@ -38,16 +38,16 @@ def parser() -> argparse.ArgumentParser:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Lists all, or prints one."""
-    arguments = parser().parse_args(words)
+    args = parser().parse_args(words)
     from jaxeval.config import shipped
 
-    if arguments.name:
-        sys.stdout.write(shipped.read_text(arguments.name))
+    if args.name:
+        sys.stdout.write(shipped.read_text(args.name))
         return 0
     listed = [_described(name) for name in shipped.names()]
-    if arguments.json:
-        cli.write_json(arguments.json, [entry._asdict() for entry in listed])
-    if arguments.json != "-":
+    if args.json:
+        cli.write_json(args.json, [entry._asdict() for entry in listed])
+    if args.json != "-":
         _print(listed)
     return 0
 

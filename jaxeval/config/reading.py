@@ -70,10 +70,10 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
         ]
     if not lines:
         return settings
-    place = "" if path is None else f"{path}: "
+    prefix = "" if path is None else f"{path}: "
     if len(lines) == 1:
-        raise ConfigError(place + lines[0])
-    raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines))
+        raise ConfigError(prefix + lines[0])
+    raise ConfigError(f"{prefix}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
 def _too_large(tree: Any, key: str = "") -> Iterator[str]:
@@ -91,7 +91,7 @@ def _too_large(tree: Any, key: str = "") -> Iterator[str]:
 def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The tree with what its tables leave out."""
     fields = _fields(cls)
-    return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+    return {name: _over(_default(fields.get(name)), value) for name, value in tree.items()}
 
 
 def _without_nulls(tree: Any) -> Any:
@@ -109,13 +109,13 @@ def _default(field: Any) -> Any:
     return to_dict(default) if _fields(default) else None
 
 
-def _over(default: Any, given: Any) -> Any:
+def _over(default: Any, values: Any) -> Any:
     """Given values over default ones; what has another name has nothing in common."""
-    if not (isinstance(default, dict) and isinstance(given, dict)):
-        return given
-    if given.get("name", default.get("name")) != default.get("name"):
-        return given
-    return {**default, **{key: _over(default.get(key), value) for key, value in given.items()}}
+    if not (isinstance(default, dict) and isinstance(values, dict)):
+        return values
+    if values.get("name", default.get("name")) != default.get("name"):
+        return values
+    return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
 
 
 def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
@@ -147,7 +147,9 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     for number, part in enumerate(parts[:-1], 1):
         tree = tree.setdefault(part, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
+            raise ConfigError(
+                f"{override!r}: {'.'.join(parts[:number])} is a value, not a table"
+            )
     tree[parts[-1]] = _value(text.strip())
 
 
@@ -163,14 +165,14 @@ def _value(text: str) -> Any:
 
 def _explain(cls: type, error: Any) -> str:
     """One line for one of pydantic's errors."""
-    place = [str(part) for part in error["loc"]]
-    key = ".".join(place) or "config"
+    path = [str(part) for part in error["loc"]]
+    key = ".".join(path) or "config"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        known = _keys(cls, place[:-1])
-        near = difflib.get_close_matches(place[-1], known, 1)
-        parent = ".".join(place[:-1])
+        known = _keys(cls, path[:-1])
+        near = difflib.get_close_matches(path[-1], known, 1)
+        parent = ".".join(path[:-1])
         hint = (
-            f"did you mean {'.'.join([*place[:-1], near[0]])}?"
+            f"did you mean {'.'.join([*path[:-1], near[0]])}?"
             if near
             else (f"{parent or 'a config'} has {', '.join(known)}")
         )
@@ -199,8 +201,8 @@ def _nested(annotation: Any) -> Any:
     return next((c for c in candidates if isinstance(c, type) and _fields(c)), None)
 
 
-def _keys(cls: Any, place: Sequence[str]) -> list[str]:
-    for part in place:
+def _keys(cls: Any, path: Sequence[str]) -> list[str]:
+    for part in path:
         field = _fields(cls).get(part)
         cls = None if field is None else _nested(field.annotation)
     return sorted(_fields(cls))
@@ -208,8 +210,8 @@ def _keys(cls: Any, place: Sequence[str]) -> list[str]:
 
 def to_dict(instance: Any) -> dict[str, Any]:
     """Plain JSON types, defaults included."""
-    found: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
-    return found
+    tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
+    return tree
 
 
 def to_json(instance: Any) -> str:
@@ -241,15 +243,15 @@ class Key(typing.NamedTuple):
     about: str
 
 
-def keys(cls: Any, prefix: str = "", given: Any = None) -> Iterator[Key]:
+def keys(cls: Any, prefix: str = "", instance: Any = None) -> Iterator[Key]:
     """All keys of a settings class, depth first, as `training.batch_size`.
 
     Args:
-      given: an instance whose values are the defaults, instead of the class's.
+      instance: one whose values are the defaults, instead of the class's.
     """
     for name, field in _fields(cls).items():
         default = "" if field.is_required() else field.get_default(call_default_factory=True)
-        default = default if given is None else getattr(given, name)
+        default = default if instance is None else getattr(instance, name)
         inner = _nested(field.annotation)
         if inner is not None:
             yield from keys(inner, f"{prefix}{name}.", default if _fields(default) else None)
