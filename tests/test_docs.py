@@ -9,12 +9,12 @@ are run as they stand, on eight words and a model of four units.
 import importlib
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 import tomllib
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,14 @@ def _blocks(page: str, language: str) -> list[str]:
     return [block for named, block in fenced if named == language]
 
 
-def _shell_blocks(text: str) -> Iterator[str]:
-    """Blocks that call jaxeval: fenced without a language, or indented."""
+def _shell_blocks(text: str) -> str:
+    """Blocks that call jaxeval, fenced without a language or indented, as one script.
+
+    A later block may use the variables of an earlier one.
+    """
     blocks = [block for language, block in FENCED.findall(text) if not language]
     blocks += INDENTED.findall(FENCED.sub("", text) + "\n")
-    return (textwrap.dedent(block) for block in blocks if CALL.search(block))
+    return "\n".join(textwrap.dedent(block) for block in blocks if CALL.search(block))
 
 
 def _help(verb: str) -> str:
@@ -66,11 +69,12 @@ def _help(verb: str) -> str:
     return f"{parser.description}\n\n{parser.epilog}"
 
 
-def _calls(block: str, folder: Path) -> list[list[str]]:
-    """How a block calls python and jaxeval, in words."""
-    noted = folder / "calls"
+def _calls(text: str, folder: Path) -> list[list[str]]:
+    """How the shell blocks of a text call python and jaxeval, in words."""
+    noted, bash = folder / "calls", shutil.which("bash")
+    assert bash is not None
     done = subprocess.run(
-        ["bash", "-c", f"exec 3>{noted}\n{STAND_INS}\n{block}"],
+        [bash, "-c", f"exec 3>{noted}\n{STAND_INS}\n{_shell_blocks(text)}"],
         cwd=folder,
         env={"PATH": "/nowhere"},
         stdin=subprocess.DEVNULL,
@@ -125,11 +129,16 @@ def _stands_for_one(name: str | None) -> bool:
     return name is not None and name.isupper()
 
 
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_pages(page: str, tmp_path: Path) -> None:
     """Dies if a page names a verb, flag, config or key that is not there."""
     text = (ROOT / page).read_text()
-    calls = [call for block in _shell_blocks(text) for call in _calls(block, tmp_path)]
+    calls = _calls(text, tmp_path)
     for call in calls:
         _check(call)
     assert calls or not CALL.search(text)
@@ -138,7 +147,7 @@ def test_commands_of_pages(page: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_commands_of_help(verb: str, tmp_path: Path) -> None:
     """Dies if the examples of a verb's help do not parse."""
-    calls = [call for block in _shell_blocks(_help(verb)) for call in _calls(block, tmp_path)]
+    calls = _calls(_help(verb), tmp_path)
     assert calls
     for call in calls:
         _check(call)
@@ -149,11 +158,10 @@ def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     found = 0
     for name in shipped.names():
         text = re.sub(r"^# ?", "", shipped.read_text(name), flags=re.MULTILINE)
-        for block in _shell_blocks(text):
-            for call in _calls(block, tmp_path):
-                _check(call)
-                assert name in call
-                found += 1
+        for call in _calls(text, tmp_path) if CALL.search(text) else ():
+            _check(call)
+            assert name in call
+            found += 1
     assert found > 3
 
 
@@ -170,8 +178,7 @@ def test_commands_of_shipped_configs(tmp_path: Path) -> None:
 )
 def test_wrong_commands_are_seen(block: str, tmp_path: Path) -> None:
     """Dies if a wrong flag, verb, config, key or script could stand in a page."""
-    (found,) = _shell_blocks(f"Text:\n\n```\n{block}\n```\n")
-    calls = _calls(found, tmp_path)
+    calls = _calls(f"Text:\n\n```\n{block}\n```\n", tmp_path)
     assert calls
     with pytest.raises((SystemExit, AssertionError, ConfigError)):
         for call in calls:

@@ -147,9 +147,7 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     for number, part in enumerate(parts[:-1], 1):
         tree = tree.setdefault(part, {})
         if not isinstance(tree, dict):
-            raise ConfigError(
-                f"{override!r}: {'.'.join(parts[:number])} is a value, not a table"
-            )
+            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
     tree[parts[-1]] = _value(text.strip())
 
 

@@ -144,8 +144,8 @@ def _is_apart(known: np.ndarray, others: Sequence[np.ndarray]) -> bool:
     sizes = [np.abs(numbers) for numbers in others if len(numbers)]
     if len(sizes) < 2:
         return False
-    own, rest = np.abs(known), np.concatenate(sizes)
-    return bool(own.min() > _APART * rest.max() or _APART * own.max() < rest.min())
+    size, rest = np.abs(known), np.concatenate(sizes)
+    return bool(size.min() > _APART * rest.max() or _APART * size.max() < rest.min())
 
 
 def _texts(values: Sequence[object]) -> list[str]:

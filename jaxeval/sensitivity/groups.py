@@ -99,10 +99,10 @@ def average(
     Raises:
       ConfigError: a sweep without one of the labels, or two of one group and dataset.
     """
-    places: dict[tuple[str, ...], dict[str, int]] = {}
-    for number, (own, name) in enumerate(zip(labels, names, strict=True)):
-        key, dataset = tuple(_label(own, label, name) for label in by), _label(own, over, name)
-        group = places.setdefault(key, {})
+    numbers: dict[tuple[str, ...], dict[str, int]] = {}
+    for number, (known, name) in enumerate(zip(labels, names, strict=True)):
+        key, dataset = tuple(_label(known, label, name) for label in by), _label(known, over, name)
+        group = numbers.setdefault(key, {})
         if dataset in group:
             raise ConfigError(
                 f"--by {','.join(by)} --over {over}: {names[group[dataset]]} and {name} are of "
@@ -113,15 +113,15 @@ def average(
     values = [analysis.values(sweep) for sweep in analyses]
     groups = [
         Group(dict(zip(by, key, strict=True)), sweeps, _means(values, sweeps, confidence))
-        for key, sweeps in places.items()
+        for key, sweeps in numbers.items()
     ]
     return Averaged(over, groups, _contrasts(groups, values, confidence))
 
 
-def _label(own: Labels, label: str, name: str) -> str:
-    if label not in own:
-        raise ConfigError(f"{label}: {name} has no such label; it has {', '.join(sorted(own))}")
-    return own[label]
+def _label(known: Labels, label: str, name: str) -> str:
+    if label not in known:
+        raise ConfigError(f"{label}: {name} has no such label; it has {', '.join(sorted(known))}")
+    return known[label]
 
 
 def _means(

@@ -173,7 +173,7 @@ def _spearman(distance: np.ndarray, weights: np.ndarray, scores: np.ndarray) -> 
 def profile(
     scores: np.ndarray, positions: np.ndarray, how: Convention, n: int
 ) -> tuple[int, float, int, int]:
-    """Maxima, mean absolute change in points, n and points, of scores along their places."""
+    """Maxima, mean absolute change in points, n and points, of scores along their positions."""
     if how.ties == "averaged":
         _, where = np.unique(positions, return_inverse=True)
         line = np.bincount(where, scores) / np.bincount(where)
