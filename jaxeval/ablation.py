@@ -21,8 +21,8 @@ seeds, and compares their test scores. Nothing is tuned anew for a variant.
 """
 _EXAMPLES = """\
 examples:
-  python -m jaxeval.ablation configs/melis2018/enwik8_lstm_small.toml \\
-      --variants configs/melis2018/ablations/small.toml --data FILE --seeds 8
+  python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
+      --variants melis2018/ablations/small --data FILE --seeds 8
 
 a file of variants:
   [[variant]]

@@ -21,7 +21,7 @@ _EXAMPLES = """\
 examples:
   python -m jaxeval.train                              # the embedded default, 8 seeds
   python -m jaxeval.train training.batch_size=8 --seeds 16
-  python -m jaxeval.train configs/reimers2017/wnut17_ner.toml --data DIR --seeds 8
+  python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
   python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
   python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
   python -m jaxeval.train --help-config                # every key a config may hold

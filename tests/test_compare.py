@@ -180,8 +180,8 @@ def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.Capture
         (["A", "--table", "T"], "two or more models"),
         (["--table", "T", "--column", "arch=model"], "column arch: expected one of"),
         (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
-        (["--table", "T", "--unit", "split"], "no axis split"),
-        (["--table", "T", "--json", "-", "--latex"], "only one of them"),
+        (["--table", "T", "--unit", "split"], "--unit split: no such column"),
+        (["--table", "T", "--json", "-", "--latex"], "at most one"),
         (["--table", "T", "--rows", "1"], "two or more models"),
         (["--table", "none.csv"], "no such file"),
         (["--runs", "none"], "none"),
@@ -275,7 +275,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     one = _json(capsys, *words, "--where", "layers=2")
     assert one["paired_options"][0]["n"] == 1
     for change, message in (
-        (["--where", "layers=9"], "no row has layers=9"),
+        (["--where", "layers=9"], "layers=9: no row has this value"),
         (["--fold-case", "nope"], "no column 'nope'"),
         (["--ignore", "IDD"], "no column 'IDD'; did you mean ID"),
         (["--ignore", "backend"], "leave columns that depend on the option out"),

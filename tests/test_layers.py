@@ -14,7 +14,8 @@ ROOMS = [  # downstream only
     *("sensitivity", "report"),
 ]
 VERBS = {
-    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare", "select")
+    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare"),
+    *("select", "configs"),
 }
 HEAVY = {"jax", "flax", "optax", "orbax"}
 LOADED_FAST = [
@@ -24,7 +25,7 @@ LOADED_FAST = [
     "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
-    "jaxeval.select",
+    "jaxeval.select.__main__",
     "jaxeval.report.page",
     "jaxeval.config.reading",
     "jaxeval.cli",

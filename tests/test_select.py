@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import select
 from jaxeval.errors import JaxevalError
+from jaxeval.select import __main__ as select
 
 TRAIN = """\
 import random, sys, time
@@ -152,7 +152,7 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
         (["--table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["a", "--table", "T"], "two or more different names"),
         (["a", "z", "--table", "T"], "no model 'z'"),
-        (["--table", "T", "--pairing", "kept"], "no seed or split"),
+        (["--table", "T", "--pairing", "kept"], "expected a seed or split"),
         (["a", "b", "--command", "true {model}", "--simulate", "3"], "--simulate"),
         (["a", "b", "--command", "train.sh"], "expected {model}"),
         (["a", "--command", "true {model}"], "two or more different names"),

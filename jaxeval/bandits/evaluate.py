@@ -225,16 +225,16 @@ def read_score(output: str, field: str | None) -> float:
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
     if field is None:
-        found: Any = lines[-1].strip()
+        value: Any = lines[-1].strip()
     else:
-        found = _field(output, lines[-1], field)
+        value = _field(output, lines[-1], field)
     try:
-        if not isinstance(found, bool):
-            return float(found)
+        if not isinstance(value, bool):
+            return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
     where = f"field {field}" if field else "the last line"
-    raise EvaluationFailed(f"{where} is {str(found)[:80]!r}; expected a number")
+    raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
 
 
 def _field(output: str, last: str, field: str) -> Any:

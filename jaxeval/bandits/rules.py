@@ -125,9 +125,9 @@ class Rule:
 
     def means(self, state: State) -> np.ndarray:
         """Mean transformed score of each model; -inf without scores and for excluded ones."""
-        found = np.full(len(state.models), -math.inf)
-        for place in state.alive:
-            scores = state.scores_of(state.models[place])
+        means = np.full(len(state.models), -math.inf)
+        for arm in state.alive:
+            scores = state.scores_of(state.models[arm])
             if scores:
-                found[place] = self.transformed(np.array(scores)).mean()
-        return found
+                means[arm] = self.transformed(np.array(scores)).mean()
+        return means

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, dataclass_transform
 import pydantic
 from pydantic.dataclasses import dataclass
 
+from jaxeval.config import shipped
 from jaxeval.errors import ConfigError
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ def settings(cls: type[T]) -> type[T]:
 
 def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
     """The value that a file and overrides give a top-level key; None without one."""
-    tree = {} if path is None else read_toml(Path(path))
+    tree = {} if path is None else read_toml(path)
     for override in overrides:
         _apply(tree, override)
     return tree.get(key)
@@ -53,7 +54,7 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else _without_nulls(read_toml(Path(path)))
+    tree = {} if path is None else _without_nulls(read_toml(path))
     for override in overrides:
         _apply(tree, override)
     return from_dict(cls, tree, "" if path is None else f"{path}: ")
@@ -101,7 +102,7 @@ def _too_large(tree: Any, key: str = "") -> Iterator[str]:
 def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The tree with what its tables leave out."""
     fields = _fields(cls)
-    return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+    return {name: _over(_default(fields.get(name)), value) for name, value in tree.items()}
 
 
 def _without_nulls(tree: Any) -> Any:
@@ -119,13 +120,13 @@ def _default(field: Any) -> Any:
     return to_dict(default) if _fields(default) else None
 
 
-def _over(default: Any, given: Any) -> Any:
+def _over(default: Any, values: Any) -> Any:
     """Given values over default ones; what has another name has nothing in common."""
-    if not (isinstance(default, dict) and isinstance(given, dict)):
-        return given
-    if given.get("name", default.get("name")) != default.get("name"):
-        return given
-    return {**default, **{key: _over(default.get(key), value) for key, value in given.items()}}
+    if not (isinstance(default, dict) and isinstance(values, dict)):
+        return values
+    if values.get("name", default.get("name")) != default.get("name"):
+        return values
+    return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
 
 
 def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
@@ -133,24 +134,16 @@ def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file as they stand.
+def read_toml(name: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file as they stand; a shipped one is known by its name.
 
     Raises:
       ConfigError: no such file, not text, or not TOML (with the line).
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        folder = path.parent
-        names = [f.name for f in folder.iterdir()] if folder.is_dir() else []
-        near = difflib.get_close_matches(path.name, names, 1)
-        hint = f"; did you mean {folder / near[0]}?" if near else ""
-        raise ConfigError(f"{path}: no such config file{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as a text file ({error})") from None
+        return tomllib.loads(shipped.read_text(name))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+        raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
@@ -181,14 +174,14 @@ def _value(text: str) -> Any:
 
 def _explain(cls: type, error: Any) -> str:
     """One line for one of pydantic's errors."""
-    place = [str(part) for part in error["loc"]]
-    key = ".".join(place) or "config"
+    path = [str(part) for part in error["loc"]]
+    key = ".".join(path) or "config"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        known = _keys(cls, place[:-1])
-        near = difflib.get_close_matches(place[-1], known, 1)
-        parent = ".".join(place[:-1])
+        known = _keys(cls, path[:-1])
+        near = difflib.get_close_matches(path[-1], known, 1)
+        parent = ".".join(path[:-1])
         hint = (
-            f"did you mean {'.'.join([*place[:-1], near[0]])}?"
+            f"did you mean {'.'.join([*path[:-1], near[0]])}?"
             if near
             else (f"{parent or 'a config'} has {', '.join(known)}")
         )
@@ -217,8 +210,8 @@ def _nested(annotation: Any) -> Any:
     return next((c for c in candidates if isinstance(c, type) and _fields(c)), None)
 
 
-def _keys(cls: Any, place: Sequence[str]) -> list[str]:
-    for part in place:
+def _keys(cls: Any, path: Sequence[str]) -> list[str]:
+    for part in path:
         field = _fields(cls).get(part)
         cls = None if field is None else _nested(field.annotation)
     return sorted(_fields(cls))
@@ -226,8 +219,8 @@ def _keys(cls: Any, place: Sequence[str]) -> list[str]:
 
 def to_dict(instance: Any) -> dict[str, Any]:
     """Plain JSON types, defaults included."""
-    found: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
-    return found
+    tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
+    return tree
 
 
 def to_json(instance: Any) -> str:
@@ -259,15 +252,15 @@ class Key(typing.NamedTuple):
     about: str
 
 
-def keys(cls: Any, prefix: str = "", given: Any = None) -> Iterator[Key]:
+def keys(cls: Any, prefix: str = "", instance: Any = None) -> Iterator[Key]:
     """All keys of a settings class, depth first, as `training.batch_size`.
 
     Args:
-      given: an instance whose values are the defaults, instead of the class's.
+      instance: one whose values are the defaults, instead of the class's.
     """
     for name, field in _fields(cls).items():
         default = "" if field.is_required() else field.get_default(call_default_factory=True)
-        default = default if given is None else getattr(given, name)
+        default = default if instance is None else getattr(instance, name)
         inner = _nested(field.annotation)
         if inner is not None:
             yield from keys(inner, f"{prefix}{name}.", default if _fields(default) else None)

@@ -48,7 +48,9 @@ class ScoreTable:
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
         if model not in self.models:
-            raise DataError(f"no model {model!r}; it has {listed(self.models)}", self.source)
+            raise DataError(
+                f"no model {model!r}; expected one of {listed(self.models)}", self.source
+            )
         return self.score[self.model == self.models.index(model)]
 
 
@@ -56,8 +58,8 @@ def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     """The score table in a file; see `foreign.read` for the formats."""
     table = foreign.read(path, rows)
     whole, notes = headers.completed(table, layout)
-    found = of_columns(table, whole)
-    return dataclasses.replace(found, warnings=(*notes, *found.warnings))
+    scores = of_columns(table, whole)
+    return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 
 
 @foreign.collector_paused()
@@ -70,20 +72,20 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
     return _checked(layouts.tidied(table, layout), table, layout)
 
 
-def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
-    checks.refuse_nameless(found.columns["model"], found.rows, table.source)
-    models, model = _coded(found.columns["model"], layout.models)
+def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
+    checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
+    models, model = _coded(tidy.columns["model"], layout.models)
     absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
     if absent:
         names = list(dict.fromkeys(map(str, table[layout.columns.get("model", "model")])))
-        raise DataError(f"no model {absent[0]!r}; it has {listed(names)}", table.source)
+        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
     axes = {
-        role: np.array([str(value) for value in found.columns[role]], object)
+        role: np.array([str(value) for value in tidy.columns[role]], object)
         for role in AXES
-        if role in found.columns
+        if role in tidy.columns
     }
-    statuses = found.columns.get("status")
-    score, unusable = checks.numbers(found.columns["score"], found.score_columns, found.rows)
+    statuses = tidy.columns.get("status")
+    score, unusable = checks.numbers(tidy.columns["score"], tidy.score_columns, tidy.rows)
     explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
@@ -92,25 +94,25 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         score[bad] = 0.0
     else:
         keep[bad] = False
-    made = ScoreTable(
+    scores = ScoreTable(
         source=table.source,
         models=tuple(models),
         model=model[keep],
         score=score[keep],
         axes={role: values[keep] for role, values in axes.items()},
-        rows=np.asarray(found.rows)[keep],
+        rows=np.asarray(tidy.rows)[keep],
         missing=layout.missing,
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
-        dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
-        metric=layout.metric or _first(found.columns.get("metric")),
+        dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
+        metric=layout.metric or _first(tidy.columns.get("metric")),
     )
-    checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
-    _refuse_duplicates(made)
+    checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
+    _refuse_duplicates(scores)
     higher = layout.higher_is_better
-    if "higher_is_better" in found.columns:
-        higher = _direction(found.columns["higher_is_better"], table.source)
-    return directed(made, higher)
+    if "higher_is_better" in tidy.columns:
+        higher = _direction(tidy.columns["higher_is_better"], table.source)
+    return directed(scores, higher)
 
 
 def _direction(said: Sequence[Any], source: str) -> bool:
@@ -137,7 +139,8 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     """
     if table.unusable and table.missing == "zero" and not higher_is_better:
         raise DataError(
-            f"{len(table.unusable)} missing scores: 0 would be the best of losses; --missing drop",
+            f"--missing zero: {len(table.unusable)} scores are missing, and 0 would be the best "
+            "loss; expected --missing drop",
             table.source,
         )
     warnings = tuple(_unit_warnings(table))
@@ -158,8 +161,8 @@ def _counted(
         return {}
     pairs = Counter(zip(model.tolist(), map(str, statuses), strict=True))
     return {
-        name: {status: n for (k, status), n in sorted(pairs.items()) if k == place}
-        for place, name in enumerate(models)
+        name: {status: n for (k, status), n in sorted(pairs.items()) if k == number}
+        for number, name in enumerate(models)
     }
 
 

@@ -23,16 +23,16 @@ def parse_range(text: str) -> Range:
     low, colon, rest = text.partition(":")
     high, _, scale = rest.partition(":")
     try:
-        found = Range(float(low), float(high), scale == "log")
+        span = Range(float(low), float(high), scale == "log")
     except ValueError:
         colon = ""
     if not colon or scale not in ("", "log"):
         raise ConfigError(f"range: expected LOW:HIGH or LOW:HIGH:log, got {text!r}")
-    if not found.low < found.high or not math.isfinite(found.high - found.low):
+    if not span.low < span.high or not math.isfinite(span.high - span.low):
         raise ConfigError(f"range: expected LOW below HIGH, got {text!r}")
-    if found.log and found.low <= 0:
+    if span.log and span.low <= 0:
         raise ConfigError(f"range: log needs numbers above 0, got {text!r}")
-    return found
+    return span
 
 
 def draw(
@@ -67,8 +67,8 @@ def draw(
     for _ in range(count):
         setting = {}
         for name, span in ranges.items():
-            place = span.to_unit(centre[name])
-            low, high = max(0.0, place - width / 2), min(1.0, place + width / 2)
+            middle = span.to_unit(centre[name])
+            low, high = max(0.0, middle - width / 2), min(1.0, middle + width / 2)
             setting[name] = span.from_unit(rng.uniform(low, high))
         settings.append(setting)
     return settings
@@ -147,11 +147,11 @@ def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend
     varied = {name: column for name, column in columns.items() if np.ptp(column) > 0}
     if not varied or np.ptp(values) == 0:
         return []
-    found = [_spearman(column, values) for column in varied.values()]
-    adjusted = adjust_p_values([p for _, p in found])
+    correlations = [_spearman(column, values) for column in varied.values()]
+    adjusted = adjust_p_values([p for _, p in correlations])
     return [
         Trend(name, float(column.min()), float(column.max()), rho, float(p))
-        for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
+        for (name, column), (rho, _), p in zip(varied.items(), correlations, adjusted, strict=True)
     ]
 
 
@@ -161,8 +161,8 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
     ranked, other = stats.rankdata(x), stats.rankdata(y)
     if len(x) > _EXACT:
-        found = stats.pearsonr(ranked, other)
-        return float(found.statistic), float(found.pvalue)
+        result = stats.pearsonr(ranked, other)
+        return float(result.statistic), float(result.pvalue)
     exact = stats.permutation_test(
         (ranked,),
         lambda order: stats.pearsonr(order, other).statistic,

@@ -99,19 +99,19 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
             dataset: {model: sample.scores for model, sample in cell.items()}
             for dataset, cell in samples.by_dataset.items()
         }
-    found: dict[str, dict[str, np.ndarray]] = {}
+    by_label: dict[str, dict[str, np.ndarray]] = {}
     for cell in samples.by_dataset.values():
         for model, sample in cell.items():
             for label, score in zip(sample.labels, sample.scores, strict=True):
-                found.setdefault(label, {})[model] = np.array([score])
-    return found
+                by_label.setdefault(label, {})[model] = np.array([score])
+    return by_label
 
 
 def _signed(first: np.ndarray, second: np.ndarray) -> Signed:
     from scipy import stats
 
-    found = gaps(first, second)
-    signed = float(np.sum(np.sign(found) * stats.rankdata(np.abs(found))))
+    differences = gaps(first, second)
+    signed = float(np.sum(np.sign(differences) * stats.rankdata(np.abs(differences))))
     return Signed(hypotheses.wilcoxon_signed_rank(first, second), int(np.sign(signed)))
 
 

@@ -46,29 +46,29 @@ def compare(scores: Sequence[Scores], rules: Rules) -> Comparison:
     Raises:
       DataError: a model has one score only, which says nothing of a distribution.
     """
-    for one in scores:
-        for name, values in ((one.a, one.first), (one.b, one.second)):
+    for pair in scores:
+        for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
             if len(values) < _LEAST:
-                where = f" on {one.dataset}" if one.dataset else ""
+                where = f" on {pair.dataset}" if pair.dataset else ""
                 raise DataError(
                     f"{name}{where}: {len(values)} score, which says nothing of a distribution; "
                     "expected at least 2, better 5 or more (other seeds, other splits)"
                 )
-    found = [pairwise.tests(one, rules) for one in scores]
+    results = [pairwise.tests(pair, rules) for pair in scores]
     adjusted, verdict, further = pairwise.corrected(
-        found, [one.verdict_tests for one in scores], rules
+        results, [pair.verdict_tests for pair in scores], rules
     )
     return Comparison(
         tuple(
             Pair(
-                one,
+                pair,
                 tests,
                 p_values,
-                pairwise.sizes(one, rules, len(scores)),
-                pairwise.rope(one, rules),
-                planning.plan(one, rules, verdict),
+                pairwise.sizes(pair, rules, len(scores)),
+                pairwise.rope(pair, rules),
+                planning.plan(pair, rules, verdict),
             )
-            for one, tests, p_values in zip(scores, found, adjusted, strict=True)
+            for pair, tests, p_values in zip(scores, results, adjusted, strict=True)
         ),
         rules,
         verdict,

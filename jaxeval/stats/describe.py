@@ -119,7 +119,7 @@ def _bootstrap(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
-        found = stats.bootstrap(
+        interval = stats.bootstrap(
             samples,
             statistic,
             n_resamples=resamples,
@@ -129,7 +129,7 @@ def _bootstrap(
             vectorized=True,
             rng=np.random.default_rng(seed),
         ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
 def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:

@@ -139,15 +139,15 @@ def power(
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
     """Fewest seeds a model (as many of each) that see a difference with the given probability."""
     fraction(power, "power")
-    made = Design(sd, **design)
+    plan = Design(sd, **design)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
-    n = _fewest(lambda n: _by_t(made, difference, n, n) >= power, difference, sd)
-    if made.test == "t" or n >= rank_power.SIMULATED:
+    n = _fewest(lambda n: _by_t(plan, difference, n, n) >= power, difference, sd)
+    if plan.test == "t" or n >= rank_power.SIMULATED:
         return n
-    while _power(made, difference, n, n) < power:
+    while _power(plan, difference, n, n) < power:
         n += 1
-    while n > 2 and _power(made, difference, n - 1, n - 1) >= power:
+    while n > 2 and _power(plan, difference, n - 1, n - 1) >= power:
         n -= 1
     return n
 
@@ -177,16 +177,16 @@ def detectable_difference(
     from scipy import optimize
 
     fraction(power, "power")
-    made, m = Design(sd, **design), n if n_other is None else n_other
-    largest = max(made.sds)
+    plan, m = Design(sd, **design), n if n_other is None else n_other
+    largest = max(plan.sds)
     if largest == 0:
         return 0.0
-    if _power(made, _SURE * largest, n, m) < power:
-        raise DataError(f"n: {made.test} with {min(n, m)} seeds never reaches {made.level:g}")
+    if _power(plan, _SURE * largest, n, m) < power:
+        raise DataError(f"n: {plan.test} with {min(n, m)} seeds never reaches {plan.level:g}")
     high = largest
-    while _power(made, high, n, m) < power:
+    while _power(plan, high, n, m) < power:
         high *= 2
-    exactly = 1e-12 if made.test == "t" else 1e-4 * high  # a simulation's power rises in steps
+    exactly = 1e-12 if plan.test == "t" else 1e-4 * high  # a simulation's power rises in steps
     return float(
-        optimize.brentq(lambda gap: _power(made, gap, n, m) - power, 0.0, high, xtol=exactly)
+        optimize.brentq(lambda gap: _power(plan, gap, n, m) - power, 0.0, high, xtol=exactly)
     )

@@ -166,11 +166,11 @@ def against(
     z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
     p_values = [2 * float(stats.norm.sf(abs(value))) for value in z.values()]
     adjusted = multiple.adjust_p_values(p_values, "holm")
-    found = [
+    comparisons = [
         Against(model, value, p, float(q))
         for (model, value), p, q in zip(z.items(), p_values, adjusted, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.z))
+    return tuple(sorted(comparisons, key=lambda comparison: -comparison.z))
 
 
 def _columns(scores: Mapping[str, Sample]) -> np.ndarray:
@@ -217,11 +217,11 @@ def _standard_error(sets: int, models: int) -> float:
 
 def _groups(names: list[str], ranks: np.ndarray, critical: float) -> tuple[tuple[str, ...], ...]:
     """Widest stretches of two or more models closer than the critical difference."""
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     reached = 0
     for begin in range(len(names)):
         end = int(np.searchsorted(ranks, ranks[begin] + critical, "right"))
         if end > max(reached, begin + 1):
-            found.append(tuple(names[begin:end]))
+            groups.append(tuple(names[begin:end]))
             reached = end
-    return tuple(found)
+    return tuple(groups)

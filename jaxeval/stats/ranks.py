@@ -87,14 +87,14 @@ def separation_p(n: int, m: int) -> float:
     return min(1.0, 2.0 * math.exp(-log_ways))
 
 
-def p_values(found: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
+def p_values(test: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
     """Two-sided p-values [...] of samples with the same ties, and how they were found."""
-    statistics = np.abs(found.statistic)
+    statistics = np.abs(test.statistic)
     exact = _labellings(n, m) <= _ENUMERATED
     if not exact and min(n, m) >= _MOST_PERMUTED:
         from scipy import special
 
-        p = 2 * special.stdtr(found.freedom, -statistics)
+        p = 2 * special.stdtr(test.freedom, -statistics)
         method = "t approximation"
     else:
         null = permuted(n, m, ties, seed)
@@ -173,8 +173,8 @@ def signed_p(differences: np.ndarray) -> tuple[float, str]:
     from scipy import stats
 
     if len(differences) > MOST_SIGNED:
-        found = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
-        return float(found.pvalue), "normal"
+        result = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+        return float(result.pvalue), "normal"
     doubled = np.rint(2 * stats.rankdata(np.abs(differences)))[differences != 0].astype(int)
     return float(exact_signed_p(np.minimum(*signed(differences)), doubled)), "exact"
 

@@ -185,7 +185,7 @@ def _warnings(
         yield "every row counts as independent, though rows share seeds or splits (--unit row)"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         yield "seeds were trained on several splits: --unit split is the careful choice"
-    scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
+    scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
             f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
@@ -216,11 +216,12 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
 
 def _unpaired(compared: Comparison) -> Iterator[str]:
     for pair in compared.pairs:
-        one = pair.scores
-        if one.paired is not None and len(one.paired[0]) < max(one.n):
+        scores = pair.scores
+        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
             yield (
-                f"{one.a}, {one.b}{' on ' + one.dataset if one.dataset else ''}: paired tests use "
-                f"the {len(one.paired[0])} units that both have, of {one.n[0]} and {one.n[1]}"
+                f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
+                f"paired tests use the {len(scores.paired[0])} units that both have, of "
+                f"{scores.n[0]} and {scores.n[1]}"
             )
 
 

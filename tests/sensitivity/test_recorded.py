@@ -107,7 +107,10 @@ def test_sweeps_beside_seeds_and_sweeps_of_one_name(
 
 ERRORS = {
     "missing": (["R"], "row 10, column dev: missing"),
-    "no such experiment": (["R", "--experiment", "x"], "--experiment x: none of this name"),
+    "no such experiment": (
+        ["R", "--experiment", "x"],
+        "--experiment x: no experiment of this name",
+    ),
     "of a table": (["T", "--experiment", "x"], "--experiment: expected runs folders"),
     "no such hyperparameter": (["R", *WORDS, "--hyperparameters", "rate"], "rate: no such"),
     "no such in an order": (["R", *WORDS, "--order", "rate=1,2"], "rate: no such hyperparameter"),
