@@ -19,7 +19,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
     "compare": ("jaxeval.compare.__main__", "is A better than B? from any table of scores"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
-    "sweep": ("jaxeval.sweep.__main__", "train random settings drawn from a search space"),
+    "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
     "noise": (
         "jaxeval.noise",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from jaxeval import runs, studies
 from jaxeval.report import progress, terminal
@@ -44,6 +45,17 @@ class _Signals:
         raise SystemExit(_STOPPED + number)
 
 
+Say = Callable[[str], None]  # prints a line beside a progress bar
+
+
+def announce(started: events.Started) -> None:
+    """Says whose members come next."""
+    for record in started.cohort.records:
+        members = sum(entry.record.id == record.id for entry in started.cohort.entries)
+        ended = sum(result.experiment == record.id for result in started.ended)
+        terminal.print_start(record, members, ended)
+
+
 def train(
     trials: Iterable[Trial], folder: Path, store_url: str | None = None, *, again: bool = False
 ) -> list[runs.MemberRow]:
@@ -65,7 +77,7 @@ def train_cohorts(
     *,
     again: bool = False,
     session: studies.Session | None = None,
-    announce: Callable[[events.Started], None] = lambda started: None,
+    start: Callable[[events.Started], None] = announce,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again)
@@ -76,46 +88,47 @@ def train_cohorts(
 
 
 def watch(
-    happening: Generator[events.Event, None, None],
-    announce: Callable[[events.Started], None] = lambda started: None,
+    happening: Generator[Any, None, None],
+    start: Callable[[events.Started], None] = announce,
+    other: Callable[[Any, Say], None] = lambda event, say: None,
 ) -> None:
     """Shows what happens until all is trained.
 
     Args:
-      announce: is told which cohort comes next, before its first line.
+      happening: events of `studies.run`, and others.
+      start: is told which cohort comes next.
+      other: is told what is no event of `studies.run`.
 
     Raises:
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
+    known: set[str] = set()  # findings that were said before
     with contextlib.closing(happening), _signals() as signals:
-        while True:
-            cohort = _until_started(happening)
-            if cohort is None:
-                return
-            announce(cohort)
-            _watch_cohort(happening, cohort, signals)
-
-
-def _until_started(happening: Iterator[events.Event]) -> events.Started | None:
-    """The next cohort; None: there are no more."""
-    for event in happening:
-        if isinstance(event, events.Checked):
-            terminal.print_findings(event.remarks, event.warnings)
-        if isinstance(event, events.Started):
-            return event
-    return None
+        for event in happening:
+            match event:
+                case events.Checked():
+                    fresh = [
+                        [line for line in lines if line not in known]
+                        for lines in (event.remarks, event.warnings)
+                    ]
+                    terminal.print_findings(*fresh)
+                    known.update(*fresh)
+                case events.Started():
+                    start(event)
+                    _watch_cohort(happening, event, signals, other)
+                case _:
+                    other(event, lambda line: print(line, file=sys.stderr, flush=True))
 
 
 def _watch_cohort(
-    happening: Generator[events.Event, None, None], started: events.Started, signals: _Signals
+    happening: Generator[Any, None, None],
+    started: events.Started,
+    signals: _Signals,
+    other: Callable[[Any, Say], None],
 ) -> None:
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
     members = len(cohort.members)
-    for record in cohort.records:
-        own = [entry for entry in cohort.entries if entry.record.id == record.id]
-        known = sum(result.experiment == record.id for result in ended)
-        terminal.print_start(record, len(own), known)
     with progress.Progress(cohort.records[0], cohort.place, members, ended) as shown:
         for event in happening:
             match event:
@@ -137,6 +150,10 @@ def _watch_cohort(
                 case events.Finished():
                     signals.wait = False
                     return
+                case events.Ended():
+                    pass  # an epoch has told of it
+                case _:
+                    other(event, shown.say)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval import studies
-    from jaxeval.studies import cohorts, costs, timing
+    from jaxeval.studies import cohorts, costs, events, timing
 
 _DESCRIPTION = """\
 Draws runs from a search space, writes all draws down, and trains them: runs whose shapes can share
@@ -143,13 +143,18 @@ def _train(
     from jaxeval.report import summary, sweep_plan, terminal
 
     estimates = [cohort.estimate for cohort in planned if cohort.estimate]
+
+    def start(started: "events.Started") -> None:
+        sweep_plan.announce(started.number, estimates)
+        observe.announce(started)
+
     rows = observe.train_cohorts(
         planned,
         Path(given.out),
         given.store,
         again=given.again,
         session=session,
-        announce=lambda started: sweep_plan.announce(started.number, estimates),
+        start=start,
     )
     whole = summary.of_members(rows)
     if given.json:

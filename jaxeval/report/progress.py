@@ -66,7 +66,6 @@ class Progress:
 
         self._record, self._key = record, key
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
-        self._waiting = members > len(before)
         self._best = [result.dev for result in before if result.dev is not None]
         self._ended = [result.epochs for result in before if result.status != "failed"]
         self._begun = self._epoch_begun = self._spoken = time.monotonic()
@@ -81,8 +80,6 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         self._bar.start()
-        if self._waiting and not self._console.is_terminal:
-            self._say(f"{compiling({}, self._last)} ...")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -135,13 +132,15 @@ class Progress:
 
     def compiled(self, program: str, seconds: float | None) -> None:
         """Is told when a program's compilation begins (None) and ends; from any thread."""
+        if not self._compiling and not self._console.is_terminal:
+            self.say(f"{compiling({}, self._last)} ...")
         with self._lock:
             self._compiling = {**self._compiling, program: seconds}
             took = {name: took for name, took in self._compiling.items() if took is not None}
             if len(took) < len(self._compiling):
                 return
         self._epoch_begun, self._line = time.monotonic(), "first epoch"
-        self._say(f"compiled: {_seconds(took)}")
+        self.say(f"compiled: {_seconds(took)}")
         _remember(self._key, took)
 
     def epoch(self, report: Any) -> None:
@@ -167,9 +166,10 @@ class Progress:
         quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
         if not self._console.is_terminal and now - self._spoken > quiet:
             self._spoken = now
-            self._say(self._line)
+            self.say(self._line)
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Prints a line beside the bar."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

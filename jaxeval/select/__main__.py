@@ -5,11 +5,12 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import arguments
+from jaxeval.select import options
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Replay, Rule, Simulation
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Finds the best of several models with few evaluations: a bandit decides which model is evaluated
 next (another split, another seed), and stops when one is the best with probability 1 - delta, or
-when the budget is spent. The models are commands to run, or scores recorded in a table.
+when the budget is spent. The models are configs, which are trained in this process, or commands to
+run, or scores recorded in a table.
 """
 _EPILOG = """\
 rules:
@@ -27,6 +29,8 @@ rules:
   sequential-halving  spends --budget; halves the field in every round
 
 examples:
+  python -m jaxeval.select A.toml B.toml C.toml --data DIR --delta .05     # trains, side by side
+  python -m jaxeval.select A.toml B.toml --data DIR --rule batch --batch 4 --budget 40
   python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
   python -m jaxeval.select a b --json-field test.median --command \\
       "python -m jaxeval.train {model}.toml --seed-list {seed} --json -"
@@ -42,9 +46,17 @@ selection is written to --state; the same command continues it. docs/select.md s
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     made = cli.parser("select", _DESCRIPTION, _EPILOG)
-    made.add_argument("models", nargs="*", metavar="MODEL", help="names; absent: all of the table")
-    _add_rule(made.add_argument_group("the rule"))
-    _add_command(made.add_argument_group("models that are evaluated by a command"))
+    made.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="configs (with key=value changes of all), or names; absent: all of the table",
+    )
+    options.add_rule(made.add_argument_group("the rule"))
+    options.add_configs(
+        made.add_argument_group("models that are configs, trained in this process")
+    )
+    options.add_command(made.add_argument_group("models that are evaluated by a command"))
     arguments.add_table(made)
     replay = made.add_argument_group("models whose scores are recorded in a table")
     replay.add_argument(
@@ -63,106 +75,35 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--simulate", type=arguments.whole, metavar="R", help="run it R times; say how it fared"
     )
+    made.add_argument(
+        "--state",
+        metavar="FILE",
+        help="of a selection that trains or runs commands (RUNS/selections/..., selection.json)",
+    )
     made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
     return made
-
-
-def _add_rule(group: argparse._ArgumentGroup) -> None:
-    rules = ("top-two", "batch", "non-adaptive", "sequential-halving")
-    group.add_argument("--rule", choices=rules, default="top-two")
-    group.add_argument(
-        "--delta",
-        type=arguments.probability,
-        help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
-    )
-    group.add_argument(
-        "--budget",
-        type=arguments.whole,
-        metavar="N",
-        help="most evaluations (--replay with: 20 times as many as there are scores)",
-    )
-    group.add_argument(
-        "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
-    )
-    group.add_argument(
-        "--epsilon",
-        type=arguments.positive,
-        default=0.0,
-        help="models this near to the best are as good, so that equal ones end (0)",
-    )
-    group.add_argument(
-        "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
-    )
-    group.add_argument(
-        "--alpha", type=float, default=-0.5, help="of the prior (sigma^2)^(-1 - alpha) (-.5)"
-    )
-    group.add_argument(
-        "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
-    )
-    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
-
-
-def _add_command(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--command", metavar="TEXT", help="with {model}, {split}, {seed}")
-    group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. test.f1")
-    group.add_argument(
-        "--time-limit", type=arguments.positive, metavar="S", help="seconds an evaluation may take"
-    )
-    group.add_argument(
-        "--retries", type=arguments.count, default=1, help="of a failed evaluation (1)"
-    )
-    group.add_argument("--workers", type=arguments.whole, default=1, help="commands at once (1)")
-    group.add_argument(
-        "--state", default="selection.json", metavar="FILE", help="(selection.json)"
-    )
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
     given = arguments.parse(parser(), words)
     sources = [given.command, given.table, given.runs]
-    if sum(source is not None for source in sources) != 1:
-        raise ConfigError("expected one of --command TEXT, --table FILE and --runs DIR")
+    if sum(source is not None for source in sources) > 1:
+        raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
     if given.command is not None:
         return _by_command(given)
-    return _by_table(given)
+    return _by_table(given) if given.table or given.runs else _by_configs(given)
 
 
-def _rule(given: argparse.Namespace, higher_is_better: bool) -> "Rule":
-    from jaxeval import bandits
-    from jaxeval.bandits import posterior
+def _by_configs(given: argparse.Namespace) -> int:
+    if given.simulate:
+        raise ConfigError("--simulate: expected --table FILE, recorded scores")
+    from jaxeval import backend
 
-    common: dict[str, Any] = {
-        "higher_is_better": higher_is_better,
-        "logit": given.logit,
-        "seed": given.seed,
-    }
-    if given.rule == "sequential-halving":
-        if given.budget is None:
-            raise ConfigError("--rule sequential-halving: expected --budget N")
-        unused = ("delta", "batch", "epsilon", "min_evaluations")
-        if any(getattr(given, name) for name in unused) or given.alpha != posterior.FIESTA_ALPHA:
-            raise ConfigError(
-                "--rule sequential-halving: takes --budget, but no --delta, --batch, --epsilon, "
-                "--min-evaluations or --alpha"
-            )
-        return bandits.SequentialHalving(budget=given.budget, **common)
-    common |= {
-        "delta": 0.05 if given.delta is None else given.delta,
-        "budget": given.budget,
-        "epsilon": given.epsilon,
-        "alpha": given.alpha,
-        "min_evaluations": given.min_evaluations,
-    }
-    if given.rule == "non-adaptive":
-        if given.delta is None and given.budget is not None:
-            common["delta"] = None
-        return bandits.NonAdaptive(**common)
-    size = given.batch or (given.workers if given.command else None)
-    batch = {} if size is None else {"batch_size": size}
-    if given.rule == "batch":
-        return bandits.BatchThompson(**batch, **common)
-    return bandits.TopTwoThompson(**batch, **common)
+    backend.prepare()
+    from jaxeval.select import training
+
+    return training.run(given)
 
 
 def _by_table(given: argparse.Namespace) -> int:
@@ -174,7 +115,7 @@ def _by_table(given: argparse.Namespace) -> int:
 
     table = arguments.table(given, given.models)
     scores = units.pools(table, together=given.pairing == "kept")
-    rule = _rule(given, table.higher_is_better)
+    rule = options.rule(given, table.higher_is_better)
     for name, values in scores.items():
         rule.check(name, values)
     replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
@@ -191,7 +132,7 @@ def _by_table(given: argparse.Namespace) -> int:
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
     told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return _out(tree | told, show, given)
+    return options.write(tree | told, show, given)
 
 
 def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
@@ -214,9 +155,9 @@ def _by_command(given: argparse.Namespace) -> int:
     if given.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
-    rule = _rule(given, not given.lower_is_better)
+    rule = options.rule(given, not given.lower_is_better, given.workers)
     command = evaluate.Command(given.command, given.json_field, given.time_limit)
-    path = Path(given.state)
+    path = Path(given.state or "selection.json")
     source = {"command": given.command, "json_field": given.json_field}
     with saved.opened(path, rule, given.models, source) as selected:
         if selected.state.evaluations:
@@ -236,19 +177,7 @@ def _by_command(given: argparse.Namespace) -> int:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     assert answer is not None
-    return _out(selection.result(rule, state, answer), selection.print_result, given)
-
-
-def _out(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
-    from jaxeval.report.plain import plain
-
-    if given.json:
-        cli.write_json(given.json, plain(tree))
-    if given.json != "-":
-        for note in tree.get("warnings", ()):
-            print(f"note: {note}")
-        show(tree)
-    return 0
+    return options.write(selection.result(rule, state, answer), selection.print_result, given)
 
 
 if __name__ == "__main__":
