@@ -34,9 +34,8 @@ def run(given: argparse.Namespace) -> int:
     answer = rule.answer(state) or configs.leading(rule, state).answer(state)
     assert answer is not None
     tree = selection.result(rule, state, answer)
-    return _out(
-        tree | {"part": arms.part, "metric": arms.record.metric}, selection.print_result, given
-    )
+    tree |= {"part": arms.part, "metric": arms.record.metric}
+    return options.write(tree, selection.print_result, given)
 
 
 def _state_of(given: argparse.Namespace, arms: configs.Arms) -> Path:
