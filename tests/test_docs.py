@@ -20,12 +20,12 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, experiment
+from jaxeval import ablation, cli, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.compare import options
 from jaxeval.config import reading, shipped
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import space
+from jaxeval.space import space
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
@@ -118,7 +118,7 @@ def _parsed(parser: Any, words: list[str]) -> Any:
 def _read(given: Any) -> None:
     """Reads the config files that arguments name, and the keys that they change."""
     if "changes" in given and not _stands_for_one(given.config):
-        experiment.read(given.config, given.changes, given.data)
+        studies.read(given.config, given.changes, given.data)
     if getattr(given, "space", None) and not _stands_for_one(given.space):
         space.read(given.space)
     if getattr(given, "variants", None) and not _stands_for_one(given.variants):

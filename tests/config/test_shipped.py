@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import configs, experiment
+from jaxeval import configs, studies
 from jaxeval.config import reading, shipped
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import space
+from jaxeval.space import space
 
 ROOT = Path(__file__).parents[2]
 NAME = "reimers2017/wnut17_ner"
@@ -19,17 +19,17 @@ def test_names_are_known_in_any_folder(tmp_path: Path, monkeypatch: pytest.Monke
     """Dies if a shipped name depends on where one is, or wins over a file that exists."""
     monkeypatch.chdir(tmp_path)
     assert shipped.find(NAME) == ROOT / "configs" / f"{NAME}.toml"
-    assert experiment.read(NAME).name == "wnut17_ner"
+    assert studies.read(NAME).name == "wnut17_ner"
     (tmp_path / "reimers2017").mkdir()
     (tmp_path / NAME).write_text('name = "mine"')
-    assert experiment.read(NAME).name == "mine"
+    assert studies.read(NAME).name == "mine"
 
 
 def test_all_are_listed_and_read() -> None:
     """Dies if a file of configs/ has no name, or is none of config, space and variants."""
     files = {p.relative_to(ROOT / "configs") for p in (ROOT / "configs").rglob("*.toml")}
     assert {Path(f"{name}.toml") for name in shipped.names()} == files and len(files) > 40
-    readers = {"CONFIG": experiment.read, "--space": space.read, "--variants": reading.read_toml}
+    readers = {"CONFIG": studies.read, "--space": space.read, "--variants": reading.read_toml}
     for name in shipped.names():
         readers[configs._described(name).use](name)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.data import generated, sources, tfds_source
 from jaxeval.data.sentences import Sentence
 from jaxeval.errors import ConfigError, DataError
@@ -157,4 +157,4 @@ def test_a_tag_that_looks_like_an_entity_among_classes(tmp_path: Path) -> None:
 def test_an_empty_path(tmp_path: Path) -> None:
     """Dies if it is read as the folder in which the job was started."""
     with pytest.raises(ConfigError, match=r"data\.source\.path: .* at least 1 character"):
-        experiment.read(None, ['data.source.path=""'])
+        studies.read(None, ['data.source.path=""'])

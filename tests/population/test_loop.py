@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
@@ -232,7 +233,7 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
     """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    falling = Plateau(after=1, factor=0.01).traced()
+    falling = markers.active(Plateau(after=1, factor=0.01))
 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}

@@ -10,6 +10,7 @@ import numpy as np
 import optax
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Member, Metric
 from jaxeval.population import lanes, optimisers, schedule, slots
 from jaxeval.population.problem import lanes_for
@@ -120,7 +121,7 @@ START = np.array([1.0, -1.0, 0.5])
 
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
-    hparams = {n: jnp.float32(v) for n, v in settings.traced().items()}
+    hparams = {n: jnp.float32(v) for n, v in markers.active(settings).items()}
     optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
@@ -228,19 +229,19 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
     grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
 
     def first(**more: float) -> np.ndarray:
-        hparams = {n: jnp.float32(v) for n, v in {**settings.traced(), **more}.items()}
+        hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
         made = optimisers.make(settings, hparams, jnp.int32(0), 8)
         return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
 
     np.testing.assert_array_equal(first(warmup=0.0), first())
     np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
     np.testing.assert_array_equal(first(warmup=3.0), first())
-    assert optimisers.Optimiser(name=name, warmup=32.0).traced()["warmup"] == 32.0
+    assert markers.active(optimisers.Optimiser(name=name, warmup=32.0))["warmup"] == 32.0
 
 
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
-    who = Member(1, 0, (("learning_rate", 1.0), *sorted(Plateau(after=26).traced().items())))
+    who = Member(1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items())))
     slot, fell = slots.Slot(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
         slot = slots.decay(dataclasses.replace(slot, epoch=epoch), None)
@@ -260,7 +261,7 @@ def test_the_rate_falls_to_the_floor() -> None:
     """Dies if the rate falls through the floor, or is lifted to it."""
 
     def rates(first: float) -> list[float]:
-        plateau = Plateau(factor=0.5, floor=0.2).traced()
+        plateau = markers.active(Plateau(factor=0.5, floor=0.2))
         who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
         return [slots.learning_rate(slots.Slot(who, decays=decays)) for decays in range(4)]
 

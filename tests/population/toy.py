@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import optimisers
 from jaxeval.population.problem import Problem
@@ -88,5 +89,5 @@ def problem(**changes: Any) -> Problem:
 
 def member(seed: int, number: int = 0, **changes: float) -> Member:
     """A member of the toy problem."""
-    traced = {**problem().training.optimiser.traced(), "rate": 0.2, **changes}
+    traced = {**markers.active(problem().training.optimiser), "rate": 0.2, **changes}
     return Member(seed, number, tuple(sorted(traced.items())))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import budget
@@ -85,8 +86,8 @@ def test_the_released_highway_drops_no_inputs() -> None:
     rates = Dropout(input=0.5, state=0.25)
     for depth, sites in ((1, {"input", "state"}), (2, {"state"})):
         model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
-        assert set(model.rates()) == sites
-    assert set(Settings(kind="rhn", depth=2, dropout=rates).rates()) == {"input", "state"}
+        assert set(markers.active(model)) == sites
+    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {"input", "state"}
 
 
 @pytest.mark.parametrize("heads", [1, 3, 7])
@@ -169,7 +170,7 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
     )
     problem = Problem(task, text.corpus, text.split, training)
     rates = {"input": 0.2, "state": 0.1, "output": 0.0}
-    hparams = tuple(sorted({**training.optimiser.traced(), **rates}.items()))
+    hparams = tuple(sorted({**markers.active(training.optimiser), **rates}.items()))
     members = [Member(seed, 0, hparams) for seed in (1, 2)]
 
     def run(name: str, stop: int | None) -> list[float]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import flatten_util, lax
 
+from jaxeval.config import markers
 from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers, schedule, training
 from tests import quick
@@ -46,7 +47,7 @@ def _trained(architecture: str, arrays: Sizes, sizes: Sizes) -> Trained:
     task = tiny_pairs.task(architecture, LETTERS, **arrays)
     hparams = {
         name: jnp.float32(value)
-        for name, value in {**OPTIMISER.traced(), **RATES, **sizes}.items()
+        for name, value in {**markers.active(OPTIMISER), **RATES, **sizes}.items()
     }
 
     def loss(params: Any, key: Any) -> Any:
@@ -202,7 +203,7 @@ CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
-    hparams = {**PLAIN.traced(), **RATES, **more}
+    hparams = {**markers.active(PLAIN), **RATES, **more}
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
