@@ -37,7 +37,7 @@ class Config:
         "language"
     )
     data: language_data.Data = language_data.Data()
-    model: language_settings.LanguageModel = language_settings.LanguageModel()
+    model: language_settings.LanguageModelSettings = language_settings.LanguageModelSettings()
     training: Training = _TRAINING
 
 

@@ -8,12 +8,12 @@ import pydantic
 from jaxeval.config import reading
 from jaxeval.data import seq2seq as pairs_data
 from jaxeval.experiment import base
-from jaxeval.models import seq2seq_extent, seq2seq_settings
+from jaxeval.models import seq2seq_settings, seq2seq_sizes
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
 from jaxeval.tasks import seq2seq as tasks
 
-RAGGED = seq2seq_extent.RAGGED  # keys of the model in which members of a program may differ
+RAGGED = seq2seq_sizes.RAGGED  # keys of the model in which members of a program may differ
 DATA = "data.path"  # the key that --data sets
 # widths are chosen as for batches of so many rows, whatever the batch size is, so that members
 # with different batch sizes see the same corpus
@@ -60,7 +60,7 @@ def prepare(config: Config, random_splits: bool = False) -> base.Prepared:
     return base.prepared(config, pairs, read, tasks.build(config.model, pairs.vocabularies))
 
 
-def extent(config: Config, pairs: pairs_data.Pairs) -> seq2seq_extent.Extent:
+def extent(config: Config, pairs: pairs_data.Pairs) -> seq2seq_sizes.Seq2SeqSizes:
     """What the arrays of a run of a sweep must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
@@ -70,6 +70,6 @@ def extent(config: Config, pairs: pairs_data.Pairs) -> seq2seq_extent.Extent:
         )
         for side in ("source", "target")
     ]
-    return seq2seq_extent.Extent(
+    return seq2seq_sizes.Seq2SeqSizes(
         model.architecture, shape, (lengths[0], lengths[1]), model.embedding
     )

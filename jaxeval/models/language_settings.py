@@ -13,7 +13,7 @@ Rate = fields.Rate | None
 
 
 @reading.settings
-class Dropout:
+class LanguageDropout:
     """Dropout rates by site; an absent one compiles no mask, 0 compiles one that drops nothing."""
 
     input: Annotated[Rate, pydantic.Field(description="embedded input; fresh at each step")] = None
@@ -34,12 +34,12 @@ class Dropout:
 
     def rates(self) -> dict[str, float]:
         """What a member may differ in, by site."""
-        found = {site: getattr(self, site) for site in language.SITES}
-        return {site: rate for site, rate in found.items() if rate is not None}
+        rates = {site: getattr(self, site) for site in language.SITES}
+        return {site: rate for site, rate in rates.items() if rate is not None}
 
 
 @reading.settings
-class LanguageModel:
+class LanguageModelSettings:
     """A stack of cells; either sizes, or a budget that they are solved from."""
 
     kind: Annotated[cells.Kind, pydantic.Field(description="of the cells")] = "lstm"
@@ -77,12 +77,15 @@ class LanguageModel:
         ),
     ] = False
     forget: Annotated[
-        float, pydantic.Field(ge=0, lt=1, description="chance to zero a state before a window")
+        float,
+        pydantic.Field(
+            ge=0, lt=1, description="probability that a state is zeroed before a window"
+        ),
     ] = 0.01
-    dropout: Dropout = Dropout()
+    dropout: LanguageDropout = LanguageDropout()
 
     @pydantic.model_validator(mode="after")
-    def _fits(self) -> "LanguageModel":
+    def _fits(self) -> "LanguageModelSettings":
         if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
             raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
         if self.kind != "rhn" and self.depth > 1:
@@ -105,10 +108,10 @@ class LanguageModel:
         As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
         that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
         """
-        lost = {"input"} if self.released_highway and self.depth > 1 else set()
-        lost |= {"inter_layer"} if self.layers == 1 else set()
-        lost |= set() if self._projects() else {"projected"}
-        return {site: rate for site, rate in self.dropout.rates().items() if site not in lost}
+        unused = {"input"} if self.released_highway and self.depth > 1 else set()
+        unused |= {"inter_layer"} if self.layers == 1 else set()
+        unused |= set() if self._projects() else {"projected"}
+        return {site: rate for site, rate in self.dropout.rates().items() if site not in unused}
 
     def _projects(self) -> bool:
         """Whether outputs are projected down, but for ratios that rounding makes 1."""
@@ -128,7 +131,7 @@ class LanguageModel:
             self.depth,
         )
 
-    def shape(self, vocabulary: int) -> sizes.Shape:
+    def shape(self, vocabulary: int) -> sizes.LanguageShape:
         """The sizes, given or solved.
 
         Raises:
@@ -136,7 +139,7 @@ class LanguageModel:
         """
         if self.hidden is not None:
             size = self.embedding or self.hidden
-            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+            return sizes.LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
         return sizes.solve(
             vocabulary,
             self.budget or _BUDGET,

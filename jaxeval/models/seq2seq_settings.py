@@ -37,7 +37,7 @@ class Seq2Seq:
     dropout: Annotated[fields.Rate, pydantic.Field(description="rate at all sites")] = 0.1
     label_smoothing: Annotated[
         fields.Rate,
-        pydantic.Field(description="share of the loss spread over all symbols"),
+        pydantic.Field(description="fraction of the loss spread evenly over all symbols"),
     ] = 0.0
     beam: Annotated[
         fields.Size, pydantic.Field(description="sequences kept while decoding; 1: greedy")
@@ -50,14 +50,14 @@ class Seq2Seq:
                 raise ValueError("an attentive_lstm has one decoder layer and one head")
         elif self.embedding % self.heads:
             raise ValueError(
-                f"heads: {self.heads} heads do not share an embedding of {self.embedding} evenly"
+                f"heads: {self.heads} heads do not divide an embedding of {self.embedding} evenly"
             )
         return self
 
     def rates(self) -> dict[str, float]:
         """What a member may differ in; a rate of 0 is left out and costs nothing."""
-        given = {"dropout": self.dropout, "label_smoothing": self.label_smoothing}
-        return {name: rate for name, rate in given.items() if rate}
+        rates = {"dropout": self.dropout, "label_smoothing": self.label_smoothing}
+        return {name: rate for name, rate in rates.items() if rate}
 
     def shape(self, source: int, target: int) -> Shape:
         """Sizes of arrays for vocabularies of such sizes."""
@@ -73,5 +73,5 @@ class Seq2Seq:
 
     def model(self, source: int, target: int, live: Live) -> Model:
         """The Flax module for vocabularies of such sizes."""
-        made: Any = _CLASSES[self.architecture](self.shape(source, target), live)
-        return made
+        model: Any = _CLASSES[self.architecture](self.shape(source, target), live)
+        return model

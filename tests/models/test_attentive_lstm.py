@@ -10,7 +10,8 @@ import pytest
 
 from jaxeval.models import attentive_lstm
 from jaxeval.models.attentive_lstm import AttentiveLstm
-from jaxeval.models.seq2seq import Dropping, Shape
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Shape
 from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
@@ -78,7 +79,7 @@ def _loop(p: dict, given: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
     return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
 
 
-def _masks(drop: Dropping) -> dict[str, np.ndarray]:
+def _masks(drop: HashedDropout) -> dict[str, np.ndarray]:
     """Of every site: [T, B, units]."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     sites = {
@@ -94,10 +95,10 @@ def _masks(drop: Dropping) -> dict[str, np.ndarray]:
 def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
     """Dies if a gate, a direction, the attention, a site of dropout or padding is wrong."""
     with jax.enable_x64(True):
-        p, drop = pairs.parameters(MODEL, 1), Dropping()
+        p, drop = pairs.parameters(MODEL, 1), HashedDropout()
         if dropped:
-            drop = Dropping(jnp.asarray(WORDS), RATE)
-        found = _use(pairs.taught)(p, GIVEN, drop)
+            drop = HashedDropout(jnp.asarray(WORDS), RATE)
+        found = _use(pairs.teacher_forced)(p, GIVEN, drop)
         masks = _masks(drop)
         assert dropped == any(np.any(mask == 0) for mask in masks.values())
         expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
@@ -109,13 +110,13 @@ def test_gradients_equal_finite_differences() -> None:
     with jax.enable_x64(True):
         at, draw = pairs.parameters(MODEL, 2), np.random.default_rng(3)
         weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
-        drop = Dropping(jnp.asarray(WORDS), RATE)
+        drop = HashedDropout(jnp.asarray(WORDS), RATE)
 
         @quick.jit
         def both(p: Any) -> Any:
             def loss(p: Any) -> jax.Array:
                 return jnp.sum(
-                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.taught) * weight
+                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.teacher_forced) * weight
                 )
 
             return jax.value_and_grad(loss)(p)
@@ -139,22 +140,22 @@ def test_gradients_equal_finite_differences() -> None:
 def test_padding_of_sources_changes_no_score() -> None:
     """Dies if what stands behind a source is read, or the backward way starts from it."""
     p = pairs.host(pairs.parameters(MODEL, 4))
-    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    first = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
     padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
     other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
     assert np.any(other.source != GIVEN.source)
-    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+    np.testing.assert_array_equal(_use(pairs.teacher_forced)(p, other, HashedDropout()), first)
     wide = other._replace(source=jnp.pad(other.source, ((0, 0), (0, 3)), constant_values=5))
-    found = _use(pairs.taught)(p, wide, Dropping())
+    found = _use(pairs.teacher_forced)(p, wide, HashedDropout())
     np.testing.assert_allclose(found, first, rtol=1e-5, atol=1e-6)
 
 
-def test_writing_step_by_step_equals_being_taught() -> None:
+def test_writing_step_by_step_equals_teacher_forcing() -> None:
     """Dies if the step that writes differs from the one that learns, or loses its state."""
     p = pairs.host(pairs.parameters(MODEL, 5))
     found = _use(pairs.stepped)(p, GIVEN)
     np.testing.assert_allclose(
-        found, _use(pairs.taught)(p, GIVEN, Dropping()), rtol=1e-5, atol=1e-6
+        found, _use(pairs.teacher_forced)(p, GIVEN, HashedDropout()), rtol=1e-5, atol=1e-6
     )
 
 
@@ -162,21 +163,20 @@ def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
     shape = Shape(64, 33, 128, 512, 1, 1, 1)
     found = pairs.count(AttentiveLstm(shape))
-    assert found == pairs.said("attentive_lstm", shape) == 6_859_426
+    assert found == pairs.counted("attentive_lstm", shape) == 6_859_426
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 2), (4, 4, 2, 2, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
     shape = Shape(*sizes, 1, 1)
-    assert pairs.count(AttentiveLstm(shape)) == pairs.said("attentive_lstm", shape)
+    assert pairs.count(AttentiveLstm(shape)) == pairs.counted("attentive_lstm", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, or padding does not start at zero."""
     model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
-    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
-    p = pairs.host(init(jax.random.key(3)))
+    p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])
         drawn = table[1:]

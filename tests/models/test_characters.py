@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.models import characters, dropout, lstm
 
-NONE = dropout.Dropper("none", {}, None, True)
+NONE = dropout.KeyedDropout({}, None)
 WORDS, LONGEST, ALPHABET, SIZE, FILTERS = 7, 6, 9, 4, 5
 
 
@@ -56,9 +56,9 @@ def test_table_and_window_forms_agree_with_their_gradients(full: bool, masked: b
     ids, table = _words(1)
     encoder = characters.ConvolutionEncoder(FILTERS, 3, "tanh", full, masked)
     params = encoder.init(jax.random.key(1), table, ids, NONE)["params"]
-    zero = dropout.Dropper("naive", {"characters": jnp.float32(0)}, jax.random.key(0), True)
+    zero = dropout.KeyedDropout({"characters": jnp.float32(0)}, jax.random.key(0))
 
-    def loss(params: dict, table: jax.Array, drop: dropout.Dropper) -> jax.Array:
+    def loss(params: dict, table: jax.Array, drop: dropout.KeyedDropout) -> jax.Array:
         weights = jnp.arange(WORDS * FILTERS, dtype=jnp.float32).reshape(WORDS, FILTERS)
         return jnp.sum(encoder.apply({"params": params}, table, ids, drop) * weights)
 
@@ -70,7 +70,7 @@ def test_table_and_window_forms_agree_with_their_gradients(full: bool, masked: b
 def test_recurrent_encoder_reads_each_word_to_its_own_end() -> None:
     """Dies if padding moves the last state (a word alone, without padding, is the truth)."""
     ids, table = _words(2)
-    encoder = characters.RecurrentEncoder(3, lstm.Variant())
+    encoder = characters.RecurrentEncoder(3, lstm.LSTMVariant())
     params = encoder.init(jax.random.key(0), table, ids, NONE)
     found = encoder.apply(params, table, ids, NONE)
     for row, word in enumerate(ids):

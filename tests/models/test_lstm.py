@@ -10,9 +10,9 @@ import pytest
 from jaxeval.models import lstm, recurrence
 
 VARIANTS = {
-    "plain": lstm.Variant(),
-    "keras": lstm.Variant(hard_sigmoid=True),
-    "lample": lstm.Variant(coupled_forget=True, peepholes=True, learned_start=True),
+    "plain": lstm.LSTMVariant(),
+    "keras": lstm.LSTMVariant(hard_sigmoid=True),
+    "lample": lstm.LSTMVariant(coupled_forget=True, peepholes=True, learned_start=True),
 }
 STEPS, BATCH, SIZE, WIDTH = 5, 3, 4, 6
 
@@ -22,7 +22,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _loop(
-    variant: lstm.Variant,
+    variant: lstm.LSTMVariant,
     params: dict,
     inputs: np.ndarray,
     lengths: Any,
@@ -120,7 +120,7 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
     inputs = jnp.ones((4, 2, 8))
     valid = jnp.ones((4, 2), bool)
     for clip, expected in ((1e-3, 1e-3), (None, None)):
-        cell = lstm.Cell(lstm.Variant(gradient_clip=clip))
+        cell = lstm.LSTMCell(lstm.LSTMVariant(gradient_clip=clip))
         start = (jnp.zeros((2, 2)), jnp.zeros((2, 2)))
 
         def total(x, cell=cell, clip=clip, start=start):  # type: ignore[no-untyped-def]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jaxeval.models import transformer
-from jaxeval.models.seq2seq import Dropping, Live, Shape
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Live, Shape
 from jaxeval.models.transformer import Transformer
 from tests import quick
 from tests.models import pairs
@@ -81,9 +82,9 @@ def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
         )
         x = x + own * mask(layer, transformer.ADDED)[:steps]
         if memory is not None:
-            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.ACROSS)
+            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.CROSS_WEIGHTS)
             across = _attention(w["across"], normed, memory, False, drops)
-            x = x + across * mask(layer, transformer.ADDED_ACROSS)[:steps]
+            x = x + across * mask(layer, transformer.ADDED_CROSS)[:steps]
         fed = w["feed_forward"]
         inner = np.maximum(_affine(fed["inner"], _norm(fed["norm"], x)), 0)
         inner = inner * mask(layer, transformer.INNER)[:steps]
@@ -107,12 +108,12 @@ def _loop(p: dict, given: Inputs, masks: Masks) -> np.ndarray:
     return np.stack(scores)
 
 
-def _masks(drop: Dropping, heads: int = 2) -> Masks:
+def _masks(drop: HashedDropout, heads: int = 2) -> Masks:
     """Of every site: [B, T, units], and [B, heads, T, K] where shares are dropped."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     t = transformer
 
-    def ones(site: Dropping, *shape: int) -> np.ndarray:
+    def ones(site: HashedDropout, *shape: int) -> np.ndarray:
         return pairs.mask(site, (rows, *shape))
 
     found: Masks = {
@@ -122,13 +123,13 @@ def _masks(drop: Dropping, heads: int = 2) -> Masks:
     for stack, layers, steps in ((t.ENCODER, ENCODER, source), (t.DECODER, DECODER, target)):
         for layer in range(layers):
             at = functools.partial(drop.at, stack, layer)
-            for site, looks in ((t.WEIGHTS, steps), (t.ACROSS, source)):
+            for site, looks in ((t.WEIGHTS, steps), (t.CROSS_WEIGHTS, source)):
                 by_head = [ones(at(site, head), steps, looks) for head in range(heads)]
                 found[stack, layer, site] = np.stack(by_head, axis=1)
             for site, units in (
                 (t.ADDED, E),
                 (t.INNER, H),
-                (t.ADDED_ACROSS, E),
+                (t.ADDED_CROSS, E),
                 (t.ADDED_INNER, E),
             ):
                 found[stack, layer, site] = ones(at(site), steps, units)
@@ -144,8 +145,8 @@ def test_scores_equal_a_numpy_loop(case: str) -> None:
     wrong; or, grouped, if eight computed heads are not the two that they are parts of."""
     computed, grouped, dropped = CASES[case]
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 1))
-    drop = Dropping(jnp.asarray(WORDS), RATE) if dropped else Dropping()
-    found = _use(pairs.taught, computed, grouped)(p, GIVEN, drop)
+    drop = HashedDropout(jnp.asarray(WORDS), RATE) if dropped else HashedDropout()
+    found = _use(pairs.teacher_forced, computed, grouped)(p, GIVEN, drop)
     masks = _masks(drop)
     assert dropped == all(np.any(mask == 0) for mask in masks.values())
     expected = _loop(jax.tree.map(np.float64, p), pairs.host(GIVEN), masks)
@@ -153,22 +154,23 @@ def test_scores_equal_a_numpy_loop(case: str) -> None:
 
 
 @pytest.mark.parametrize(("computed", "grouped"), [(2, False), (8, True)])
-def test_writing_step_by_step_equals_being_taught(computed: int, grouped: bool) -> None:
+def test_writing_step_by_step_equals_teacher_forcing(computed: int, grouped: bool) -> None:
     """Dies if the cache is written to a wrong place or layer, or steps to come are looked at."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 2))
     found = _use(pairs.stepped, computed, grouped)(p, GIVEN)
-    expected = _use(pairs.taught)(p, GIVEN, Dropping())
+    expected = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_later_symbols_change_no_earlier_score() -> None:
     """Dies if a position looks ahead."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 3))
-    first = np.asarray(_use(pairs.taught)(p, GIVEN, Dropping()))
+    first = np.asarray(_use(pairs.teacher_forced)(p, GIVEN, HashedDropout()))
     for place in range(GIVEN.target.shape[1]):
         others = (GIVEN.target[:, place:] + 1) % pairs.TARGETS
         target = jnp.concatenate([GIVEN.target[:, :place], others], axis=1)
-        found = np.asarray(_use(pairs.taught)(p, GIVEN._replace(target=target), Dropping()))
+        other = GIVEN._replace(target=target)
+        found = np.asarray(_use(pairs.teacher_forced)(p, other, HashedDropout()))
         np.testing.assert_array_equal(found[:, :place], first[:, :place])
         assert np.all(np.any(found[:, place:] != first[:, place:], axis=-1))
 
@@ -176,32 +178,31 @@ def test_later_symbols_change_no_earlier_score() -> None:
 def test_padding_of_sources_changes_no_score() -> None:
     """Dies if what stands behind a source is looked at."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 4))
-    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    first = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
     padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
     other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
     assert np.any(other.source != GIVEN.source)
-    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+    np.testing.assert_array_equal(_use(pairs.teacher_forced)(p, other, HashedDropout()), first)
 
 
 def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
     shape = Shape(64, 33, 256, 1024, 4, 4, 4)
     found = pairs.count(Transformer(shape))
-    assert found == pairs.said("transformer", shape) == 7_407_137
+    assert found == pairs.counted("transformer", shape) == 7_407_137
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1, 2, 2), (8, 6, 6, 7, 3, 1, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
     shape = Shape(*sizes)
-    assert pairs.count(Transformer(shape)) == pairs.said("transformer", shape)
+    assert pairs.count(Transformer(shape)) == pairs.counted("transformer", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, layers alike, or padding not at zero."""
     model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
-    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
-    p = pairs.host(init(jax.random.key(3)))
+    p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])
         drawn = table[1:]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from jaxeval.models import seq2seq_extent
+from jaxeval.models import seq2seq_sizes
 from jaxeval.models.seq2seq import Shape
 from jaxeval.sweep import cohorts
 
@@ -166,9 +166,9 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
             cohorts.as_grouped(runs, [160], MACHINE, groups, rows)
 
 
-def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_extent.Extent:
+def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
     shape = Shape(9, 7, embedding, 64, layers, layers, heads)
-    return seq2seq_extent.Extent("transformer", shape, (8.0, 6.0), embedding)
+    return seq2seq_sizes.Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
 
 
 def test_extents_hold_all_heads() -> None:

@@ -13,15 +13,15 @@ from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import budget
 from jaxeval.models.cells import Cell
-from jaxeval.models.language_settings import Dropout
-from jaxeval.models.language_settings import LanguageModel as Settings
+from jaxeval.models.language_settings import LanguageDropout
+from jaxeval.models.language_settings import LanguageModelSettings as Settings
 from jaxeval.population import engine, loop, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
 
-SHAPE = budget.Shape(12, 8, 8)
+SHAPE = budget.LanguageShape(12, 8, 8)
 
 
 def _corpus(folder: Path, heads: int = 3, window: int = 4) -> data.Text:
@@ -47,7 +47,7 @@ def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, 
     lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
     given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
-    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.load, w.dev))(params, *given)
+    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(params, *given)
     return {name: float(value) for name, value in counts.items()}
 
 
@@ -66,7 +66,7 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
     program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
     rows = jnp.zeros(1_200_000, jnp.int32)
     shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.schedule.steps([1], 1))
-    load = member.Load(jnp.uint32(1), {}, [rows[:1]], ())
+    load = member.Inputs(jnp.uint32(1), {}, [rows[:1]], ())
     found = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
     assert float(found["tokens"]) == 42_000_000
     assert float(found["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
@@ -82,7 +82,7 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
 
 def test_the_released_highway_drops_no_inputs() -> None:
     """Dies if the switch does nothing, or reaches a depth of one or another site."""
-    rates = Dropout(input=0.5, state=0.25)
+    rates = LanguageDropout(input=0.5, state=0.25)
     for depth, sites in ((1, {"input", "state"}), (2, {"state"})):
         model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
         assert set(model.rates()) == sites
@@ -133,13 +133,13 @@ def test_heads_walk_on_and_wrap_around(tmp_path: Path) -> None:
     batch = Batch({}, jnp.ones(4), shared, ())
     params = task.init(jax.random.key(0), batch, {})
     _, carry = task.loss(params, task.start(4), batch, jax.random.key(3), {})
-    began = (carry.place - language.window) % n
+    began = (carry.position - language.window) % n
     assert np.ptp(np.diff(np.sort(np.asarray(began)))) <= n % 4  # equally far apart
-    places = [np.asarray(carry.place)]
+    places = [np.asarray(carry.position)]
     step = jax.jit(lambda c, k: task.loss(params, c, batch, k, {})[1])
     for k in range(2 * n // language.window):
         carry = step(carry, jax.random.key(k))
-        places.append(np.asarray(carry.place))
+        places.append(np.asarray(carry.position))
     moved = np.diff(np.stack(places), axis=0) % n
     assert np.all(moved == language.window)
     assert np.stack(places).min() >= 0 and np.stack(places).max() < n
@@ -200,7 +200,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.Data(path=str(tmp_path), window=6, turn=5), 6, 6)
-    shape = budget.Shape(text.vocabulary, 16, 12)
+    shape = budget.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])

@@ -12,11 +12,11 @@ from jaxeval.models import budget
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.tasks import dynamic_evaluation, language
-from jaxeval.tasks.dynamic_evaluation import Dynamic, Windows
+from jaxeval.tasks.dynamic_evaluation import Dynamic, WindowSequence
 from jaxeval.tasks.language_averaging import Averaging, averaged
 
 V, T, B, K = 9, 4, 2, 3
-LANGUAGE = language.Language(budget.Shape(V, 6, 5), Cell(), T, 60)
+LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, V, 100), jnp.int32)
 RATES = {"input": jnp.float32(0.5), "state": jnp.float32(0.3), "output": jnp.float32(0.4)}
 KEYS = [jax.random.key(5), jax.random.key(6)]
@@ -107,7 +107,7 @@ def test_temperature_divides_the_scores() -> None:
     assert found == pytest.approx(-np.log(gold).sum(), rel=1e-5)
 
 
-def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float]:
+def _loop(params: Any, scale: Any, windows: WindowSequence, how: Dynamic) -> list[float]:
     """Dynamic evaluation by the book: a plain softmax, window by window; nats of each."""
     run = language.runner(LANGUAGE)
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(scale)]
@@ -146,7 +146,7 @@ def test_dynamic_evaluation_learns_after_it_has_predicted() -> None:
     """Dies if a window is learned from before it is scored, or the step is another."""
     params, how = _params(), Dynamic(0.05, 0.3, 0.2)
     places = 61 + T * np.arange(6)[:, None]
-    windows = Windows(jnp.asarray(places), jnp.array([[T]] * 5 + [[2]]))
+    windows = WindowSequence(jnp.asarray(places), jnp.array([[T]] * 5 + [[2]]))
     train = dynamic_evaluation.train_windows(LANGUAGE, 3)
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
     scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, TOKENS, train)

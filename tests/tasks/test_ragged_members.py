@@ -138,34 +138,34 @@ def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> 
     return member.Program(task, PLAIN, batch, 4, micro)
 
 
-def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Load]:
-    """What a population's functions are given; leaves of the load [S, ...]."""
+def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Inputs]:
+    """What a population's functions are given; leaves of the inputs [S, ...]."""
     rows = np.arange(ROWS, dtype=np.int32)
     split = Split((rows,), (rows[:1],), (rows[:1],), {})
     longest = engine.most_steps(members, split)
     given = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
     shared = member.Shared(CORPUS, schedule.steps([ROWS], program.batch_size))
-    return jax.tree.map(jnp.asarray, (shared, given.load))
+    return jax.tree.map(jnp.asarray, (shared, given.inputs))
 
 
 def _ran(architecture: str, program: member.Program, members: list[Member], params: Any) -> Any:
     """Params and losses of a population after some epochs from the given params [S, ...]."""
 
     def one(shared: Any, given: tuple) -> Any:
-        load, params = given
-        size = member.batch_size(program, load)
-        state = optimisers.make(PLAIN, load.hparams, jnp.int32(0), size).init(params)
-        begin = member.State(params, state, params, (), jnp.int32(0))
+        inputs, params = given
+        size = member.batch_size(program, inputs)
+        state = optimisers.make(PLAIN, inputs.hparams, jnp.int32(0), size).init(params)
+        begin = member.MemberState(params, state, params, (), jnp.int32(0))
 
         def epoch(state: Any, _: Any) -> Any:
-            return training.train_epoch(program, shared, state, load)
+            return training.train_epoch(program, shared, state, inputs)
 
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         return state.params, losses
 
-    shared, load = _lanes(program, members)
+    shared, inputs = _lanes(program, members)
     every = _every(architecture, functools.partial(one, shared))
-    return jax.device_get(quick.jit(every)((load, params)))
+    return jax.device_get(quick.jit(every)((inputs, params)))
 
 
 def _written(
@@ -174,11 +174,11 @@ def _written(
     """What a population of the given params [S, ...] writes: [S, B, T]."""
 
     def one(given: tuple) -> Any:
-        load, params = given
-        return program.task.predict(params, (), BATCH, jax.random.key(0), load.hparams)[0]
+        inputs, params = given
+        return program.task.predict(params, (), BATCH, jax.random.key(0), inputs.hparams)[0]
 
-    _, load = _lanes(program, members)
-    return jax.device_get(quick.jit(_every(architecture, one))((load, params)))
+    _, inputs = _lanes(program, members)
+    return jax.device_get(quick.jit(_every(architecture, one))((inputs, params)))
 
 
 def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -189,9 +189,9 @@ def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any
 
 def _started(program: member.Program, members: list[Member]) -> Any:
     """Params of a population before its first epoch."""
-    shared, load = _lanes(program, members)
-    init = lambda load: member.init(program, shared, load).params  # noqa: E731
-    return jax.device_get(quick.jit(lambda loads: lax.map(init, loads))(load))
+    shared, inputs = _lanes(program, members)
+    init = lambda inputs: member.init(program, shared, inputs).params  # noqa: E731
+    return jax.device_get(quick.jit(lambda inputs: lax.map(init, inputs))(inputs))
 
 
 def _lane(tree: Any, number: int) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval.contracts import Batch
 from jaxeval.data import symbols
-from jaxeval.models.seq2seq import Dropping
+from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
 from jaxeval.tasks.edit_distance import edit_distance
 from tests import conformance, quick
@@ -154,7 +154,9 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
 
 def _scores(architecture: str, letters: int) -> Any:
     model: Any = tiny_pairs.model(architecture, letters)
-    return quick.jit(lambda p, b: model.apply({"params": p}, b, Dropping(), method=tasks._scores))
+    return quick.jit(
+        lambda p, b: model.apply({"params": p}, b, HashedDropout(), method=tasks._logits)
+    )
 
 
 LETTERS = 1
