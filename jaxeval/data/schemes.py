@@ -148,8 +148,8 @@ def convert_sentences(
             tags = convert(sentence.tags, source, target)
         except IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
-            place = "" if line else f"sentence {number}, word {error.position + 1}: "
-            raise DataError(f"{place}{error}{_hint(error, source)}", path, line) from None
+            position = "" if line else f"sentence {number}, word {error.position + 1}: "
+            raise DataError(f"{position}{error}{_hint(error, source)}", path, line) from None
         converted.append(sentence._replace(tags=tags))
     return converted
 

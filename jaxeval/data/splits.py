@@ -20,7 +20,7 @@ def given(parts: Sequence[str], buckets: Sequence[np.ndarray]) -> Rows:
       buckets: bucket b: numbers of its rows in the corpus.
 
     Returns:
-      For each part and bucket, places within the bucket.
+      For each part and bucket, row numbers within the bucket.
     """
     names = np.asarray(parts)
     return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}

@@ -36,7 +36,7 @@ class Config:
     task: Annotated[Literal["language"], pydantic.Field(description="what is learned")] = (
         "language"
     )
-    data: language_data.Data = language_data.Data()
+    data: language_data.LanguageData = language_data.LanguageData()
     model: language_settings.LanguageModelSettings = language_settings.LanguageModelSettings()
     training: Training = _TRAINING
 

@@ -33,7 +33,7 @@ class Config:
 
     name: Annotated[str, pydantic.Field(description="shown in tables")] = "seq2seq"
     task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
-    data: pairs_data.Data = pairs_data.Data()
+    data: pairs_data.Seq2SeqData = pairs_data.Seq2SeqData()
     model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
     training: Training = _TRAINING
 

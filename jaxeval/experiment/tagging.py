@@ -21,7 +21,7 @@ class Config:
 
     name: Annotated[str, pydantic.Field(description="shown in tables")] = "default"
     task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
-    data: tagging_data.Data = tagging_data.Data()
+    data: tagging_data.TaggingData = tagging_data.TaggingData()
     model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
     scoring: tasks.Scoring = tasks.Scoring()
     training: Training = Training()

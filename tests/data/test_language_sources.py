@@ -20,8 +20,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
     return tiny_texts.prepare(tiny_texts.TinyTexts, tmp_path_factory.mktemp("tfds"))
 
 
-def _source(path: str | Path, feature: str | None = None) -> language_sources.Source:
-    return language_sources.Source(str(path), PATTERNS, feature)
+def _source(path: str | Path, feature: str | None = None) -> language_sources.TextSource:
+    return language_sources.TextSource(str(path), PATTERNS, feature)
 
 
 def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:

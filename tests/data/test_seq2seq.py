@@ -26,11 +26,13 @@ TEXTS = strategies.text(LETTERS, min_size=1, max_size=12).filter(str.strip)
 PAIRS = strategies.lists(strategies.tuples(TEXTS, TEXTS), min_size=1, max_size=8)
 
 
-def _settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Data:
+def _settings(
+    folder: Path, parts: Mapping[str, str] = HAND, **changes: Any
+) -> seq2seq.Seq2SeqData:
     folder.mkdir(exist_ok=True)
     for part, content in parts.items():
         (folder / part).write_text(content)
-    return seq2seq.Data(path=str(folder), **changes)
+    return seq2seq.Seq2SeqData(path=str(folder), **changes)
 
 
 def _inflection(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Pairs:
@@ -199,7 +201,7 @@ def test_other_columns_and_separators(tmp_path: Path) -> None:
     parts = dict.fromkeys(splits.PARTS, "7\tpos=N,num=PL;x\tform\tlemma\n")
     columns = {"source_column": 4, "target_column": 3, "features_column": 2}
     read = seq2seq.read(_settings(tmp_path / "c", parts, feature_separator=",", **columns))
-    pair = seq2seq.Pair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
+    pair = seq2seq.SequencePair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
     assert read == {part: [pair] for part in splits.PARTS}
 
 
@@ -237,9 +239,9 @@ def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
     assert _refused(tmp_path / "c", "test", "\n") == "test: the file is empty; expected text"
     assert "data.dev=NAME" in _refused(tmp_path / "c", "a.dev", HAND["dev"])
     with pytest.raises(DataError, match="gone: no such folder"):
-        seq2seq.read(seq2seq.Data(path=str(tmp_path / "gone")))
+        seq2seq.read(seq2seq.Seq2SeqData(path=str(tmp_path / "gone")))
     with pytest.raises(ConfigError, match="--data PATH"):
-        seq2seq.read(seq2seq.Data())
+        seq2seq.read(seq2seq.Seq2SeqData())
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,7 @@ def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
 def test_impossible_settings_are_refused(key: str) -> None:
     """Dies if a column counts from 0 or from the end."""
     with pytest.raises(ConfigError, match=key.partition("=")[0]):
-        reading.read(seq2seq.Data, None, [key])
+        reading.read(seq2seq.Seq2SeqData, None, [key])
 
 
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
@@ -306,4 +308,4 @@ def test_a_column_serves_one_purpose() -> None:
     """Dies if targets are among what a model reads."""
     for key in ("source_column", "features_column"):
         with pytest.raises(ConfigError, match="must differ"):
-            reading.read(seq2seq.Data, None, [f"{key}=2"])
+            reading.read(seq2seq.Seq2SeqData, None, [f"{key}=2"])

@@ -31,7 +31,7 @@ def _corpus(folder: Path, heads: int = 3, window: int = 4) -> data.Text:
             " ".join("abcdefghij"[k] for k in draw.integers(0, 10, 7)) for _ in range(lines)
         )
         (folder / f"x.{part}.txt").write_text(text + "\n")
-    settings = data.Data(path=str(folder), window=window, turn=5)
+    settings = data.LanguageData(path=str(folder), window=window, turn=5)
     return data.build(settings, 4, heads)
 
 
@@ -47,7 +47,9 @@ def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, 
     lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
     given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
-    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(params, *given)
+    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
+        params, *given
+    )
     return {name: float(value) for name, value in counts.items()}
 
 
@@ -199,7 +201,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
         ("test", "h b"),
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
-    text = data.build(data.Data(path=str(tmp_path), window=6, turn=5), 6, 6)
+    text = data.build(data.LanguageData(path=str(tmp_path), window=6, turn=5), 6, 6)
     shape = budget.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
