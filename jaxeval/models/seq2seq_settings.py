@@ -40,7 +40,7 @@ class Seq2Seq:
         pydantic.Field(description="fraction of the loss spread evenly over all symbols"),
     ] = 0.0
     beam: Annotated[
-        fields.Size, pydantic.Field(description="sequences kept while decoding; 1: greedy")
+        fields.Size, pydantic.Field(description="width of the beam while decoding; 1: greedy")
     ] = 1
 
     @pydantic.model_validator(mode="after")

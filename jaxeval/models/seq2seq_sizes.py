@@ -62,8 +62,8 @@ class Seq2SeqSizes:
         Its units are padded; layers that it lacks are skipped, at least where lanes are mapped.
         """
         layers = {name: getattr(own.shape, name) for name in ("encoder_layers", "decoder_layers")}
-        done = dataclasses.replace(self, shape=self.shape._replace(**layers))
-        forward = _lstm(done) if self.architecture == "attentive_lstm" else _transformer(done)
+        computed = dataclasses.replace(self, shape=self.shape._replace(**layers))
+        forward = (_lstm if self.architecture == "attentive_lstm" else _transformer)(computed)
         return 2.0 * 3.0 * forward
 
     def parameters(self) -> int:
@@ -93,15 +93,15 @@ def _lstm(sizes: Seq2SeqSizes) -> float:
     s, (source, target) = sizes.shape, sizes.lengths
     e, h = s.embedding, s.hidden
     widths = [e] + [2 * h] * (s.encoder_layers - 1)
-    read = sum(2 * 4 * h * (w + h) for w in widths) + 2 * h * h
-    written = 4 * h * (e + 2 * h + h) + h * h + 3 * h * source + h * s.target
-    return source * read + target * written
+    encoder = sum(2 * 4 * h * (w + h) for w in widths) + 2 * h * h
+    decoder = 4 * h * (e + 2 * h + h) + h * h + 3 * h * source + h * s.target
+    return source * encoder + target * decoder
 
 
 def _transformer(sizes: Seq2SeqSizes) -> float:
     s, (source, target) = sizes.shape, sizes.lengths
     e, h = s.embedding, s.hidden
-    read = s.encoder_layers * (4 * e * e + 2 * e * h + 2 * source * e)
-    read += s.decoder_layers * 2 * e * e
-    written = s.decoder_layers * (6 * e * e + 2 * e * h + 2 * (source + target) * e)
-    return source * read + target * (written + e * s.target)
+    encoder = s.encoder_layers * (4 * e * e + 2 * e * h + 2 * source * e)
+    encoder += s.decoder_layers * 2 * e * e
+    decoder = s.decoder_layers * (6 * e * e + 2 * e * h + 2 * (source + target) * e)
+    return source * encoder + target * (decoder + e * s.target)

@@ -103,7 +103,7 @@ class Features(nn.Module):
 
 
 class Tagger(nn.Module):
-    """Features, one to three BiLSTM layers, label scores."""
+    """Features, one to three BiLSTM layers, label logits."""
 
     choices: settings.TaggerSettings
     sizes: Sizes

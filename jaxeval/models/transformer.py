@@ -4,7 +4,7 @@ Wiemerslage et al. (2024), as their public code computes it: a layer adds attent
 feed-forward(norm(x)) to x, both stacks end with a norm, embeddings are drawn with variance 1/E and
 multiplied by sqrt(E), positions are sinusoids, nothing is tied.
 
-Notation: S heads that are computed, D = E / S units of each; K positions that are attended to.
+Notation: A heads that are computed, D = E / A units of each; K positions that are attended to.
 
 The layers of a stack are one loop over stacked weights: eight compile as fast as two. Members of
 one program may use fewer layers (a loop's step that does nothing) and fewer heads: a head is then
@@ -41,13 +41,13 @@ WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
 class SourceKeyValues(NamedTuple):
     """What the decoder attends to: for each of its layers, the keys and values of the source."""
 
-    keys: Array  # [layers, B, S, Ts, D]
+    keys: Array  # [layers, B, A, Ts, D]
     values: Array  # the same
     attention_bias: Array  # [B, Ts] 0 at symbols, -inf at padding
 
 
 class Cache(NamedTuple):
-    """Keys and values of the symbols generated so far: [layers, B, S, steps, D]."""
+    """Keys and values of the symbols generated so far: [layers, B, A, steps, D]."""
 
     keys: Array
     values: Array
@@ -194,12 +194,12 @@ class Transformer(nn.Module):
         return drop.apply(x)
 
     def _by_head(self, x: Array) -> Array:
-        """[B, T, E] -> [B, S, T, D]."""
+        """[B, T, E] -> [B, A, T, D]."""
         rows, steps, _ = x.shape
         return x.reshape(rows, steps, self.shape.heads, -1).transpose(0, 2, 1, 3)
 
     def _qkv(self, weights: Weights, x: Array) -> list[Array]:
-        """Queries, keys and values [B, S, T, D] of x [B, T, E]."""
+        """Queries, keys and values [B, A, T, D] of x [B, T, E]."""
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         qkv = ragged.affine(weights[QKV], normed)
         return [self._by_head(part) for part in jnp.split(qkv, 3, axis=-1)]
@@ -225,19 +225,19 @@ class Transformer(nn.Module):
     def _attend(
         self, queries: Array, keys: Array, values: Array, bias: Array, drop: HashedDropout
     ) -> Array:
-        """Values [B, S, T, D] by the softmax of queries and keys over K; bias [.., T, K]."""
-        scores = jnp.einsum("bstd,bskd->bstk", queries, keys)
+        """Values [B, A, T, D] by the softmax of queries and keys over K; bias [.., T, K]."""
+        scores = jnp.einsum("batd,bakd->batk", queries, keys)
         heads = self.live.heads
         if heads is not None:
             head = _head_of(self.shape.heads, heads)
             same_head = (head[:, None] == head[None]).astype(scores.dtype)
-            scores = jnp.einsum("bstk,sr->brtk", scores, same_head)
+            scores = jnp.einsum("batk,ac->bctk", scores, same_head)
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / self.axes.model.units)
         weights = jax.nn.softmax(scores * scale + bias, axis=-1)
         if drop.words is not None:
             weights = self._dropped_weights(weights, drop)
-        return jnp.einsum("bstk,bskd->bstd", weights, values)
+        return jnp.einsum("batk,bakd->batd", weights, values)
 
     def _dropped_weights(self, weights: Array, drop: HashedDropout) -> Array:
         """Computed heads that are parts of one head drop the same."""
@@ -247,7 +247,7 @@ class Transformer(nn.Module):
         return by_head(words, weights)
 
     def _output_projection(self, weights: Weights, attended: Array, drop: HashedDropout) -> Array:
-        """[B, S, T, D] -> [B, T, E]."""
+        """[B, A, T, D] -> [B, T, E]."""
         rows, _, steps, _ = attended.shape
         concatenated = attended.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
         return drop.apply(ragged.affine(weights[OUTPUT_PROJECTION], concatenated))
@@ -261,7 +261,7 @@ class Transformer(nn.Module):
 
 
 def _head_of(computed: int, heads: Array) -> Array:
-    """[S] int32: which of the `heads` each computed one belongs to."""
+    """[A] int32: which of the `heads` each computed one belongs to."""
     return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
 
 

@@ -23,7 +23,7 @@ class Axes(NamedTuple):
     """Axes of the arrays, each with the units that are live."""
 
     model: RaggedAxis
-    heads: RaggedAxis  # as many units as `model`, in S blocks
+    heads: RaggedAxis  # as many units as `model`, in A blocks
     qkv: RaggedAxis  # queries, keys and values
     hidden: RaggedAxis
 

@@ -5,7 +5,7 @@ Notation: T time steps, B rows, H hidden units, G blocks of H, one a gate.
 A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode derivation of
 a plain scan would add up each kernel's gradient at every step, a product with an inner dimension
 of B that rewrites the whole kernel T times. Here the backward scan stops at the products' outputs
-and keeps what went in; each kernel's gradient is one product over all T x B rows afterwards.
+and saves what went in; each kernel's gradient is one product over all T x B rows afterwards.
 
 The forward pass saves the products and the states; the backward pass runs the step again on them,
 which takes no product. Two habits of XLA on the CPU shape the rest. A slice at a running index

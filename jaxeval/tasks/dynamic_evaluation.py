@@ -88,15 +88,15 @@ def evaluate(
     leaves = jax.tree.leaves(scale)
     mean = sum(jnp.sum(leaf) for leaf in leaves) / sum(leaf.size for leaf in leaves)
 
-    def moved(now: Array, gradient: Array, root: Array, trained: Array) -> Array:
-        back = jnp.minimum(1.0, how.decay * root / mean)
+    def updated(param: Array, gradient: Array, root: Array, trained: Array) -> Array:
+        decay = jnp.minimum(1.0, how.decay * root / mean)
         step = how.learning_rate * gradient / (root + how.epsilon * mean)
-        return now - step + back * (trained - now)
+        return param - step + decay * (trained - param)
 
     def step(running: tuple, window: WindowSequence) -> tuple[tuple, Array]:
-        now, state = running
-        (_, (state, nats)), grads = jax.value_and_grad(loss, has_aux=True)(now, state, window)
-        return (jax.tree.map(moved, now, grads, scale, params), state), nats
+        current, state = running
+        (_, (state, nats)), grads = jax.value_and_grad(loss, has_aux=True)(current, state, window)
+        return (jax.tree.map(updated, current, grads, scale, params), state), nats
 
     state = models.start(language.shape, language.cell, windows.start.shape[1])
     _, nats = lax.scan(step, (params, state), windows)

@@ -117,7 +117,7 @@ def _sentences(
     settings: tagging.TaggingData, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
 ) -> list[Sentence]:
     """The sentences of a part of a split, read back from the arrays."""
-    forms, found = _forms(settings), []
+    forms, actual = _forms(settings), []
     for bucket, chosen in zip(tagged.corpus.buckets, rows, strict=True):
         for row in chosen:
             length = bucket["length"][row]
@@ -125,8 +125,8 @@ def _sentences(
             assert not bucket["labels"][row, length:].any()
             said = tuple(forms[f] for f in bucket["forms"][row, :length])
             tags = tuple(tagged.labels[y] for y in bucket["labels"][row, :length])
-            found.append(Sentence(said, tags))
-    return found
+            actual.append(Sentence(said, tags))
+    return actual
 
 
 def test_arrays_hold_the_sentences() -> None:
@@ -293,14 +293,14 @@ def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:
 
 def test_coverage_of_vectors(tmp_path: Path) -> None:
     """Dies if types are counted for tokens, or spellings are not looked up. Red, red: 2 of 6."""
-    found = tagging.build(_with_vectors(tmp_path / "c"), 2).findings
-    assert found.facts["vectors"] == {
+    actual = tagging.build(_with_vectors(tmp_path / "c"), 2).findings
+    assert actual.facts["vectors"] == {
         "train": {"tokens": 0.3333, "types": 0.3333},
         "dev": {"tokens": 0.0, "types": 0.0},
         "test": {"tokens": 0.5, "types": 0.5},
     }
-    assert "train 33.3% (33.3%)" in found.remarks[0]
-    assert "only 33.3% of train's tokens have a vector" in found.warnings[0]
+    assert "train 33.3% (33.3%)" in actual.remarks[0]
+    assert "only 33.3% of train's tokens have a vector" in actual.warnings[0]
 
 
 def test_vectors_without_a_word_of_train_are_refused(tmp_path: Path) -> None:

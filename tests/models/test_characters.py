@@ -25,16 +25,16 @@ def _expected(
     """Windows cut by hand, one word and filter at a time."""
     kernel, bias = np.asarray(params["kernel"]), np.asarray(params["bias"])
     margin = 2 if full else 1
-    found = np.zeros((len(ids), FILTERS))
+    output = np.zeros((len(ids), FILTERS))
     for row, word in enumerate(ids):
         embedded = np.concatenate(
             [np.zeros((margin, SIZE)), table[word], np.zeros((margin, SIZE))]
         )
         length = int(np.sum(word > 0)) if masked else LONGEST
-        places = length + (2 if full else 0)
-        responses = [embedded[p : p + 3].reshape(-1) @ kernel for p in range(places)]
-        found[row] = np.max(responses, axis=0) + bias
-    return found
+        positions = length + (2 if full else 0)
+        responses = [embedded[p : p + 3].reshape(-1) @ kernel for p in range(positions)]
+        output[row] = np.max(responses, axis=0) + bias
+    return output
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -45,8 +45,8 @@ def test_convolution_equals_windows_cut_by_hand(full: bool, masked: bool) -> Non
     encoder = characters.ConvolutionEncoder(FILTERS, 3, "linear", full, masked)
     params = encoder.init(jax.random.key(0), table, ids, NONE)["params"]
     params["bias"] = jnp.arange(FILTERS) * 0.1
-    found = encoder.apply({"params": params}, table, ids, NONE)
-    np.testing.assert_allclose(found, _expected(ids, table, params, full, masked), atol=1e-5)
+    output = encoder.apply({"params": params}, table, ids, NONE)
+    np.testing.assert_allclose(output, _expected(ids, table, params, full, masked), atol=1e-5)
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -72,7 +72,7 @@ def test_recurrent_encoder_reads_each_word_to_its_own_end() -> None:
     ids, table = _words(2)
     encoder = characters.RecurrentEncoder(3, lstm.LSTMVariant())
     params = encoder.init(jax.random.key(0), table, ids, NONE)
-    found = encoder.apply(params, table, ids, NONE)
+    output = encoder.apply(params, table, ids, NONE)
     for row, word in enumerate(ids):
         alone = encoder.apply(params, table, word[None, word > 0], NONE)
-        np.testing.assert_allclose(found[row], alone[0], atol=1e-6)
+        np.testing.assert_allclose(output[row], alone[0], atol=1e-6)

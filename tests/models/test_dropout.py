@@ -12,8 +12,8 @@ from jaxeval.models import dropout
 def test_rate_and_scale(inverted: bool) -> None:
     """Dies if keep and drop are swapped or the scale is wrong."""
     drawn = dropout.mask(jax.random.key(1), jnp.float32(0.3), (400, 500), inverted)
-    kept = 1 / 0.7 if inverted else 1.0
-    assert set(np.unique(drawn)) == {np.float32(0), np.float32(kept)}
+    scale = 1 / 0.7 if inverted else 1.0
+    assert set(np.unique(drawn)) == {np.float32(0), np.float32(scale)}
     assert np.mean(drawn == 0) == pytest.approx(0.3, abs=0.004)  # 4 sd of 200,000 draws
 
 

@@ -42,14 +42,14 @@ def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     model, params = _made(shape, Cell())
     tokens = jnp.asarray(np.random.default_rng(0).integers(0, 20, (T, B)))
     start = language.start(shape, Cell(), B)
-    _, found = model.apply({"params": params}, tokens, start, QUIET)
+    _, actual = model.apply({"params": params}, tokens, start, QUIET)
     x = params["embedding"][tokens]
     total = jnp.zeros((T, B, 8))
     for number in range(3):
         layer = cells.Layer(Cell(), 8)
         _, x = layer.apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
         total = total + x
-    np.testing.assert_allclose(found, total @ params["projection"], atol=1e-6)
+    np.testing.assert_allclose(actual, total @ params["projection"], atol=1e-6)
 
 
 @pytest.mark.parametrize("words", [1 << 23, 50, 7])

@@ -90,9 +90,9 @@ def test_a_padded_draw_holds_the_unpadded_one(
 
     for padded, own in zip(made(rows, columns), made(own_rows, own_columns), strict=True):
         lines = (_live(rows), _live(columns))[2 - padded.ndim :]
-        found = np.asarray(padded)[np.ix_(*lines)]
+        actual = np.asarray(padded)[np.ix_(*lines)]
         # a compiler may round a sum and a product of other sizes once or twice
-        np.testing.assert_allclose(found, own, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(actual, own, rtol=1e-6, atol=1e-6)
         assert np.count_nonzero(padded) == own.size  # 0 at dead units, and at no other
 
 
@@ -237,10 +237,10 @@ def test_layer_norm_counts_live_units_only() -> None:
     for array in (x, scale, bias):
         array[..., live] = draw.normal(size=(*array.shape[:-1], 8)) + 0.5
     weights = {"scale": jnp.asarray(scale), "bias": jnp.asarray(bias)}
-    found = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
+    actual = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
     expected = _norm(x[..., live], scale[live], bias[live])
-    np.testing.assert_allclose(found[..., live], expected, rtol=1e-5, atol=1e-6)
-    assert np.all(found[..., dead] == 0)
+    np.testing.assert_allclose(actual[..., live], expected, rtol=1e-5, atol=1e-6)
+    assert np.all(actual[..., dead] == 0)
     start = ragged.layer_norm_weights(over)
     assert np.array_equal(start["scale"], over.live) and not np.any(start["bias"])
 

@@ -29,7 +29,7 @@ PLAIN = optimisers.Optimiser(name="sgd")  # quicker to compile
 class Trained(NamedTuple):
     """What a model went through, on the host."""
 
-    began: Any
+    initial: Any
     params: Any
     losses: list[float]
     norms: list[float]
@@ -53,8 +53,8 @@ def _trained(architecture: str, arrays: Sizes, sizes: Sizes) -> Trained:
         return task.loss(params, (), BATCH, key, hparams)[0]
 
     gradient = quick.jit(jax.value_and_grad(loss))
-    began = jax.jit(task.init)(jax.random.key(1), BATCH, hparams)
-    params, tree = flatten_util.ravel_pytree(began)
+    initial = jax.jit(task.init)(jax.random.key(1), BATCH, hparams)
+    params, tree = flatten_util.ravel_pytree(initial)
     optimiser = optimisers.make(OPTIMISER, hparams, jnp.int32(0), len(BATCH.weight))
     state, update = optimiser.init(params), quick.jit(optimiser.update)
     losses, norms, first = [], [], None
@@ -67,7 +67,7 @@ def _trained(architecture: str, arrays: Sizes, sizes: Sizes) -> Trained:
         losses.append(float(value))
         norms.append(float(np.linalg.norm(flat)))
     outputs = quick.jit(task.predict)(tree(params), (), BATCH, jax.random.key(0), hparams)[0]
-    return Trained(*jax.device_get((began, tree(params), losses, norms, first, outputs)))
+    return Trained(*jax.device_get((initial, tree(params), losses, norms, first, outputs)))
 
 
 @functools.cache
@@ -216,14 +216,14 @@ def _population(architecture: str) -> tuple[member.Program, list[Member], Any]:
     return whole, members, _started(whole, members)
 
 
-def _alone(architecture: str, number: int, began: Any) -> tuple[member.Program, Member, Any]:
+def _alone(architecture: str, number: int, initial: Any) -> tuple[member.Program, Member, Any]:
     """The program, member and params [1, ...] of one that is not padded."""
     sizes, size = POPULATIONS[architecture][1][number]
     program, who = _program(architecture, sizes, size, None), _member(number, {})
     init = functools.partial(program.task.init, jax.random.key(0), BATCH)
     shapes = jax.eval_shape(init, dict(who.hparams))
     # that it starts like this is tested above
-    mine = _lane(began, number)
+    mine = _lane(initial, number)
     start = padding.own_part(architecture, shapes, mine, sizes, LARGE[architecture])
     return program, who, jax.tree.map(lambda leaf: leaf[None], start)
 
@@ -232,10 +232,10 @@ def _alone(architecture: str, number: int, began: Any) -> tuple[member.Program, 
 def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
     """Dies if a member of a population is not what it would be alone: in one program members
     differ in every size and in the batches, which are cut in parts of four rows; with dropout."""
-    whole, members, began = _population(architecture)
-    params, losses = _ran(architecture, whole, members, began)
+    whole, members, initial = _population(architecture)
+    params, losses = _ran(architecture, whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, began)
+        program, who, start = _alone(architecture, number, initial)
         own, expected = _ran(architecture, program, [who], start)
         np.testing.assert_allclose(losses[number], expected[0], rtol=1e-5)
         assert losses[number][1] < losses[number][0]
@@ -248,11 +248,11 @@ def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
 @BOTH
 def test_a_population_writes_what_each_writes_alone(architecture: str) -> None:
     """Dies if padding, or another member of its program, changes what a member decodes."""
-    whole, members, began = _population(architecture)
-    began = jax.tree.map(lambda leaf: 8 * leaf, began)  # else all rows get the same word
-    together = _written(architecture, whole, members, began)
+    whole, members, initial = _population(architecture)
+    initial = jax.tree.map(lambda leaf: 8 * leaf, initial)  # else all rows get the same word
+    together = _written(architecture, whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, began)
+        program, who, start = _alone(architecture, number, initial)
         apart = _written(architecture, program, [who], start)
         np.testing.assert_array_equal(together[number], apart[0])
     assert len(np.unique(together.reshape(-1, together.shape[-1]), axis=0)) > len(members)
