@@ -6,7 +6,6 @@ A source is START, its symbols, END, then its features, which are symbols of the
 START, its symbols, END (after Wiemerslage et al. 2024).
 """
 
-import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -192,7 +191,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),
-        fingerprint(parts),
+        splits.fingerprint(parts),
         _findings(settings, parts),
     )
 
@@ -298,12 +297,3 @@ def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarr
     for row, sequence in enumerate(sequences):
         padded[row, : len(sequence)] = sequence
     return {name: padded, f"{name}_length": lengths}
-
-
-def fingerprint(parts: Parts) -> str:
-    """Hash of all pairs and their parts: 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in splits.PARTS:
-        for pair in parts[part]:
-            digest.update(repr((part, *pair)).encode())
-    return digest.hexdigest()[:16]

@@ -5,7 +5,6 @@ that can be predicted. Form 0 and row 0 are padding.
 """
 
 import dataclasses
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -79,14 +78,6 @@ class TaggingData:
     ] = 12
 
 
-class Legality(NamedTuple):
-    """Which moves the tag scheme allows."""
-
-    moves: np.ndarray  # [Y, Y] bool, from, to
-    start: np.ndarray  # [Y] bool
-    end: np.ndarray  # [Y] bool
-
-
 class Tagged(NamedTuple):
     """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
 
@@ -106,7 +97,7 @@ class Tagged(NamedTuple):
     labels: Sequence[str]
     predicted: int
     entities: bool
-    legality: Legality
+    legality: schemes.Legality
     alphabet: int
     pooled: bool
     fingerprint: str
@@ -199,10 +190,10 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         labels,
         predicted,
         entities,
-        Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
+        schemes.allowed_transitions(labels[:predicted], scheme),
         len(numbers) + words.UNKNOWN + 1,
         settings.vocabulary == "all",
-        fingerprint(parts),
+        splits.fingerprint(_items(parts)),
         widths,
         list(numbers),
         _findings(settings, parts, read_vectors),
@@ -285,10 +276,9 @@ def _findings(
     if len(tags["train"]) < 2:
         only = ", ".join(tags["train"])
         raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    rows = {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
     facts: dict[str, Any] = {}
     remarks: list[str] = []
-    warnings = checks.repeats(rows, where, "sentences")
+    warnings = checks.repeats(_items(parts), where, "sentences")
     if read is not None and settings.vectors is not None:
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
@@ -300,14 +290,10 @@ def _findings(
     return checks.Findings(facts, remarks, warnings)
 
 
+def _items(parts: Parts) -> dict[str, list[tuple]]:
+    """Words and tags of each sentence, by part."""
+    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
+
+
 def _words(sentences: Sequence[Sentence]) -> set[str]:
     return {word for sentence in sentences for word in sentence.words}
-
-
-def fingerprint(parts: Parts) -> str:
-    """Hash of all sentences and their parts: 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in splits.PARTS:
-        for sentence in parts[part]:
-            digest.update(repr((part, sentence.words, sentence.tags)).encode())
-    return digest.hexdigest()[:16]
