@@ -1,9 +1,9 @@
 """Dropout with traced rates (flax's own needs a Python number, hence a compilation a rate).
 
-Two generators make the masks, each measured to be the cheaper one where it serves. `mask` draws
-sixteen bits an element from JAX's generator: taggers and language models, whose masks are few.
-`hashed` makes the bits of an element from its position and unit number alone, so that a mask does
-not depend on padding, nor on how a batch is cut: members of several sizes in one program.
+Two generators make the masks. `mask` draws sixteen bits an element from JAX's: of taggers and
+language models, whose masks are few. `hashed` makes the bits of an element from its position and
+unit number alone, so that a mask depends neither on padding nor on how a batch is cut: of models
+whose members differ in size within one program.
 """
 
 from collections.abc import Mapping, Sequence
