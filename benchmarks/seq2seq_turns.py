@@ -29,7 +29,7 @@ class Training:
         self.population, self.members = population, given.members
         self.buckets = [len(rows) for rows in prepared.data.split(0).train]
         steps, batch = jax.device_get(population.engine.shared.steps), given.batch
-        self.steps = list(zip(steps.bucket.tolist(), steps.slot.tolist(), strict=True))
+        self.steps = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
         self.items = sum(min(batch, self.buckets[b] - batch * s) for b, s in self.steps)
 
     def ours(self) -> float:

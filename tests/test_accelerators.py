@@ -51,9 +51,7 @@ def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: P
     buckets becomes a selection among all of them; or if the corpus is given a lane axis."""
     changes, data, branches = CASES[task]
     where = [] if data is None else [data(tmp_path)]
-    prepared = studies.prepare(
-        studies.read(None, [*changes, *where, "training.batch_size=4"])
-    )
+    prepared = studies.prepare(studies.read(None, [*changes, *where, "training.batch_size=4"]))
     problem, split = prepared.problem, prepared.problem.split(0)
     who = preparing.member_of(prepared)
     mesh = lanes.make_mesh(jax.devices()[:1])

@@ -68,15 +68,15 @@ def _column(columns: list[str], column: int, path: str | Path, number: int) -> s
 
 
 def _sentences(path: str | Path, rows: Iterator[tuple[int, str, str]]) -> Iterator[Sentence]:
-    found, current = False, []
+    empty, current = True, []
     for number, word, tag in rows:
         if word:
             current.append((word, tag, number))
         elif current:
-            found = True
+            empty = False
             yield Sentence(*zip(*current, strict=True))
             current = []
     if current:
         yield Sentence(*zip(*current, strict=True))
-    elif not found:
+    elif empty:
         raise DataError("no sentence found; expected lines of words and tags", path)

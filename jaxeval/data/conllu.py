@@ -51,7 +51,7 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
 
 
 def _type_position(line: str, path: str | Path, number: int) -> int:
-    """Place of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
+    """Position of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
     names = line.partition("=")[2].strip().split("-")
     if "etype" not in names:
         raise DataError("global.Entity names no etype; expected GRP-etype-...", path, number)
@@ -102,10 +102,10 @@ def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.S
                 opened.append((fields[0], fields[kind], position))
             if bracket.endswith(")"):
                 group = bracket.strip("()").split("-")[0]
-                place = next((i for i, o in reversed([*enumerate(opened)]) if o[0] == group), None)
-                if place is None:
+                index = next((i for i, o in reversed([*enumerate(opened)]) if o[0] == group), None)
+                if index is None:
                     raise DataError(f"mention {group!r} closes but never opened", path, word.line)
-                _, name, start = opened.pop(place)
+                _, name, start = opened.pop(index)
                 spans.append(schemes.Span(start, position + 1, name))
     return spans + [schemes.Span(start, len(words), name) for _, name, start in opened]
 
@@ -117,8 +117,8 @@ def _entity_field(misc: str) -> str:
 
 def _outermost(spans: list[schemes.Span]) -> list[schemes.Span]:
     """Those that lie in no other; of crossing ones the first and longest."""
-    kept: list[schemes.Span] = []
+    outermost: list[schemes.Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return kept
+        if not outermost or span.start >= outermost[-1].end:
+            outermost.append(span)
+    return outermost

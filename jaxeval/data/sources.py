@@ -25,7 +25,7 @@ Parts = Mapping[str, Sequence[Sentence]]
 
 
 @reading.settings
-class Source:
+class SentenceSource:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
@@ -68,7 +68,7 @@ class Labelled(NamedTuple):
     entities: bool
 
 
-def read(source: Source, scheme: schemes.Scheme) -> Labelled:
+def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
     """The sentences of train, dev and test; entity tags converted to `scheme`.
 
     Raises:
@@ -82,20 +82,20 @@ def read(source: Source, scheme: schemes.Scheme) -> Labelled:
     if of_files == "none":
         return Labelled(parts, False)
     converted = {
-        part: schemes.convert_sentences(sentences, of_files, scheme, place(source, part))
+        part: schemes.convert_sentences(sentences, of_files, scheme, origin(source, part))
         for part, sentences in parts.items()
     }
     return Labelled(converted, True)
 
 
-def place(source: Source, part: str) -> str:
+def origin(source: SentenceSource, part: str) -> str:
     """Where a part comes from, for people."""
     if source.path is None or source.path.startswith(tfds_sets.PREFIX):
         return f"{source.path or 'generated corpus'} ({part})"
     return str(_file(source, part))
 
 
-def _read_raw(source: Source) -> Parts:
+def _read_raw(source: SentenceSource) -> Parts:
     if source.path is None:
         return generated.parts(source.seed)
     if source.path.startswith(tfds_sets.PREFIX):
@@ -103,7 +103,7 @@ def _read_raw(source: Source) -> Parts:
     return {part: _read_file(source, _file(source, part)) for part in ("train", "dev", "test")}
 
 
-def _file(source: Source, part: str) -> Path:
+def _file(source: SentenceSource, part: str) -> Path:
     """The one file of the folder whose name fits the part's pattern."""
     assert source.path is not None
     folder, pattern = Path(source.path), getattr(source, part)
@@ -112,7 +112,7 @@ def _file(source: Source, part: str) -> Path:
     return folders.only(folder, pattern, part, f"data.source.{part}")
 
 
-def _read_file(source: Source, file: Path) -> list[Sentence]:
+def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
     kind = source.format
     if kind == "auto":
         kind = "conllu" if ".conllu" in file.name else "conll"

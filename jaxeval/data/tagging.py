@@ -5,7 +5,6 @@ that can be predicted. Form 0 and row 0 are padding.
 """
 
 import dataclasses
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -37,12 +36,13 @@ _UNSEEN = {  # what becomes of tags that train lacks, by whether a model has row
 
 
 @reading.settings
-class Data:
+class TaggingData:
     """Where the sentences come from and how they are read."""
 
     source: Annotated[
-        sources.Source, pydantic.Field(description="files, a tfds name or the generated corpus")
-    ] = sources.Source()
+        sources.SentenceSource,
+        pydantic.Field(description="files, a tfds name or the generated corpus"),
+    ] = sources.SentenceSource()
     scheme: Annotated[
         Literal["bio", "iobes"], pydantic.Field(description="tag scheme inside, of entity tags")
     ] = "iobes"
@@ -80,14 +80,6 @@ class Data:
     ] = 12
 
 
-class Legality(NamedTuple):
-    """Which moves the tag scheme allows."""
-
-    moves: np.ndarray  # [Y, Y] bool, from, to
-    start: np.ndarray  # [Y] bool
-    end: np.ndarray  # [Y] bool
-
-
 class Tagged(NamedTuple):
     """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
 
@@ -107,7 +99,7 @@ class Tagged(NamedTuple):
     labels: Sequence[str]
     predicted: int
     entities: bool
-    legality: Legality
+    legality: schemes.Legality
     alphabet: int
     pooled: bool
     fingerprint: str
@@ -163,12 +155,12 @@ class Tagged(NamedTuple):
         return Split(train, dev, test, tables)
 
 
-def for_random_splits(settings: Data) -> Data:
+def for_random_splits(settings: TaggingData) -> TaggingData:
     """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
     return dataclasses.replace(settings, vocabulary="all")
 
 
-def build(settings: Data, batch_size: int) -> Tagged:
+def build(settings: TaggingData, batch_size: int) -> Tagged:
     """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
@@ -200,17 +192,17 @@ def build(settings: Data, batch_size: int) -> Tagged:
         labels,
         predicted,
         entities,
-        Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
+        schemes.allowed_transitions(labels[:predicted], scheme),
         len(numbers) + words.UNKNOWN + 1,
         settings.vocabulary == "all",
-        fingerprint(parts),
+        splits.fingerprint(_items(parts)),
         widths,
         list(numbers),
         _findings(settings, parts, read_vectors),
     )
 
 
-def read(settings: Data) -> sources.Labelled:
+def read(settings: TaggingData) -> sources.Labelled:
     """The sentences of each part, tags in the scheme used inside."""
     parts, entities = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
@@ -234,7 +226,7 @@ def _labels(
     return [*labels, *sorted(others)], len(labels)
 
 
-def _read_vectors(settings: Data, forms: Sequence[str]) -> vectors.Vectors | None:
+def _read_vectors(settings: TaggingData, forms: Sequence[str]) -> vectors.Vectors | None:
     if settings.vectors is None:
         return None
     names = {name for form in forms for name in words.spellings(form)}
@@ -242,7 +234,7 @@ def _read_vectors(settings: Data, forms: Sequence[str]) -> vectors.Vectors | Non
 
 
 def _shared(
-    settings: Data,
+    settings: TaggingData,
     forms: Sequence[str],
     alphabet: Mapping[str, int],
     table: word_table.WordTable,
@@ -275,36 +267,35 @@ def _columns(
     return arrays
 
 
-def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
+def _findings(
+    settings: TaggingData, parts: Parts, read: vectors.Vectors | None
+) -> checks.Findings:
     """What is odd about the parts, and how many of their words have a vector."""
     where = settings.source.path or "generated corpus"
-    tags = {part: Counter(t for s in own for t in s.tags) for part, own in parts.items()}
+    tags = {
+        part: Counter(t for s in sentences for t in s.tags) for part, sentences in parts.items()
+    }
     if len(tags["train"]) < 2:
         only = ", ".join(tags["train"])
         raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    rows = {part: [(s.words, s.tags) for s in own] for part, own in parts.items()}
     facts: dict[str, Any] = {}
     remarks: list[str] = []
-    warnings = checks.repeats(rows, where, "sentences")
+    warnings = checks.repeats(_items(parts), where, "sentences")
     if read is not None and settings.vectors is not None:
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
         warnings += word_table.few(coverage, settings.vectors)
     unseen = checks.unseen(tags)
     facts["unseen_tags"] = checks.counts(unseen)
-    warnings += [f"tags: {own}; {_UNSEEN[settings.vocabulary == 'all']}" for own in unseen]
-    warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
+    warnings += [f"tags: {u}; {_UNSEEN[settings.vocabulary == 'all']}" for u in unseen]
+    warnings += checks.normalisation({p: _words(of_part) for p, of_part in parts.items()})
     return checks.Findings(facts, remarks, warnings)
+
+
+def _items(parts: Parts) -> dict[str, list[tuple]]:
+    """Words and tags of each sentence, by part."""
+    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
 
 
 def _words(sentences: Sequence[Sentence]) -> set[str]:
     return {word for sentence in sentences for word in sentence.words}
-
-
-def fingerprint(parts: Parts) -> str:
-    """Hash of all sentences and their parts: 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in splits.PARTS:
-        for sentence in parts[part]:
-            digest.update(repr((part, sentence.words, sentence.tags)).encode())
-    return digest.hexdigest()[:16]

@@ -13,7 +13,7 @@ Rate = fields.Rate | None
 
 
 @reading.settings
-class Dropout:
+class LanguageDropout:
     """Dropout rates by site; an absent one is 0."""
 
     input: Annotated[
@@ -47,7 +47,7 @@ class Dropout:
 
 
 @reading.settings
-class LanguageModel:
+class LanguageModelSettings:
     """A stack of cells; either sizes, or a budget that they are solved from."""
 
     kind: Annotated[cells.Kind, pydantic.Field(description="of the cells")] = "lstm"
@@ -85,12 +85,15 @@ class LanguageModel:
         ),
     ] = False
     forget: Annotated[
-        float, pydantic.Field(ge=0, lt=1, description="chance to zero a state before a window")
+        float,
+        pydantic.Field(
+            ge=0, lt=1, description="probability that a state is zeroed before a window"
+        ),
     ] = 0.01
-    dropout: Dropout = Dropout()
+    dropout: LanguageDropout = LanguageDropout()
 
     @pydantic.model_validator(mode="after")
-    def _fits(self) -> "LanguageModel":
+    def _fits(self) -> "LanguageModelSettings":
         if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
             raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
         if self.kind != "rhn" and self.depth > 1:
@@ -114,9 +117,9 @@ class LanguageModel:
         As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
         that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
         """
-        sites = {"input"} if self.released_highway and self.depth > 1 else set()
-        sites |= {"inter_layer"} if self.layers == 1 else set()
-        return frozenset(sites | (set() if self._projects() else {"projected"}))
+        unused = {"input"} if self.released_highway and self.depth > 1 else set()
+        unused |= {"inter_layer"} if self.layers == 1 else set()
+        return frozenset(unused | (set() if self._projects() else {"projected"}))
 
     def _projects(self) -> bool:
         """Whether outputs are projected down, but for ratios that rounding makes 1."""
@@ -136,7 +139,7 @@ class LanguageModel:
             self.depth,
         )
 
-    def shape(self, vocabulary: int) -> sizes.Shape:
+    def shape(self, vocabulary: int) -> sizes.LanguageShape:
         """The sizes, given or solved.
 
         Raises:
@@ -144,7 +147,7 @@ class LanguageModel:
         """
         if self.hidden is not None:
             size = self.embedding or self.hidden
-            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+            return sizes.LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
         return sizes.solve(
             vocabulary,
             self.budget or _BUDGET,

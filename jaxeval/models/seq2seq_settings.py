@@ -50,10 +50,10 @@ class Seq2Seq:
     label_smoothing: Annotated[
         fields.Rate,
         markers.dropout("label_smoothing", alone=False),
-        pydantic.Field(description="share of the loss spread over all symbols"),
+        pydantic.Field(description="fraction of the loss spread evenly over all symbols"),
     ] = 0.0
     beam: Annotated[
-        fields.Size, pydantic.Field(description="sequences kept while decoding; 1: greedy")
+        fields.Size, pydantic.Field(description="width of the beam while decoding; 1: greedy")
     ] = 1
 
     @pydantic.model_validator(mode="after")
@@ -63,7 +63,7 @@ class Seq2Seq:
                 raise ValueError("an attentive_lstm has one decoder layer and one head")
         elif self.embedding % self.heads:
             raise ValueError(
-                f"heads: {self.heads} heads do not share an embedding of {self.embedding} evenly"
+                f"heads: {self.heads} heads do not divide an embedding of {self.embedding} evenly"
             )
         return self
 
@@ -81,5 +81,5 @@ class Seq2Seq:
 
     def model(self, source: int, target: int, live: Live) -> Model:
         """The Flax module for vocabularies of such sizes."""
-        made: Any = _CLASSES[self.architecture](self.shape(source, target), live)
-        return made
+        model: Any = _CLASSES[self.architecture](self.shape(source, target), live)
+        return model

@@ -13,18 +13,18 @@ def _about(text: str) -> Any:
 
 
 @reading.settings
-class Words:
+class WordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
     unknown_rate: Annotated[
         fields.Rate,
-        _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)"),
+        _about("fraction of a training step's once-seen words replaced by UNKNOWN (Lample)"),
     ] = 0.0
 
 
 @reading.settings
-class Characters:
+class CharacterSettings:
     """Character representation of a word."""
 
     encoder: Annotated[Literal["none", "cnn", "lstm"], _about("none, cnn or lstm")] = "cnn"
@@ -40,7 +40,7 @@ class Characters:
 
 
 @reading.settings
-class Dropout:
+class TaggerDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
     kind: Annotated[
@@ -76,7 +76,7 @@ class Dropout:
     ] = True
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self) -> "Dropout":
+    def _consistent(self) -> "TaggerDropout":
         if self.kind != "variational" and (self.recurrent or self.per_gate):
             raise ValueError("recurrent and per_gate need kind = 'variational'")
         if self.kind == "naive" and self.layer_input:
@@ -93,11 +93,13 @@ class Dropout:
 
 
 @reading.settings
-class Tagger:
+class TaggerSettings:
     """The tagger."""
 
-    words: Annotated[Words, _about("word embeddings")] = Words()
-    characters: Annotated[Characters, _about("character representation")] = Characters()
+    words: Annotated[WordSettings, _about("word embeddings")] = WordSettings()
+    characters: Annotated[CharacterSettings, _about("character representation")] = (
+        CharacterSettings()
+    )
     casing: Annotated[
         Literal["none", "one_hot", "embedding"], _about("casing feature; embedding is trained")
     ] = "none"
@@ -106,8 +108,8 @@ class Tagger:
         tuple[fields.Size, ...],
         pydantic.Field(min_length=1, max_length=3, description="H by layer"),
     ] = (100,)
-    cell: Annotated[lstm.Variant, _about("variant of the LSTM cell")] = lstm.Variant()
-    dropout: Annotated[Dropout, _about("dropout")] = Dropout()
+    cell: Annotated[lstm.LSTMVariant, _about("variant of the LSTM cell")] = lstm.LSTMVariant()
+    dropout: Annotated[TaggerDropout, _about("dropout")] = TaggerDropout()
     projection: Annotated[
         fields.Size | None, _about("tanh layer of this width before the classifier (Lample)")
     ] = None

@@ -1,6 +1,7 @@
 """The host's side of training: who has which lane, what is recorded, when to stop."""
 
 import concurrent.futures
+import functools
 import operator
 import queue
 import time
@@ -174,11 +175,14 @@ class Population:
         losses = [float(loss) for loss in jax.device_get(losses)]
         self.epochs += 1
         seconds = (time.perf_counter() - begin) / max(sum(active), 1)
-        events = []
-        for lane, slot in enumerate(self.slots):
-            outcome = slots.Outcome(losses[lane], dev[lane].get(metric.name), seconds)
-            self.slots[lane], event = slots.advance(slot, outcome, training, metric)
-            events.append(event)
+        outcomes = [
+            slots.Outcome(loss, scores.get(metric.name), seconds)
+            for loss, scores in zip(losses, dev, strict=True)
+        ]
+        advance = functools.partial(slots.advance, training=training, metric=metric)
+        advanced = list(map(advance, self.slots, outcomes))
+        self.slots, events = [slot for slot, _ in advanced], [event for _, event in advanced]
+        for lane, event in enumerate(events):
             if event.decayed:
                 self._decay_rate(lane)
         keep = self.flags([event.keep for event in events])

@@ -135,7 +135,7 @@ def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: P
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows = prepared.config.training.evaluation_batch_size
     columns = text.corpus.buckets[0]
-    windows = dynamic_evaluation.Windows(
+    windows = dynamic_evaluation.WindowSequence(
         *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
     )
     train = dynamic_evaluation.train_windows(spoken, prepared.config.training.batch_size)

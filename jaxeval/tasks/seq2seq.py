@@ -1,9 +1,9 @@
 """Sequence to sequence as a Task: where pairs, model, loss and metric meet.
 
 Notation: B pairs, Ts and Tt positions, V target symbols. The loss is cross-entropy with label
-smoothing a, averaged over the target's symbols and END, the decoder being told the true symbols
-before: (1 - a) (-log p(gold)) + a mean over V of (-log p) (Wiemerslage et al. 2024, as their
-public code computes it). Scores are of what the model writes by itself.
+smoothing a, averaged over the target's symbols and END, with teacher forcing:
+(1 - a) (-log p(gold)) + a mean over V of (-log p) (Wiemerslage et al. 2024, as their public code
+computes it). Scores are of what the model generates by itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,8 +18,9 @@ from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
-from jaxeval.models import decoding, ragged, seq2seq, seq2seq_extent, seq2seq_settings
-from jaxeval.models.seq2seq import Dropping
+from jaxeval.data.seq2seq import Seq2SeqData
+from jaxeval.models import decoding, hash_random, seq2seq, seq2seq_settings, seq2seq_sizes
+from jaxeval.models.dropout import HashedDropout
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
 from jaxeval.tasks import kind
@@ -30,26 +31,26 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
     """The task; members may differ in sizes: hparams named as `seq2seq.Live` (see `ragged`)."""
     sizes = len(vocabularies.source_names), len(vocabularies.target)
 
-    def using(params: Tree, hparams: Hparams, use: Callable[..., Any], *given: Any) -> Any:
+    def apply(params: Tree, hparams: Hparams, method: Callable[..., Any], *inputs: Any) -> Any:
         model: Any = choices.model(*sizes, seq2seq.live_of(hparams))
-        return model.apply({"params": params}, *given, method=use)
+        return model.apply({"params": params}, *inputs, method=method)
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         model: Any = choices.model(*sizes, seq2seq.live_of(hparams))
-        return model.init(key, batch, Dropping(), method=_scores)["params"]
+        return model.init(key, batch, HashedDropout(), method=_logits)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        drop = Dropping()
+        drop = HashedDropout()
         if "dropout" in hparams:
-            drop = Dropping(ragged.words(key), hparams["dropout"], batch.positions)
-        scores = using(params, hparams, _scores, batch, drop)
-        losses = symbol_losses(scores, _gold(batch), hparams.get("label_smoothing"))
+            drop = HashedDropout(hash_random.words(key), hparams["dropout"], batch.positions)
+        logits = apply(params, hparams, _logits, batch, drop)
+        losses = symbol_losses(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
         return jnp.sum(losses * weights) / jnp.maximum(jnp.sum(weights), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
-        return using(params, hparams, _writer(choices.beam), batch), carry
+        return apply(params, hparams, _generator(choices.beam), batch), carry
 
     return Task(
         init,
@@ -78,51 +79,51 @@ def _weights(batch: Batch) -> Array:
     return (_gold(batch) != symbols.PAD) * batch.weight[:, None]
 
 
-def _scores(model: seq2seq.Model, batch: Batch, drop: Dropping) -> Array:
-    """[B, Tt - 1, V], the true symbols before being known."""
+def _logits(model: seq2seq.Model, batch: Batch, drop: HashedDropout) -> Array:
+    """[B, Tt - 1, V], teacher-forced."""
     memory = model.encode(batch.rows["source"], batch.rows["source_length"], drop)
-    return model.taught(memory, batch.rows["target"][:, :-1], drop)
+    return model.teacher_forced(memory, batch.rows["target"][:, :-1], drop)
 
 
-def symbol_losses(scores: Array, gold: Array, smoothing: Array | None = None) -> Array:
-    """Losses [B, T] of scores [B, T, V] and gold symbols [B, T]."""
-    chances = jax.nn.log_softmax(scores)
-    right = -jnp.take_along_axis(chances, gold[..., None], axis=-1)[..., 0]
+def symbol_losses(logits: Array, gold: Array, smoothing: Array | None = None) -> Array:
+    """Losses [B, T] of logits [B, T, V] and gold symbols [B, T]."""
+    log_probs = jax.nn.log_softmax(logits)
+    nll = -jnp.take_along_axis(log_probs, gold[..., None], axis=-1)[..., 0]
     if smoothing is None:
-        return right
-    return (1 - smoothing) * right - smoothing * jnp.mean(chances, axis=-1)
+        return nll
+    return (1 - smoothing) * nll - smoothing * jnp.mean(log_probs, axis=-1)
 
 
-def _writer(width: int) -> Callable[[seq2seq.Model, Batch], Array]:
-    def write(model: seq2seq.Model, batch: Batch) -> Array:
+def _generator(width: int) -> Callable[[seq2seq.Model, Batch], Array]:
+    def generate(model: seq2seq.Model, batch: Batch) -> Array:
         source, length = batch.rows["source"], batch.rows["source_length"]
         # the longest output is as long as the bucket's targets and half as much: longer ones,
         # which are wrong, are cut
         rows, steps = len(source), 3 * batch.rows["target"].shape[1] // 2
         if width > 1:
             source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
-        memory = model.encode(source, length, Dropping())
-        state = model.begin(memory, steps)
+        memory = model.encode(source, length, HashedDropout())
+        state = model.initial_state(memory, steps)
 
-        def step(state: Tree, token: Array, place: Array) -> tuple[Array, Tree]:
-            return model.step(memory, state, token, place)
+        def step(state: Tree, token: Array, position: Array) -> tuple[Array, Tree]:
+            return model.step(memory, state, token, position)
 
         ends = (symbols.START, symbols.END)
         if width == 1:
             return decoding.greedy(step, state, rows, steps, *ends)
         return decoding.beam(step, state, rows, steps, *ends, width, model.rows_axis)
 
-    return write
+    return generate
 
 
 def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-    """Outputs [B, T] against gold; what a model writes for an unknown symbol is never right."""
+    """Outputs [B, T] against gold; what a model generates for an unknown symbol is never right."""
     gold = jnp.where(_gold(batch) == symbols.UNKNOWN, -1, _gold(batch))
     length = batch.rows["target_length"] - 1  # with END
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
     right = jnp.all((outputs[:, : gold.shape[1]] == gold) | ~needed, axis=1)
-    written = jnp.sum(jnp.cumsum(outputs == symbols.END, axis=1) == 0, axis=1)
-    edits = edit_distance(outputs, written, gold, length - 1)
+    generated = jnp.sum(jnp.cumsum(outputs == symbols.END, axis=1) == 0, axis=1)
+    edits = edit_distance(outputs, generated, gold, length - 1)
     return {
         "items": jnp.sum(batch.weight),
         "right": jnp.sum(right * batch.weight),
@@ -151,9 +152,6 @@ _TRAINING = Training(
 )
 
 
-_Data = data.Data  # in the class, `data` is a field
-
-
 @reading.settings
 class Config:
     """One experiment on pairs of your own (--data)."""
@@ -162,7 +160,7 @@ class Config:
         "seq2seq"
     )
     task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
-    data: _Data = _Data()
+    data: Seq2SeqData = Seq2SeqData()
     model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
     training: Training = _TRAINING
 
@@ -184,7 +182,7 @@ def _source(config: Config, pairs: data.Pairs) -> kind.Source:
     )
 
 
-def _extent(config: Config, pairs: data.Pairs) -> seq2seq_extent.Extent:
+def _extent(config: Config, pairs: data.Pairs) -> seq2seq_sizes.Seq2SeqSizes:
     """What the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
@@ -194,7 +192,7 @@ def _extent(config: Config, pairs: data.Pairs) -> seq2seq_extent.Extent:
         )
         for side in ("source", "target")
     )
-    return seq2seq_extent.Extent(model.architecture, shape, (source, target), model.embedding)
+    return seq2seq_sizes.Seq2SeqSizes(model.architecture, shape, (source, target), model.embedding)
 
 
 KIND = kind.Kind(

@@ -17,6 +17,7 @@ from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import tagging as data
 from jaxeval.data import words
+from jaxeval.data.tagging import TaggingData
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
@@ -37,7 +38,7 @@ class Scoring:
     ] = "conlleval"
 
 
-def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagged) -> Task:
+def build(choices: tagging_settings.TaggerSettings, scoring: Scoring, tagged: data.Tagged) -> Task:
     """The tagging task of a corpus.
 
     Raises:
@@ -57,23 +58,25 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         neutral = dict.fromkeys(markers.active(choices.dropout), jnp.float32(0))
         return model.init(key, batch, neutral, None)["params"]
 
-    def scores(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> models.Scores:
-        found: Any = model.apply({"params": params}, batch, hparams, key)
-        if found.potentials is None or legality is None:
-            return found
-        return found._replace(
-            potentials=crf.mask_illegal(found.potentials, *map(jnp.asarray, legality))
+    def apply(
+        params: Tree, batch: Batch, key: Array | None, hparams: Hparams
+    ) -> models.TaggerLogits:
+        logits: Any = model.apply({"params": params}, batch, hparams, key)
+        if logits.potentials is None or legality is None:
+            return logits
+        return logits._replace(
+            potentials=crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
         )
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        found = scores(params, batch, key, hparams)
-        by_sentence = sentence_losses(found, batch.rows["labels"], batch.rows["length"])
+        logits = apply(params, batch, key, hparams)
+        by_sentence = sentence_losses(logits, batch.rows["labels"], batch.rows["length"])
         total = jnp.sum(by_sentence * batch.weight)
         return total / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
-        return decode(scores(params, batch, None, hparams), batch.rows["length"]), carry
+        return decode(apply(params, batch, None, hparams), batch.rows["length"]), carry
 
     def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
         gold, valid = batch.rows["labels"], _valid(batch)
@@ -122,28 +125,25 @@ def _axes(potentials: crf.Potentials) -> crf.Potentials:
     return crf.Potentials(None, None, None)  # type: ignore[arg-type]
 
 
-def sentence_losses(scores: models.Scores, labels: Array, length: Array) -> Array:
+def sentence_losses(logits: models.TaggerLogits, labels: Array, length: Array) -> Array:
     """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B]."""
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
-    if scores.potentials is None:
-        log_p = jax.nn.log_softmax(scores.emissions)
-        chosen = jnp.take_along_axis(log_p, labels.T[..., None], axis=-1)[..., 0]
+    if logits.potentials is None:
+        log_probs = jax.nn.log_softmax(logits.emissions)
+        chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
         return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
-    axes = (1, _axes(scores.potentials), 0, 0)
+    axes = (1, _axes(logits.potentials), 0, 0)
     by_sentence = jax.vmap(crf.negative_log_likelihood, in_axes=axes)
-    return by_sentence(scores.emissions, scores.potentials, labels, valid)
+    return by_sentence(logits.emissions, logits.potentials, labels, valid)
 
 
-def decode(scores: models.Scores, length: Array) -> Array:
+def decode(logits: models.TaggerLogits, length: Array) -> Array:
     """The best labels [B, T] int32: position by position, or Viterbi's sequence."""
-    if scores.potentials is None:
-        return jnp.argmax(scores.emissions, axis=-1).T.astype(jnp.int32)
-    valid = jnp.arange(scores.emissions.shape[0])[None] < length[:, None]
-    axes = (1, _axes(scores.potentials), 0)
-    return jax.vmap(crf.viterbi, in_axes=axes)(scores.emissions, scores.potentials, valid)
-
-
-_Data = data.Data  # in the class, `data` is a field
+    if logits.potentials is None:
+        return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32)
+    valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
+    axes = (1, _axes(logits.potentials), 0)
+    return jax.vmap(crf.viterbi, in_axes=axes)(logits.emissions, logits.potentials, valid)
 
 
 @reading.settings
@@ -154,8 +154,8 @@ class Config:
         "default"
     )
     task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
-    data: _Data = _Data()
-    model: tagging_settings.Tagger = tagging_settings.Tagger()
+    data: TaggingData = TaggingData()
+    model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
     scoring: Scoring = Scoring()
     training: Training = Training()
 

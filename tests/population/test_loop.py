@@ -40,7 +40,7 @@ def _run(
 
     problem = toy.problem(**changes)
     count = lanes_for(problem.training, len(members))
-    reports = loop.train(problem, members, folder, record, count, jax.devices()[:devices])
+    reports = toy.reports(problem, members, folder, record, count, jax.devices()[:devices])
     for number, _ in enumerate(reports, 1):
         if number == stop:
             reports.close()
@@ -216,7 +216,7 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
     def ends(name: str, stop: int | None = None) -> dict:
         found = {}
         members = [toy.member(1), toy.member(2)]
-        reports = loop.train(problem, members, tmp_path / name, lambda r: None, 2)
+        reports = toy.reports(problem, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             found.update({end.member.seed: end[1:6] for end in report.ended})
             if number == stop:
@@ -238,7 +238,7 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}
         members = [toy.member(1, **plateau), toy.member(2, **plateau)]
-        reports = loop.train(changed, members, tmp_path / name, lambda r: None, 2)
+        reports = toy.reports(changed, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             for one in report.scores:
                 if one.part == "train":

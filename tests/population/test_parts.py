@@ -78,11 +78,11 @@ def test_what_follows_for_a_lane() -> None:
     metric, training = Metric("f1"), Training(epochs=2, patience=0)
 
     def events(*outcomes: tuple[float, float | None]) -> list[slots.Event]:
-        slot, found = slots.Slot(toy.member(1)), []
+        slot, actual = slots.Slot(toy.member(1)), []
         for loss, score in outcomes:
             slot, event = slots.advance(slot, slots.Outcome(loss, score, 0.0), training, metric)
-            found.append(event)
-        return found
+            actual.append(event)
+        return actual
 
     assert events((1.0, 0.5), (1.0, 0.4)) == [
         slots.Event(None, keep=True),
@@ -168,8 +168,8 @@ def _by_formula(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
 def test_optimisers_follow_their_formulas(name: Any) -> None:
     """Dies if a default, an epsilon's place or a bias correction is off."""
-    found = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(found, _by_formula(name), rtol=2e-5, atol=1e-7)
+    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(actual, _by_formula(name), rtol=2e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
@@ -181,8 +181,8 @@ def test_optimisers_equal_torch(name: Any, other: str) -> None:
     for grad in GRADS:
         weight.grad = torch.tensor(grad)
         optimiser.step()
-    found = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(found, weight.detach().numpy(), rtol=2e-6)
+    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(actual, weight.detach().numpy(), rtol=2e-6)
 
 
 def test_clipping_and_l2() -> None:
@@ -215,8 +215,8 @@ def test_learning_rate_schedules() -> None:
 def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
     """Dies if an update is miscounted, or a warm-up of none changes a rate."""
     for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
-        found = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
-        assert float(found) == factor
+        actual = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
+        assert float(actual) == factor
     assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
 
 
@@ -241,7 +241,9 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
-    who = Member(1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items())))
+    who = Member(
+        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items()))
+    )
     slot, fell = slots.Slot(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
         slot = slots.decay(dataclasses.replace(slot, epoch=epoch), None)

@@ -61,7 +61,10 @@ def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
 def test_schedulers_of_all_kinds_in_one_program() -> None:
     """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
     an epoch, the floor is left out, or a value is compiled in."""
-    plateau, none = markers.active(Plateau(after=1, factor=0.5, floor=0.1)), {"plateau_factor": 1.0}
+    plateau, none = (
+        markers.active(Plateau(after=1, factor=0.5, floor=0.1)),
+        {"plateau_factor": 1.0},
+    )
     kinds = [
         {"warmup": warmup, **plateau, **changes}
         for warmup in (0.0, 5.0)

@@ -1,5 +1,7 @@
 """A small task with two row shapes, dropout and a traced hyperparameter, quick to compile."""
 
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -8,7 +10,7 @@ import numpy as np
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import optimisers
+from jaxeval.population import loop, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 
@@ -91,3 +93,11 @@ def member(seed: int, number: int = 0, **changes: float) -> Member:
     """A member of the toy problem."""
     traced = {**markers.active(problem().training.optimiser), "rate": 0.2, **changes}
     return Member(seed, number, tuple(sorted(traced.items())))
+
+
+def reports(*arguments: Any, **options: Any) -> Generator[loop.Report, None, None]:
+    """What `loop.train` yields of epochs; closing it closes the training."""
+    with contextlib.closing(loop.train(*arguments, **options)) as events:
+        for event in events:
+            if isinstance(event, loop.Report):
+                yield event

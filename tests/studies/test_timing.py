@@ -7,9 +7,9 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import sweep_plan
-from jaxeval.sweep import cohorts, timing
+from jaxeval.studies import costs, timing
 from tests.space import fabricated
-from tests.space.test_cohorts import MACHINE, Square
+from tests.studies.test_costs import MACHINE, Square
 
 
 def _rows(folder: Path) -> list[runs.MemberRow]:
@@ -38,8 +38,8 @@ def test_ratio_of_a_fabricated_store(tmp_path: Path) -> None:
 
 def test_estimates_of_plans_are_found_again(tmp_path: Path) -> None:
     """Dies if runs are mixed up between cohorts, or a file of an earlier version ends the plan."""
-    asked = [cohorts.Run(Square(size), 16, 2, 50) for size in (400, 20, 400)]
-    made = cohorts.plan(asked, [100], MACHINE, join=False)
+    asked = [costs.Job(Square(size), 16, 2, 50) for size in (400, 20, 400)]
+    made = costs.plan(asked, [100], MACHINE, join=False)
     seconds = timing.by_run(made)
     assert seconds[0] == seconds[2] > seconds[1] > 0
     assert 2 * sum(seconds) == pytest.approx(sum(cohort.seconds for cohort in made))
@@ -52,10 +52,10 @@ def test_estimates_of_plans_are_found_again(tmp_path: Path) -> None:
 
 def test_the_plan_says_what_it_rests_on(capsys: pytest.CaptureFixture) -> None:
     """Dies if an estimate is called a bound, or what was measured is left out of it."""
-    made = cohorts.plan([cohorts.Run(Square(9000), 16, 60, 1000)], [10_000], MACHINE)
+    made = costs.plan([costs.Job(Square(9000), 16, 60, 1000)], [10_000], MACHINE)
     ratio = timing.Measured(2.0, 24)
     corrected = timing.corrected(made, ratio)
-    assert corrected[0].seconds == 2 * made[0].seconds and corrected[0].runs == made[0].runs
+    assert corrected[0].seconds == 2 * made[0].seconds and corrected[0].jobs == made[0].jobs
     sweep_plan.show(corrected, ratio)
     said = capsys.readouterr().out
     assert "at most" not in said and "estimate: " in said

@@ -152,8 +152,8 @@ def test_unknown_words_share_a_vector() -> None:
     other = {**params, "features": {"words": table.at[np.flatnonzero(unknown)].add(100.0)}}
     hparams = dict(preparing.member_of(prepared).hparams)
     predict = jax.jit(task.predict)
-    found = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
-    assert np.array_equal(*found)
+    actual = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
+    assert np.array_equal(*actual)
 
 
 def test_legal_labels_only_when_masked() -> None:
@@ -226,8 +226,8 @@ def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> Non
     sizes = models.Sizes(tagged.predicted, tagged.alphabet, 8, tagged.table.vocabulary)
     model = models.Tagger(prepared.config.model, sizes)
     rates = dict.fromkeys(markers.active(prepared.config.model.dropout), 0.0)
-    found: Any = model.apply({"params": params}, batch._replace(rows=alone), rates, None)
-    emissions = dict(zip(forms, np.asarray(found.emissions[0]).tolist(), strict=True))
+    actual: Any = model.apply({"params": params}, batch._replace(rows=alone), rates, None)
+    emissions = dict(zip(forms, np.asarray(actual.emissions[0]).tolist(), strict=True))
     assert emissions["lynx"] == emissions["red"] != emissions["owl"] != emissions["dog"]
     assert emissions["owls"] == emissions["x"] == emissions["ç"] != emissions["owl"]
 

@@ -1,6 +1,6 @@
-"""How large the arrays of sequence-to-sequence models are, and what a training step costs.
+"""Sizes of the arrays of sequence-to-sequence models, and what a training step costs.
 
-Counts are of multiplications and additions in products, three times those of the way forward.
+Counts are of multiplications and additions in products, three times those of the forward pass.
 Notation as in `models.seq2seq`; Ts and Tt here are mean lengths.
 """
 
@@ -14,7 +14,7 @@ Architecture = Literal["attentive_lstm", "transformer"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Extent:
+class Seq2SeqSizes:
     """Arrays that hold members of several sizes.
 
     Attributes:
@@ -27,8 +27,8 @@ class Extent:
     lengths: tuple[float, float]
     grain: int
 
-    def joined(self, other: "Extent") -> "Extent | None":
-        """The least extent that holds both: the largest of everything.
+    def joined(self, other: "Seq2SeqSizes") -> "Seq2SeqSizes | None":
+        """The least sizes that hold both: the largest of everything.
 
         Computed heads are so many that every member's heads are groups of them, which all members'
         embeddings must allow.
@@ -56,18 +56,18 @@ class Extent:
         heads = f", heads {shape.heads}" if self.architecture == "transformer" else ""
         return f"embedding {shape.embedding}, hidden {shape.hidden}, {layers}{heads}"
 
-    def operations(self, own: "Extent") -> float:
-        """Of a training step for a row of a member of extent `own`.
+    def operations(self, own: "Seq2SeqSizes") -> float:
+        """Of a training step for a row of a member of its own sizes.
 
         Its units are padded; layers that it lacks are skipped, at least where lanes are mapped.
         """
         layers = {name: getattr(own.shape, name) for name in ("encoder_layers", "decoder_layers")}
-        done = dataclasses.replace(self, shape=self.shape._replace(**layers))
-        forward = _lstm(done) if self.architecture == "attentive_lstm" else _transformer(done)
+        computed = dataclasses.replace(self, shape=self.shape._replace(**layers))
+        forward = (_lstm if self.architecture == "attentive_lstm" else _transformer)(computed)
         return 2.0 * 3.0 * forward
 
     def parameters(self) -> int:
-        """Numbers of a member: the closed forms of the reference."""
+        """Parameters of a member: the closed forms of the reference."""
         s, e, h = self.shape, self.shape.embedding, self.shape.hidden
         if self.architecture == "attentive_lstm":
             widths = [e] + [2 * h] * (s.encoder_layers - 1)
@@ -88,20 +88,20 @@ class Extent:
         return (s.source + s.target) * e + encoder + decoder + 4 * e + e * s.target + s.target
 
 
-def _lstm(extent: Extent) -> float:
-    """Multiplications of the way forward."""
-    s, (source, target) = extent.shape, extent.lengths
+def _lstm(sizes: Seq2SeqSizes) -> float:
+    """Multiplications of the forward pass."""
+    s, (source, target) = sizes.shape, sizes.lengths
     e, h = s.embedding, s.hidden
     widths = [e] + [2 * h] * (s.encoder_layers - 1)
-    read = sum(2 * 4 * h * (w + h) for w in widths) + 2 * h * h
-    written = 4 * h * (e + 2 * h + h) + h * h + 3 * h * source + h * s.target
-    return source * read + target * written
+    encoder = sum(2 * 4 * h * (w + h) for w in widths) + 2 * h * h
+    decoder = 4 * h * (e + 2 * h + h) + h * h + 3 * h * source + h * s.target
+    return source * encoder + target * decoder
 
 
-def _transformer(extent: Extent) -> float:
-    s, (source, target) = extent.shape, extent.lengths
+def _transformer(sizes: Seq2SeqSizes) -> float:
+    s, (source, target) = sizes.shape, sizes.lengths
     e, h = s.embedding, s.hidden
-    read = s.encoder_layers * (4 * e * e + 2 * e * h + 2 * source * e)
-    read += s.decoder_layers * 2 * e * e
-    written = s.decoder_layers * (6 * e * e + 2 * e * h + 2 * (source + target) * e)
-    return source * read + target * (written + e * s.target)
+    encoder = s.encoder_layers * (4 * e * e + 2 * e * h + 2 * source * e)
+    encoder += s.decoder_layers * 2 * e * e
+    decoder = s.decoder_layers * (6 * e * e + 2 * e * h + 2 * (source + target) * e)
+    return source * encoder + target * (decoder + e * s.target)
