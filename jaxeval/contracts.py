@@ -7,7 +7,7 @@ Everything in a Task is written for ONE member; only `jaxeval.population` adds t
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
@@ -16,11 +16,21 @@ Tree = Any  # a pytree of arrays
 Hparams = Mapping[str, Any]  # name -> traced float32 scalar
 
 
+Unit = Literal["fraction", "error rate", "bits", "nats", "perplexity"]
+
+
 class Metric(NamedTuple):
-    """What early stopping reads and what a member is ranked by."""
+    """What early stopping reads and what a member is ranked by.
+
+    Attributes:
+      unit: what scores are measured in, by which they are printed.
+      margin: the equivalence margin, in the unit: a smaller difference is of no interest.
+    """
 
     name: str
     higher_is_better: bool = True
+    unit: Unit = "fraction"
+    margin: float = 0.01  # 1 point (Wiemerslage et al. 2024, ROPE)
 
     @property
     def worst(self) -> float:

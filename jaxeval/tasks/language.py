@@ -6,7 +6,7 @@ text are carried from step to step, and with the population's state into checkpo
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ from jaxeval.models.budget import Shape
 from jaxeval.models.cells import Cell
 
 _FRESH = -1  # a head that has not begun
+# equivalence margins: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
+_MARGINS = {"perplexity": 3.0, "bits": 0.05}
 _LOST = 200.0  # nats a token at which a model has diverged; an even guess takes log V
 
 
@@ -47,7 +49,7 @@ class Language(NamedTuple):
     cell: Cell
     window: int
     train_tokens: int
-    metric: str = "perplexity"
+    metric: Literal["perplexity", "bits"] = "perplexity"
     forget: float = 0.01  # chance that an example's state is zeroed before a window
 
 
@@ -103,7 +105,8 @@ def build(language: Language) -> Task:
             nats = math.inf
         return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
 
-    metric = Metric(language.metric, higher_is_better=False)
+    margin = _MARGINS[language.metric]
+    metric = Metric(language.metric, higher_is_better=False, unit=language.metric, margin=margin)
     return Task(init, start, loss, predict, count, score, metric)
 
 

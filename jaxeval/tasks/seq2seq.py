@@ -52,7 +52,7 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
         predict,
         count,
         score,
-        Metric("accuracy"),
+        Metric("accuracy", unit="fraction", margin=0.01),
         share=share,
         by_place=True,
     )
