@@ -16,7 +16,7 @@ Tree = Any  # a pytree of arrays
 Hparams = Mapping[str, Any]  # name -> traced float32 scalar
 
 
-Unit = Literal["fraction", "error rate", "bits", "nats", "perplexity"]
+Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
 
 
 class Metric(NamedTuple):
@@ -24,13 +24,13 @@ class Metric(NamedTuple):
 
     Attributes:
       unit: what scores are measured in, by which they are printed.
-      margin: the equivalence margin, in the unit: a smaller difference is of no interest.
+      margin: equivalence margin: difference below which two models count as equal, in the unit.
     """
 
     name: str
     higher_is_better: bool = True
-    unit: Unit = "fraction"
-    margin: float = 0.01  # 1 point (Wiemerslage et al. 2024, ROPE)
+    unit: Unit = "number"
+    margin: float = 0.0
 
     @property
     def worst(self) -> float:
@@ -105,6 +105,7 @@ class Member:
     seed: int
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
+    repeat: int = 0  # trainings of the same seed are told apart by it, and by nothing else
 
 
 GIVEN_SPLIT = 0
