@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import experiment
     from jaxeval.experiment import evaluation
-    from jaxeval.report import conditions
+    from jaxeval.report.runs import conditions
 
     config = experiment.read(given.config, given.changes, given.data)
     if config.task != "language":

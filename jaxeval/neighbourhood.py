@@ -27,7 +27,6 @@ Ranges that are not given (the authors did not publish theirs): learning rates .
 """
 RANGES = {"learning_rate": Range(1e-4, 0.1, True), "l2": Range(1e-7, 1e-3, True)}
 _RATE = Range(0.0, 0.9)
-NEAR = {"bits": 0.05}  # as much as 3 of the 80 of a perplexity of words
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "--within",
         type=cli.number(0),
         metavar="X",
-        help="of the best is near (3.0; bits: .05; fractions: .01)",
+        help="of the best is near (the metric's equivalence margin)",
     )
     made.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
@@ -127,15 +126,14 @@ def _answer(
     given: argparse.Namespace,
     record: Any,
 ) -> None:
-    from jaxeval.report import figures, neighbourhood, summary
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import neighbourhood
 
-    near = given.within
-    if near is None:
-        near = 0.01 if summary.is_fraction(record.metric) else NEAR.get(record.metric, 3.0)
+    near = record.margin if given.within is None else given.within
     found = describe(scores, settings, near, record.higher_is_better)
     if given.figures:
         metric = f"{given.part} {record.metric}"
-        drawn = neighbourhood.draw(scores, settings, ranges, metric, found)
+        drawn = neighbourhood.draw(scores, settings, ranges, metric, record.unit, found)
         figures.save_all([drawn], Path(given.figures))
     if given.json:
         points = [
@@ -144,7 +142,7 @@ def _answer(
         whole = {"metric": record.metric, "part": given.part, "width": given.width}
         cli.write_json(given.json, {**whole, **dataclasses.asdict(found), "points": points})
     if given.json != "-":
-        neighbourhood.show(found, f"{given.part} {record.metric}", ranges)
+        neighbourhood.show(found, f"{given.part} {record.metric}", record.unit, ranges)
 
 
 if __name__ == "__main__":

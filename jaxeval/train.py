@@ -78,10 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
 
-    from jaxeval.report import terminal
+    from jaxeval.report import tables
 
     rows = [(key.name, key.kind, key.default, key.about) for key in keys]
-    terminal.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
+    tables.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
 
 
 def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | None) -> int:
@@ -102,7 +102,7 @@ def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | No
 
 def _train(prepared: "experiment.Prepared", members: list, given: argparse.Namespace) -> int:
     from jaxeval.experiment import running
-    from jaxeval.report import summary, terminal
+    from jaxeval.report.runs import summary, terminal
 
     rows = running.run(prepared, members, Path(given.out), given.store, again=given.again)
     found = summary.of_members(rows)

@@ -48,7 +48,7 @@ def test_a_language_model_is_trained_by_the_verb(
     tree = json.loads(capsys.readouterr().out)
     assert tree["metric"] == "perplexity" and not tree["higher_is_better"]
     assert tree["test"]["n"] == 2 and 1 < tree["best_dev"] < 9
-    assert tree["best_dev"] == tree["dev"]["minimum"]
+    assert tree["best_dev"] == tree["dev"]["min"]
 
 
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

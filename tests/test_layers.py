@@ -25,7 +25,7 @@ LOADED_FAST = [
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
     "jaxeval.select",
-    "jaxeval.report.page",
+    "jaxeval.report.runs.page",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

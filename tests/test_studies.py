@@ -12,7 +12,7 @@ from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.experiment import evaluation, running
-from jaxeval.report import conditions
+from jaxeval.report.runs import conditions
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging
 

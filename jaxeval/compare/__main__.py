@@ -87,7 +87,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if words[:1] == ["options"]:
         return options.main(words[1:])
     given = arguments.parse(parser(), words)
-    from jaxeval.report import figures, study_figures, study_json, study_terminal
+    from jaxeval.report import figures
+    from jaxeval.report.comparison import as_json, paste, terminal
+    from jaxeval.report.comparison import figures as drawings
     from jaxeval.stats import pairwise, study
 
     rules = pairwise.Rules(
@@ -102,22 +104,22 @@ def main(words: Sequence[str] | None = None) -> int:
         models = [*models, given.control]
     table = arguments.table(given, models)
     found = study.study(table, rules, given.unit, control=given.control, gamma=given.gamma)
-    pasted = {"latex": study_terminal.latex, "markdown": study_terminal.markdown}
+    pasted = {"latex": paste.latex, "markdown": paste.markdown}
     wanted = {name: getattr(given, name) for name in ("json", *pasted)}
     if list(wanted.values()).count("-") > 1:
         raise ConfigError("--json, --latex, --markdown: only one of them can go to stdout")
     if given.figures:
         figures.folder(Path(given.figures))  # before anything is written
     if given.json:
-        cli.write_json(given.json, study_json.to_dict(found))
+        cli.write_json(given.json, as_json.to_dict(found))
     for name, make in pasted.items():
         if wanted[name]:
             cli.write_out(wanted[name], make(found))
     paths: list[Path] = []
     if given.figures:
-        paths = figures.save_all(study_figures.draw(found), Path(given.figures))
+        paths = figures.save_all(drawings.draw(found), Path(given.figures))
     if "-" not in wanted.values():
-        study_terminal.print_study(found, given.details)
+        terminal.print_study(found, given.details)
         for path in paths:
             print(f"figure: {path}")
     return 0

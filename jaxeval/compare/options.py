@@ -68,7 +68,8 @@ def main(words: Sequence[str]) -> int:
     for name in ("group", "ignore", "key"):
         setattr(given, name, arguments.names(getattr(given, name) or ()))
     from jaxeval import stats
-    from jaxeval.report import options_terminal, verdict
+    from jaxeval.report import text
+    from jaxeval.report.comparison import options
     from jaxeval.report.plain import plain
 
     table, unusable = _table(given)
@@ -85,7 +86,7 @@ def main(words: Sequence[str]) -> int:
         ddof=given.ddof,
     )
     effect = _seed_effect(table, given, key)
-    adjusted = options_terminal.adjusted(found)
+    adjusted = options.adjusted(found)
     if given.json:
         tree = {
             "option": given.option,
@@ -95,14 +96,14 @@ def main(words: Sequence[str]) -> int:
             "missing": given.missing,
             "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
-            "paired_options": options_terminal.with_adjusted(plain(found), adjusted),
+            "paired_options": options.with_adjusted(plain(found), adjusted),
             "seed_effect": plain(effect),
         }
         cli.write_json(given.json, tree)
     if given.json != "-":
         if unusable:
-            print(verdict.unusable(unusable, given.missing))
-        options_terminal.show(given.option, found, effect, adjusted)
+            print(text.unusable(unusable, given.missing))
+        options.show(given.option, found, effect, adjusted)
     return 0
 
 

@@ -15,7 +15,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.experiment import base, memory, recording, saved
 from jaxeval.population import loop, seats
 from jaxeval.population.problem import lanes_for
-from jaxeval.report import progress, terminal
+from jaxeval.report.runs import progress, terminal
 
 Part = tuple[base.Prepared, Sequence[Member]]  # a population
 

@@ -1,5 +1,6 @@
 """Parts of figures (matplotlib, object API): canvases, colours, legends, one violin."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -77,7 +78,7 @@ def chunks(names: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
     """Names in as few parts of at most so many as there can be, of about one size."""
     parts = -(-len(names) // most)
     bounds = [round(k * len(names) / max(1, parts)) for k in range(parts + 1)]
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in itertools.pairwise(bounds):
         yield names[begin:end]
 
 

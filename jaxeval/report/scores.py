@@ -12,7 +12,7 @@ from jaxeval.report import text
 from jaxeval.stats.results import Interval
 
 _PERCENT = ("fraction", "error rate")
-_NAMED = ("bits", "nats", "points")  # units that follow a difference
+_NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
@@ -25,16 +25,17 @@ _KNOWN = {
     "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
     "nats": "nats nll cross_entropy log_loss",
     "perplexity": "perplexity ppl",
-    "points": "bleu sacrebleu chrf",  # from 0 to 100
+    "number": "bleu sacrebleu chrf ter",  # from 0 to 100
 }
+UNITS = tuple(_KNOWN)
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
 
 
 def unit_of(metric: str | None) -> str:
-    """The unit of a well-known metric by its name, such as test_f1; "" of any other."""
+    """The unit of a well-known metric by its name, such as test_f1; "number" of any other."""
     words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
     endings = ("_".join(words[k:]) for k in range(len(words)))
-    return next((_UNITS[name] for name in endings if name in _UNITS), "")
+    return next((_UNITS[name] for name in endings if name in _UNITS), "number")
 
 
 def factor(unit: str) -> float:
@@ -46,11 +47,11 @@ def label(metric: str, unit: str) -> str:
     """A metric with the unit that `shown` has, for axes and heads of tables."""
     if unit in _PERCENT:
         return f"{metric} (%)"
-    return metric if unit in ("", "perplexity", "points") or unit in metric else f"{metric} ({unit})"
+    return f"{metric} ({unit})" if unit in _NAMED and unit not in metric else metric
 
 
 def shown(value: float | None, unit: str, digits: int = 2) -> str:
-    """A score on its own: percent with so many decimals, others with two significant digits more."""
+    """A score on its own: percent with so many decimals, others with two digits more in all."""
     if value is None:
         return "-"
     if unit in _PERCENT:

@@ -79,6 +79,7 @@ def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
                 "name": members[0].name,
                 "experiment": experiment,
                 "metric": members[0].metric,
+                "unit": members[0].unit,
                 "members": dict(Counter(member.status for member in members)),
                 "n": len(scores["test"]),
                 "median_dev": median(scores["dev"]) if scores["dev"] else None,
@@ -93,15 +94,14 @@ def _print(listed: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from jaxeval.report import summary
+    from jaxeval.report import scores, text
 
     table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
     for one in listed:
-        members = ", ".join(f"{n} {s.replace('_', ' ')}" for s, n in one["members"].items())
-        metric = one["metric"]
-        medians = (summary.shown(one[part], metric) for part in ("median_dev", "median_test"))
-        unit = summary.in_unit(metric)
-        cells = (one["name"], one["experiment"], members, unit, str(one["n"]), *medians)
+        members, unit = text.statuses(one["members"]), one["unit"]
+        label = scores.label(one["metric"], unit)
+        medians = (scores.shown(one[part], unit) for part in ("median_dev", "median_test"))
+        cells = (one["name"], one["experiment"], members, label, str(one["n"]), *medians)
         table.add_row(*map(Text, cells))
     console = Console()
     console.print(table)

@@ -42,6 +42,7 @@ class ScoreTable:
     statuses: Mapping[str, Mapping[str, int]]
     dev: np.ndarray | None = None  # dev score of each row, NaN where there is none
     metric: str | None = None
+    unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
 
@@ -104,6 +105,7 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         statuses=_counted(models, model, statuses),
         dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
         metric=layout.metric or _first(found.columns.get("metric")),
+        unit=_first(found.columns.get("unit")),
     )
     checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
     _refuse_duplicates(made)
@@ -163,8 +165,8 @@ def _counted(
     }
 
 
-def _first(metrics: Sequence[Any] | None) -> str | None:
-    return str(metrics[0]) if metrics else None
+def _first(names: Sequence[Any] | None) -> str | None:
+    return str(names[0]) if names else None
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:

@@ -11,7 +11,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.report.figures import Figure
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import Analysis
     from jaxeval.sensitivity.groups import Averaged
     from jaxeval.sensitivity.hyperparameters import Declared
@@ -89,7 +89,9 @@ def parser() -> argparse.ArgumentParser:
         help="what to do with a missing score; zero: a run that failed scored 0 (error)",
     )
     _add_groups(made)
-    made.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
+    made.add_argument(
+        "--rope", type=float, default=0.01, help="equivalence margin of two scores (.01)"
+    )
     made.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
     made.add_argument("--convention", choices=("default", "published", "text"), default="default")
     made.add_argument(
@@ -134,7 +136,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.json not in (None, "-") and Path(given.json).suffix != ".json":
         raise ConfigError(f"--json {given.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
-    from jaxeval.report import figures, sweep
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import terminal
     from jaxeval.sensitivity import sources
 
     found = sources.read(given.sweeps, _wanted(given))
@@ -150,7 +153,7 @@ def main(words: Sequence[str] | None = None) -> int:
         cli.write_json(given.json, _tree(sweeps, analyses, gaps, averaged))
     paths = figures.save_all(drawn, Path(given.figures)) if given.figures else []
     if given.json != "-":
-        sweep.show([one.name for one in sweeps], analyses, gaps, averaged, _notes(found, given))
+        terminal.show([one.name for one in sweeps], analyses, gaps, averaged, _notes(found, given))
         for path in paths:
             print(f"figure: {path}")
     return 0
@@ -199,17 +202,17 @@ def _drawn(
     Raises:
       ConfigError: more than colours tell apart.
     """
-    from jaxeval.report import sweep_figures
+    from jaxeval.report.sweep import figures
 
     count = len(sweeps if averaged is None else averaged.groups)
-    if count > sweep_figures.MOST:
+    if count > figures.MOST:
         raise ConfigError(
-            f"--figures: {count} sweeps or groups; expected at most {sweep_figures.MOST}, which "
+            f"--figures: {count} sweeps or groups; expected at most {figures.MOST}, which "
             "colours tell apart: average with --by and --over, or choose"
         )
     if averaged is None:
-        return sweep_figures.draw(sweeps, given.convention, given.rope)
-    return sweep_figures.draw_groups(sweeps, averaged)
+        return figures.draw(sweeps, given.convention, given.rope)
+    return figures.draw_groups(sweeps, averaged)
 
 
 def _tree(
@@ -218,15 +221,15 @@ def _tree(
     gaps: Mapping,
     averaged: "Averaged | None",
 ) -> dict[str, Any]:
-    from jaxeval.report import sweep, sweep_groups
     from jaxeval.report.plain import plain
+    from jaxeval.report.sweep import as_json
 
     trees = [
-        {"name": one.name, **sweep.to_dict(found)}
+        {"name": one.name, **as_json.of_sweep(found)}
         for one, found in zip(sweeps, analyses, strict=True)
     ]
     if averaged is not None:
-        return {"sweeps": trees, **sweep_groups.to_dict(averaged, sweeps)}
+        return {"sweeps": trees, **as_json.of_groups(averaged, sweeps)}
     if len(trees) == 1:
         return trees[0]
     return {"sweeps": trees, **({"difference": plain(gaps)} if len(trees) == _FEW else {})}
@@ -250,7 +253,7 @@ def _wanted(given: argparse.Namespace) -> "Wanted":
 
 def _sweep(one: "Source", dropped: bool) -> "Sweep":
     """For figures; `dropped`: runs without a score were left out."""
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
     axes = hyperparameters.axes(one.values, one.declared, len(one.scores))
@@ -259,10 +262,10 @@ def _sweep(one: "Source", dropped: bool) -> "Sweep":
 
 def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
     """What was wrong with the scores, and what the intervals do not know."""
-    from jaxeval.report import verdict
+    from jaxeval.report import text
 
     notes = [
-        f"{one.name}: {verdict.unusable(one.unusable, given.missing)}"
+        f"{one.name}: {text.unusable(one.unusable, given.missing)}"
         for one in found
         if one.unusable
     ]

@@ -3,7 +3,7 @@
 The *verdict* on a pair rests on two tests, chosen before the scores are seen: one of location
 (Wilcoxon's signed-rank where units pair the models, else Brunner-Munzel) and one of spread
 (Brown-Forsythe), corrected over all pairs and data sets, and takes its direction from these tests'
-own statistics. All other tests are corrected together as a second family, and carry no verdict.
+own statistics. All other tests are corrected together as a second family, and are secondary.
 """
 
 import dataclasses

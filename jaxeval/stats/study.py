@@ -195,8 +195,8 @@ def _warnings(
     few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
     if few:
         yield (
-            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
-            "whatever the difference, the power left is 0"
+            f"models with {few[0]} scores: fewer than {FEW} allow no conclusion, as the tests "
+            "have no power, whatever the difference"
         )
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (

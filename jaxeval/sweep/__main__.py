@@ -67,7 +67,8 @@ def main(words: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import experiment
     from jaxeval.experiment import base, sweep_file, sweeping
-    from jaxeval.report import sweep_plan, terminal
+    from jaxeval.report.runs import terminal
+    from jaxeval.report.sweep import plan
     from jaxeval.sweep import space, timing
 
     of = space.read(given.space)
@@ -93,13 +94,13 @@ def main(words: Sequence[str] | None = None) -> int:
         made = timing.corrected(planned(), ratio)
         if given.json:
             drawn = [dict(run.values) for run in runs]
-            cli.write_json(given.json, sweep_plan.to_dict(made, drawn, ratio, findings.warnings))
+            cli.write_json(given.json, plan.to_dict(made, drawn, ratio, findings.warnings))
         if given.json != "-":
-            sweep_plan.show(made, ratio)
+            plan.show(made, ratio)
         return 0
     with base.locked(Path(given.out), record.id):
         made = planned()
-        sweep_plan.show(timing.corrected(made, ratio), ratio, stderr=True)
+        plan.show(timing.corrected(made, ratio), ratio, stderr=True)
         sweep_file.save(path, record, runs, made, sizes)
         return _train(made, runs, module, record, given)
 
@@ -137,14 +138,15 @@ def _train(
     given: argparse.Namespace,
 ) -> int:
     from jaxeval.experiment import running, sweeping
-    from jaxeval.report import summary, sweep_plan, terminal
+    from jaxeval.report.runs import summary, terminal
+    from jaxeval.report.sweep import plan
 
     by_cohort = running.run_all(
         [sweeping.prepare(one, number, runs, module, record) for number, one in enumerate(made)],
         Path(given.out),
         given.store,
         again=given.again,
-        announce=lambda number: sweep_plan.announce(number, made),
+        announce=lambda number: plan.announce(number, made),
     )
     rows = [row for found in by_cohort for row in found]
     whole = summary.of_members(rows)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from jaxeval.report import overall, verdict
+from jaxeval.report.comparison import overall, verdict
 from jaxeval.report.plain import plain
+from jaxeval.report.scores import Scale
 from jaxeval.stats import comparison
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Pair
@@ -16,7 +17,7 @@ _DIRECTIONS = {1: "a", -1: "b", 0: None}
 
 def to_dict(study: Study) -> dict[str, Any]:
     """Results under the names of the functions that make them; scores in the table's own unit."""
-    scale = verdict.Scale(study)
+    scale = verdict.scale_of(study)
     table, rules = study.table, study.comparison.rules
     return {
         "source": table.source,
@@ -24,6 +25,7 @@ def to_dict(study: Study) -> dict[str, Any]:
         "unit": study.samples.unit,
         "averaged": list(study.samples.averaged),
         "metric": table.metric,
+        "metric_unit": scale.unit,
         "higher_is_better": table.higher_is_better,
         "rules": plain(rules),
         "adjust_p_values": {
@@ -35,7 +37,7 @@ def to_dict(study: Study) -> dict[str, Any]:
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),
         "warnings": list(study.warnings),
-        "models": [_model(one) for one in study.described],
+        "models": [_model(described) for described in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
         "across_datasets": None if study.across is None else _across(study.across),
         "headline": overall.headline(study, scale),
@@ -43,41 +45,41 @@ def to_dict(study: Study) -> dict[str, Any]:
     }
 
 
-def _model(one: Described) -> dict[str, Any]:
-    expected = one.expected_best
+def _model(described: Described) -> dict[str, Any]:
+    expected = described.expected_best
     return {
-        "model": one.model,
-        "dataset": one.dataset,
-        "summarize": plain(one.summary),
-        "variance_components": plain(one.components),
+        "model": described.model,
+        "dataset": described.dataset,
+        "summarize": plain(described.summary),
+        "variance_components": plain(described.components),
         "spearman": None
-        if one.dev_test is None
-        else {"rho": one.dev_test[0], "note": one.dev_test[1]},
+        if described.dev_test is None
+        else {"rho": described.dev_test[0], "note": described.dev_test[1]},
         "expected_validation_performance": None
         if expected is None
         else {"without_replacement": plain(expected[0]), "with_replacement": plain(expected[1])},
     }
 
 
-def _pair(pair: Pair, study: Study, scale: verdict.Scale) -> dict[str, Any]:
-    rules, one = study.comparison.rules, pair.scores
+def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Any]:
+    rules, of = study.comparison.rules, pair.scores
     tests = {
         name: plain(test)
-        | {"p_adjusted": pair.adjusted[name], "verdict": name in one.verdict_tests}
+        | {"p_adjusted": pair.adjusted[name], "verdict": name in of.verdict_tests}
         for name, test in pair.tests.items()
     }
     return {
-        "a": one.a,
-        "b": one.b,
-        "dataset": one.dataset,
-        "n": list(one.n),
-        "pairs": 0 if one.paired is None else len(one.paired[0]),
+        "a": of.a,
+        "b": of.b,
+        "dataset": of.dataset,
+        "n": list(of.n),
+        "pairs": 0 if of.paired is None else len(of.paired[0]),
         "verdict": {
             "higher": _DIRECTIONS[comparison.location(pair, rules)],
             "wider": _DIRECTIONS[comparison.spread(pair, rules)],
-            "location_test": one.location_test,
+            "location_test": of.location_test,
             "against": list(comparison.against(pair, rules)),
-            "compared": one.unit,
+            "compared": of.unit,
             "text": list(verdict.of_pair(pair, rules, scale)),
         },
         **tests,
@@ -87,49 +89,54 @@ def _pair(pair: Pair, study: Study, scale: verdict.Scale) -> dict[str, Any]:
     }
 
 
-def _across(found: Across) -> dict[str, Any]:
+def _across(across: Across) -> dict[str, Any]:
+    ranking, aggregates = across.ranking, across.aggregates
     return {
-        "datasets": list(found.datasets),
-        "means": plain(found.means),
-        **(_ranking(found.ranking) if found.ranking else {"friedman": None, "nemenyi": None}),
+        "datasets": list(across.datasets),
+        "means": plain(across.means),
+        **(_ranking(ranking) if ranking else {"friedman": None, "nemenyi": None}),
         "against_control": None
-        if found.control is None
-        else {"control": found.control, "models": plain(found.against)},
+        if across.control is None
+        else {
+            "control": across.control,
+            "critical_difference": across.control_difference,
+            "models": plain(across.against),
+        },
         "wilcoxon_signed_rank": None
-        if found.signed_rank is None
-        else plain(found.signed_rank.test) | {"higher": _DIRECTIONS[found.signed_rank.higher]},
-        **(_aggregates(found.aggregates) if found.aggregates else {"interquartile_mean": None}),
+        if across.signed_rank is None
+        else plain(across.signed_rank.test) | {"higher": _DIRECTIONS[across.signed_rank.higher]},
+        **(_aggregates(aggregates) if aggregates else {"interquartile_mean": None}),
     }
 
 
-def _ranking(found: Ranking) -> dict[str, Any]:
-    chi_squared, f = found.without_ties
+def _ranking(ranking: Ranking) -> dict[str, Any]:
+    chi_squared, f = ranking.without_ties
     return {
-        "friedman": plain(found.friedman) | {"without_ties": chi_squared},
-        "iman_davenport": plain(found.iman_davenport) | {"without_ties": f},
+        "friedman": plain(ranking.friedman) | {"without_ties": chi_squared},
+        "iman_davenport": plain(ranking.iman_davenport) | {"without_ties": f},
         "nemenyi": {
-            "models": list(found.models),
-            "average_ranks": list(found.average_ranks),
-            "critical_difference": found.critical_difference,
-            "alpha": found.alpha,
-            "groups": plain(found.groups),
-            "pairs": [{"a": a, "b": b, "p_value": p} for (a, b), p in found.p_values.items()],
+            "models": list(ranking.models),
+            "average_ranks": list(ranking.average_ranks),
+            "critical_difference": ranking.critical_difference,
+            "alpha": ranking.alpha,
+            "groups": plain(ranking.groups),
+            "pairs": [{"a": a, "b": b, "p_value": p} for (a, b), p in ranking.p_values.items()],
         },
     }
 
 
-def _aggregates(found: Aggregates) -> dict[str, Any]:
+def _aggregates(aggregates: Aggregates) -> dict[str, Any]:
     return {
-        "interquartile_mean": plain(found.interquartile_mean),
-        "optimality_gap": {"gamma": found.gamma, "models": plain(found.optimality_gap)},
+        "interquartile_mean": plain(aggregates.interquartile_mean),
+        "optimality_gap": {"gamma": aggregates.gamma, "models": plain(aggregates.optimality_gap)},
         "average_probability_of_improvement": [
-            {"a": a, "b": b, **plain(effect)} for (a, b), effect in found.improvement.items()
+            {"a": a, "b": b, **plain(effect)} for (a, b), effect in aggregates.improvement.items()
         ],
         "performance_profile": {
-            "thresholds": plain(found.profiles.thresholds),
+            "thresholds": plain(aggregates.profiles.thresholds),
             "models": {
                 model: {"share": plain(share), "low": plain(low), "high": plain(high)}
-                for model, (share, low, high) in found.profiles.shares.items()
+                for model, (share, low, high) in aggregates.profiles.shares.items()
             },
         },
     }

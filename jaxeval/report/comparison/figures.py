@@ -1,92 +1,128 @@
-"""Figures of a study: violins, distribution functions, profiles, critical difference."""
+"""Figures of a comparison: violins, distribution functions, profiles, average ranks."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.report import verdict
-from jaxeval.report.figures import Figure, canvas, legend_above, literal, violin
+from jaxeval.report import plots
+from jaxeval.report.comparison import rank_diagram, verdict
+from jaxeval.report.figures import Figure
+from jaxeval.report.plots import literal
+from jaxeval.report.scores import Scale
 from jaxeval.stats.study import Study
 
-# Okabe & Ito's colours with line styles, so that they are told apart without colour too
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-_STYLES = ("-", "--", "-.", ":")
-_MARKERS = "o^sDvP*X"
 _MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for the rest
+_MOST_VIOLINS = 10  # side by side
+_WIDEST = 15.0  # inches
+_MOST_ROWS = 4  # of panels in one figure
+
+
+class Panel(NamedTuple):
+    """What one panel shows: some models on one data set."""
+
+    dataset: str
+    models: Sequence[str]
+    part: str  # which models of how many; "" if all
+
+    @property
+    def title(self) -> str:
+        """Data set and part, as far as there are several."""
+        return literal(", ".join(name for name in (self.dataset, self.part) if name))
 
 
 def draw(study: Study) -> list[Figure]:
-    """All figures that this study has data for."""
-    scale = verdict.Scale(study)
-    found = [_violins(study, scale), _ecdf(study, scale)]
+    """All figures that this study has data for; many data sets take several of a kind."""
+    scale = verdict.scale_of(study)
+    drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
     if study.across is not None:
         if study.across.aggregates is not None:
-            found.append(_profiles(study, scale))
+            drawn.append(_profiles(study, scale))
         if study.across.ranking is not None:
-            found.append(_critical_difference(study))
-    return found
+            drawn.append(rank_diagram.draw(study.across, study.comparison.rules.alpha))
+    return drawn
 
 
-def style(place: int) -> dict[str, Any]:
-    """Colour and line of the k-th model."""
-    return {"color": COLOURS[place % 8], "linestyle": _STYLES[(place // 2) % 4]}
+def _label(study: Study, scale: Scale) -> str:
+    return literal(scale.label(study.table.metric or "score"))
 
 
-def _label(study: Study, scale: verdict.Scale) -> str:
-    metric = literal(study.table.metric or "score")
-    return f"{metric} (%)" if scale.percent else metric
+def _panels(study: Study, most: int) -> list[Panel]:
+    """Every data set with its models, at most so many a panel."""
+    panels = []
+    for dataset, cell in study.samples.by_dataset.items():
+        there = [model for model in study.table.models if model in cell]
+        begin = 0
+        for models in plots.chunks(there, most):
+            first, last = begin + 1, begin + len(models)
+            part = "" if len(models) == len(there) else f"{first} to {last} of {len(there)}"
+            panels.append(Panel(dataset, models, part))
+            begin = last
+    return panels
 
 
-def _cells(study: Study, scale: verdict.Scale) -> list[tuple[str, str, np.ndarray]]:
-    factor = 100 if scale.percent else 1
-    return [
-        (dataset, model, sample.scores * factor)
-        for dataset, cell in study.samples.by_dataset.items()
-        for model, sample in cell.items()
-    ]
+def _pages(
+    panels: Sequence[Panel], size: tuple[float, float]
+) -> Iterator[tuple[str, Sequence[Panel], Any, Sequence[Any]]]:
+    """Drawings of at most so many panels: ending of the name, panels, drawing, axes."""
+    columns = max(1, min(3, int(_WIDEST / size[0])))
+    for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
+        drawing, all_axes = plots.grid(len(part), columns, size)
+        for axes, panel in zip(all_axes, part, strict=True):
+            axes.set_title(panel.title, fontsize=10)
+        yield f"_{page}" if page > 1 else "", part, drawing, all_axes
 
 
-def _grid(names: Sequence[str], width: float, height: float) -> tuple[Any, list[Any]]:
-    """A drawing with axes for each data set, at most three side by side."""
-    from matplotlib.figure import Figure as Canvas
-
-    columns = min(3, len(names))
-    rows = -(-len(names) // columns)
-    drawing = Canvas(figsize=(0.6 + width * columns, height * rows), layout="constrained")
-    axes = list(drawing.subplots(rows, columns, squeeze=False).flat)
-    for one in axes[len(names) :]:
-        one.axis("off")
-    for one, name in zip(axes, names, strict=False):
-        one.spines[["top", "right"]].set_visible(False)
-        one.set_title(literal(name), fontsize=10)
-    return drawing, axes[: len(names)]
+def _share(panels: Sequence[Panel], all_axes: Sequence[Any], side: str) -> None:
+    """Parts of one data set get one range."""
+    for dataset in dict.fromkeys(panel.dataset for panel in panels):
+        pairs = zip(panels, all_axes, strict=True)
+        plots.same_limits([axes for panel, axes in pairs if panel.dataset == dataset], side)
 
 
-def _violins(study: Study, scale: verdict.Scale) -> Figure:
-    names, order = study.samples.datasets, list(study.table.models)
-    cells = _cells(study, scale)
-    drawing, all_axes = _grid(names, max(3.0, 0.9 * len(order)), 3.8)
-    for axes, dataset in zip(all_axes, names, strict=True):
-        ticks = []
-        for place, (_, model, scores) in enumerate(c for c in cells if c[0] == dataset):
-            k = order.index(model)
-            violin(axes, place, _thinned(scores), COLOURS[k % 8], _MARKERS[k % 8])
-            ticks.append(f"{literal(model)}\n(n = {len(scores)})")
-        axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-        axes.set_xlim(-0.6, len(ticks) - 0.4)
-        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.set_ylabel(_label(study, scale))
-    return Figure(
-        "violins",
-        "Distribution of scores",
-        f"Each mark is a score ({verdict.unit(study)}). Bar: quartiles; white line: median; "
-        "outline: Gaussian kernel density (Scott's rule).",
-        drawing,
-        ("data set", "model", "n", "median"),
-        [(d, m, len(s), f"{np.median(s):.4g}") for d, m, s in cells],
-    )
+def _values(study: Study, scale: Scale, panel: Panel) -> dict[str, np.ndarray]:
+    cell = study.samples.by_dataset[panel.dataset]
+    return {model: cell[model].scores * scale.factor for model in panel.models}
+
+
+def _violins(study: Study, scale: Scale) -> Iterator[Figure]:
+    panels = _panels(study, _MOST_VIOLINS)
+    widest = max(len(panel.models) for panel in panels)
+    order = {model: k for k, model in enumerate(study.table.models)}
+    for ending, part, drawing, all_axes in _pages(panels, (max(3.3, 0.9 * widest), 3.8)):
+        rows = []
+        for panel, axes in zip(part, all_axes, strict=True):
+            values = _values(study, scale, panel)
+            rows += [
+                (panel.dataset, m, len(v), scale(float(np.median(v)))) for m, v in values.items()
+            ]
+            _draw_violins(axes, values, order, widest)
+            axes.set_ylabel(_label(study, scale))
+        _share(part, all_axes, "y")
+        yield Figure(
+            f"violins{ending}",
+            "Distribution of scores",
+            f"Each mark is a score ({verdict.unit(study)}). Bar: quartiles; white line: median; "
+            "outline: Gaussian kernel density (Scott's rule).",
+            drawing,
+            ("data set", "model", "n", "median"),
+            rows,
+        )
+
+
+def _draw_violins(
+    axes: Any, values: Mapping[str, np.ndarray], order: Mapping[str, int], slots: int
+) -> None:
+    """Violins at their models' colours; panels have as many slots as the fullest has models."""
+    for x, (model, scores) in enumerate(values.items()):
+        k = order[model]
+        plots.violin(axes, x, _thinned(scores), plots.colour(k), plots.marker(k))
+    ticks = [f"{literal(model)}\n(n = {len(scores)})" for model, scores in values.items()]
+    slanted = max(map(len, values)) > 14  # letters that 0.9 inches hold
+    turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if slanted else {}
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8, **turned)
+    axes.set_xlim(-0.6, slots - 0.4)
+    plots.ruled(axes)
 
 
 def _thinned(scores: np.ndarray) -> np.ndarray:
@@ -96,49 +132,74 @@ def _thinned(scores: np.ndarray) -> np.ndarray:
     return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
 
 
-def _ecdf(study: Study, scale: verdict.Scale) -> Figure:
-    from matplotlib.lines import Line2D
+def _ecdfs(study: Study, scale: Scale) -> Iterator[Figure]:
+    panels = _panels(study, plots.MOST)
+    order = {model: k for k, model in enumerate(study.table.models)}
+    several = any(panel.part for panel in panels)
+    for ending, part, drawing, all_axes in _pages(panels, (6.0 if several else 4.2, 3.6)):
+        rows = []
+        for panel, axes in zip(part, all_axes, strict=True):
+            values = _values(study, scale, panel)
+            rows += [(panel.dataset, model, len(v)) for model, v in values.items()]
+            for model, scores in values.items():
+                steps = np.sort(_thinned(scores))
+                share = np.arange(len(steps) + 1) / len(steps)
+                line = plots.line_style(order[model])
+                axes.step([steps[0], *steps], share, where="post", **line)
+            axes.set(xlabel=_label(study, scale), ylabel="share at or below")
+            if several:
+                _legend_beside(axes, {model: order[model] for model in values})
+        _share(part, all_axes, "x")
+        if not several:
+            plots.legend(drawing, plots.lines(order))
+        yield Figure(
+            f"ecdf{ending}",
+            "Empirical distribution functions",
+            "A curve further right is a higher distribution; the Kolmogorov-Smirnov statistic is "
+            "the largest vertical gap of two curves.",
+            drawing,
+            ("data set", "model", "n"),
+            rows,
+        )
 
-    names, order = study.samples.datasets, list(study.table.models)
-    drawing, all_axes = _grid(names, 4.2, 3.6)
-    for axes, dataset in zip(all_axes, names, strict=True):
-        for _, model, scores in (c for c in _cells(study, scale) if c[0] == dataset):
-            values = np.sort(_thinned(scores))
-            share = np.arange(len(values) + 1) / len(values)
-            line = style(order.index(model))
-            axes.step([values[0], *values], share, where="post", **line)
-        axes.set(xlabel=_label(study, scale), ylabel="share at or below")
-    handles = [Line2D([], [], label=literal(model), **style(k)) for k, model in enumerate(order)]
-    drawing.legend(handles=handles, frameon=False, fontsize=8, loc="outside upper left")
-    return Figure(
-        "ecdf",
-        "Empirical distribution functions",
-        "A curve further right is a higher distribution; the Kolmogorov-Smirnov statistic is the "
-        "largest vertical gap of two curves.",
-        drawing,
-        ("data set", "model", "n"),
-        [(d, m, len(s)) for d, m, s in _cells(study, scale)],
+
+def _legend_beside(axes: Any, names: Mapping[str, int]) -> None:
+    """The models of one panel, to its right."""
+    axes.legend(
+        handles=plots.lines(names),
+        frameon=False,
+        fontsize=8,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
     )
 
 
-def _profiles(study: Study, scale: verdict.Scale) -> Figure:
+def _profiles(study: Study, scale: Scale) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
     assert study.across is not None and study.across.aggregates is not None
-    factor = 100 if scale.percent else 1
     profiles = study.across.aggregates.profiles
-    taus = profiles.thresholds
-    drawing, axes = canvas(5.5, 4.0)
-    rows = []
-    for place, (model, (share, below, above)) in enumerate(profiles.shares.items()):
-        axes.plot(taus * factor, share, label=literal(model), **style(place))
-        axes.fill_between(
-            taus * factor, below, above, color=COLOURS[place % 8], alpha=0.15, linewidth=0
-        )
-        rows += [
-            (model, f"{t * factor:.4g}", f"{s:.4f}") for t, s in zip(taus, share, strict=True)
-        ]
-    axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
-    legend_above(axes, columns=3)
+    taus = profiles.thresholds * scale.factor
+    order = {model: k for k, model in enumerate(profiles.shares)}
+    parts = list(plots.chunks(list(order), plots.MOST))
+    several = len(parts) > 1
+    drawing, all_axes = plots.grid(len(parts), 2, (6.0, 3.6) if several else (5.5, 4.0))
+    rows: list[tuple[str, str, str]] = []
+    for axes, models in zip(all_axes, parts, strict=True):
+        for model in models:
+            share, below, above = profiles.shares[model]
+            axes.plot(taus, share, **plots.line_style(order[model]))
+            band = plots.colour(order[model])
+            axes.fill_between(taus, below, above, color=band, alpha=0.15, linewidth=0)
+            rows += [
+                (model, scale(t), f"{s:.4f}")
+                for t, s in zip(profiles.thresholds, share, strict=True)
+            ]
+        axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
+        plots.ruled(axes)
+        if several:
+            _legend_beside(axes, {model: order[model] for model in models})
+    if not several:
+        plots.legend(drawing, plots.lines(order))
     return Figure(
         "profiles",
         "Performance profiles",
@@ -147,59 +208,4 @@ def _profiles(study: Study, scale: verdict.Scale) -> Figure:
         drawing,
         ("model", "threshold", "share above"),
         rows,
-    )
-
-
-def _critical_difference(study: Study) -> Figure:
-    """Average ranks; bars join models that Nemenyi's test cannot tell apart (Demsar 2006)."""
-    assert study.across is not None and study.across.ranking is not None
-    from matplotlib.figure import Figure as Canvas
-
-    ranking, against = study.across.ranking, study.across.against
-    level = study.comparison.rules.alpha
-    shown = ranking.iman_davenport.p_value <= level  # else no model is said to differ
-    apart = {one.model for one in against if shown and one.p_adjusted <= level}
-    groups = () if against else ranking.groups  # Nemenyi's, of all pairs
-    names, ranks = ranking.models, np.array(ranking.average_ranks)
-    half = (len(names) + 1) // 2
-    height = 1.3 + 0.3 * half + 0.16 * len(groups)
-    drawing = Canvas(figsize=(7.5, height))
-    axes = drawing.add_axes((0.22, 0.03, 0.56, 0.94))
-    axes.axis("off")
-    depth = 0.22 * len(groups) + 0.3
-    axes.set_ylim(-depth - 0.42 * (half - 1) - 0.2, 1.15)
-    first, last = 1, len(names)
-    axes.plot([first, last], [0, 0], color="black", linewidth=1)
-    for tick in range(first, last + 1):
-        axes.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
-        axes.text(tick, 0.18, str(tick), ha="center", va="bottom", fontsize=9)
-    if not against:
-        axes.plot([first, first + ranking.critical_difference], [0.75] * 2, color="black", lw=2)
-        said = f"critical difference {ranking.critical_difference:.2f}"
-        axes.text(first, 0.82, said, fontsize=9)
-    for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
-        left = k < half
-        height = -depth - 0.42 * (k if left else len(names) - 1 - k)
-        edge = first - 0.15 if left else last + 0.15
-        axes.plot([rank, rank, edge], [0, height, height], color="#555555", linewidth=0.9)
-        axes.text(
-            edge + (-0.05 if left else 0.05), height,
-            f"{literal(name)}{' *' if name in apart else ''} ({rank:.2f})",
-            ha="right" if left else "left", va="center", fontsize=9,
-        )  # fmt: skip
-    place = dict(zip(names, ranks, strict=True))
-    for k, group in enumerate(groups):
-        ends = [place[group[0]] - 0.03, place[group[-1]] + 0.03]
-        axes.plot(ends, [-0.2 - 0.22 * k] * 2, color="black", linewidth=3)
-    return Figure(
-        "critical_difference",
-        "Average ranks over data sets",
-        f"1 is best. Models marked * differ from the control {study.across.control} by Holm's "
-        f"procedure on average ranks at level {level:g}."
-        if against
-        else "1 is best. Models joined by a bar are not told apart by Nemenyi's test at level "
-        f"{ranking.alpha:g}; the test needs many data sets to see anything.",
-        drawing,
-        ("model", "average rank"),
-        [(n, f"{r:.3f}") for n, r in zip(names, ranks, strict=True)],
     )

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jaxeval.report import terminal, verdict
+from jaxeval.report import tables, text
 from jaxeval.stats import multiple
 from jaxeval.stats.configurations import OptionComparison, SeedEffect
 
 Tests = dict[tuple[int, int, str], float]  # group, option (-1: all), name of the test
 
 
-def adjusted(found: Sequence[OptionComparison]) -> Tests:
+def adjusted(groups: Sequence[OptionComparison]) -> Tests:
     """Holm's correction over all tests of all groups: (group, option, test) -> p-value."""
     p_values: Tests = {}
-    for g, group in enumerate(found):
+    for g, group in enumerate(groups):
         if group.friedman is not None:
             p_values[g, -1, "friedman"] = group.friedman.p_value
         for k, option in enumerate(group.options):
@@ -28,19 +28,17 @@ def adjusted(found: Sequence[OptionComparison]) -> Tests:
 def with_adjusted(tree: list[dict[str, Any]], p_values: Tests) -> list[dict[str, Any]]:
     """Adds `p_adjusted` to every test of the plain results."""
     for (g, k, name), p in p_values.items():
-        place = tree[g] if k < 0 else tree[g]["options"][k]
-        place[name]["p_adjusted"] = p
+        branch = tree[g] if k < 0 else tree[g]["options"][k]
+        branch[name]["p_adjusted"] = p
     return tree
 
 
 def show(
-    option: str, found: Sequence[OptionComparison], effect: Sequence[SeedEffect] | None, p: Tests
+    option: str, groups: Sequence[OptionComparison], effect: Sequence[SeedEffect] | None, p: Tests
 ) -> None:
     """A row a value of the option and group, then the seed effect."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
-    rows = [_row(g, k, one, p) for g, one in enumerate(found) for k in range(len(one.options))]
+    console = tables.console()
+    rows = [_row(g, k, group, p) for g, group in enumerate(groups) for k in _numbers(group)]
     head = (
         "group",
         "n",
@@ -53,19 +51,19 @@ def show(
         "p (spread)",
     )
     console.print()
-    terminal.print_table(console, head, rows, words=(0, 2))
-    for g, group in enumerate(found):
+    tables.print_table(console, head, rows, words=(0, 2))
+    for g, group in enumerate(groups):
         if group.friedman is not None:
-            name = " ".join(map(str, group.group)) or "all"
             console.print(
-                f"{name}: Friedman {group.friedman.statistic:.3f}, "
-                f"corrected p {verdict.p_value(p[g, -1, 'friedman'])}",
+                f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, "
+                f"corrected p {text.p_value(p[g, -1, 'friedman'])}",
                 markup=False,
             )
     console.print(
         "n: configurations with all values; wins: share in which the value is best; to the "
-        f"winner: median difference to the most frequent winner (*); sd: ddof {found[0].ddof}; "
-        f"repeats: {found[0].repeats}; p-values corrected by Holm over {len(p)} tests",
+        "winner: median difference to the value that wins most often (*); sd: ddof "
+        f"{groups[0].ddof}; repeats: {groups[0].repeats}; p-values corrected by Holm over "
+        f"{len(p)} tests",
         style="dim",
     )
     if effect:
@@ -73,33 +71,37 @@ def show(
             "\nwhat the seed alone does: largest minus smallest score of a configuration"
         )
         names = ("group", "configurations", "scores", "median", "95th percentile", "max")
-        terminal.print_table(console, names, [_effect_row(one) for one in effect])
+        tables.print_table(console, names, [_effect_row(seeds) for seeds in effect])
+
+
+def _numbers(group: OptionComparison) -> range:
+    return range(len(group.options))
+
+
+def _name(group: OptionComparison | SeedEffect) -> str:
+    return " ".join(map(str, group.group)) or "all"
 
 
 def _row(g: int, k: int, group: OptionComparison, p: Tests) -> Sequence[str]:
-    one = group.options[k]
-    best = one.value == group.best
-
-    def corrected(name: str) -> str:
-        return verdict.p_value(p[g, k, name]).removeprefix("= ") if (g, k, name) in p else ""
-
+    option = group.options[k]
+    gap = option.median_difference
     return (
-        " ".join(map(str, group.group)) or "all",
+        _name(group),
         str(group.n),
-        f"{one.value}{' *' if best else ''}",
-        f"{one.wins:.1%}",
-        f"{one.median:.4g}",
-        "" if one.median_difference is None else f"{one.median_difference:+.4f}",
-        corrected("sign_test"),
-        f"{one.sd:.4f}",
-        corrected("brown_forsythe"),
+        f"{option.value}{' *' if option.value == group.best else ''}",
+        f"{option.wins:.1%}",
+        f"{option.median:.4g}",
+        "" if gap is None else f"{gap:+.4f}",
+        text.p_cell(p.get((g, k, "sign_test"))),
+        f"{option.sd:.4f}",
+        text.p_cell(p.get((g, k, "brown_forsythe"))),
     )
 
 
-def _effect_row(one: SeedEffect) -> Sequence[str]:
+def _effect_row(seeds: SeedEffect) -> Sequence[str]:
     return (
-        " ".join(map(str, one.group)) or "all",
-        str(one.configurations),
-        str(one.repeats),
-        *(f"{value:.4f}" for value in (one.median, one.percentile_95, one.max)),
+        _name(seeds),
+        str(seeds.configurations),
+        str(seeds.repeats),
+        *(f"{value:.4f}" for value in (seeds.median, seeds.percentile_95, seeds.max)),
     )

@@ -5,7 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import summary
+from jaxeval.report import scores, tables
+from jaxeval.report.runs.summary import FEW
+from jaxeval.stats import describe
+
+_HEAD = ("n", "mean", "sd", "min", "max", "against the first", "sd")
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -14,50 +18,53 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     Args:
       rows: a score each, with `condition`, `seed`, `metric` and `score`.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    by_name: dict[str, dict[int, float]] = {}
+    by_condition: dict[str, dict[int, float]] = {}
     for row in rows:
-        by_name.setdefault(row["condition"], {})[row["seed"]] = row["score"]
-    first = next(iter(by_name.values()))
-    table = Table(box=None, pad_edge=False)
-    table.add_column(rows[0]["metric"], no_wrap=True)
-    for title in ("n", "mean", "sd", "min", "max", "against the first", "sd"):
-        table.add_column(title)
-    for name, scores in by_name.items():
-        table.add_row(name, *_row(scores, first, scores is first))
-    console = Console(highlight=False, soft_wrap=True, width=160)
-    console.print(table)
-    for name, scores in by_name.items():
-        if lost := len(scores) - len(_finite(scores.values())):
-            console.print(f"{name}: {lost} of {len(scores)} diverged and are left out")
-    if len(first) < summary.FEW:
-        console.print(f"fewer than {summary.FEW} seeds: means and sd say little")
+        by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
+    metric, first = rows[0]["metric"], next(iter(by_condition.values()))
+    unit = scores.unit_of(metric)
+    console = tables.console()
+    cells = [
+        (name, *_row(by_seed, None if by_seed is first else first, unit))
+        for name, by_seed in by_condition.items()
+    ]
+    tables.print_table(console, (scores.label(metric, unit), *_HEAD), cells)
+    for name, by_seed in by_condition.items():
+        if lost := len(by_seed) - len(_finite(by_seed.values())):
+            said = f"{name}: {lost} of {len(by_seed)} diverged and are left out"
+            console.print(said, markup=False)
+    if len(first) < FEW:
+        console.print(f"fewer than {FEW} seeds: means and sd say little")
 
 
 def line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
     """One condition in a line, as soon as it is known."""
-    scores = [row["score"] for row in rows if row["condition"] == condition]
-    found = summary.distribution(_finite(scores))
-    if found is None:
-        return f"{condition}: all {len(scores)} diverged"
-    return f"{condition}: {rows[0]['metric']} {_shown(found.mean)}, sd {_shown(found.sd) or '-'}"
+    known = [row["score"] for row in rows if row["condition"] == condition]
+    if not (finite := _finite(known)):
+        return f"{condition}: all {len(known)} diverged"
+    metric, described = rows[0]["metric"], describe.summarize(finite)
+    unit = scores.unit_of(metric)
+    mean, sd = scores.shown(described.mean, unit), scores.shown(described.sd, unit)
+    return f"{condition}: {scores.label(metric, unit)} {mean}, sd {sd}"
 
 
-def _row(scores: Mapping[int, float], first: Mapping[int, float], plain: bool) -> list[str]:
+def _row(
+    by_seed: Mapping[int, float], first: Mapping[int, float] | None, unit: str
+) -> Sequence[str]:
     """A condition's number, mean, sd, range and gaps to the first; of what did not diverge."""
-    d = summary.distribution(_finite(scores.values()))
-    gaps = summary.distribution(_finite(scores[seed] - first[seed] for seed in scores))
-    if d is None or gaps is None:
-        return ["0"]
-    values = [str(d.n), *map(_shown, (d.mean, d.sd, d.minimum, d.maximum))]
-    return values if plain else [*values, f"{gaps.mean:+.4g}", _shown(gaps.sd)]
+    if not (finite := _finite(by_seed.values())):
+        return ("0",)
+    d = describe.summarize(finite)
+    cells = (str(d.n), *(scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)))
+    if first is None:
+        return cells
+    gaps = _finite(by_seed[seed] - first[seed] for seed in by_seed)
+    if not gaps:
+        return cells
+    gap = describe.summarize(gaps)
+    sign = "+" if gap.mean >= 0 else ""
+    return (*cells, sign + scores.shown(gap.mean, unit), scores.shown(gap.sd, unit))
 
 
-def _finite(scores: Iterable[float]) -> list[float]:
-    return [score for score in scores if np.isfinite(score)]
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _finite(values: Iterable[float]) -> list[float]:
+    return [value for value in values if np.isfinite(value)]

@@ -13,8 +13,10 @@ import numpy as np
 
 from jaxeval import files
 from jaxeval.errors import RunError
-from jaxeval.report import summary
+from jaxeval.report import scores
+from jaxeval.report.text import duration
 from jaxeval.runs.records import Experiment, MemberResult
+from jaxeval.stats import describe
 
 _QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
@@ -44,13 +46,6 @@ def left(epochs: int, ended: Sequence[int], training: Sequence[int], waiting: in
     return Left(more + waiting * typical, not ended)
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
-
-
 class Progress:
     """Shows a population; a bar that moves on a terminal, now and then a line elsewhere.
 
@@ -65,6 +60,7 @@ class Progress:
         from rich.console import Console
 
         self._record, self._key = record, key
+        self._label = scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
         self._waiting = members > len(before)
         self._best = [result.dev for result in before if result.dev is not None]
@@ -155,7 +151,7 @@ class Progress:
         self._active = bool(training) or report.waiting > 0
         self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
         more = left(self._epochs, self._ended, training, report.waiting)
-        self._line = status(report, self._best, self._record.metric)
+        self._line = status(report, self._best, self._label, self._record.unit)
         if more.epochs and self._trained:
             seconds = duration(more.epochs * self._spent / self._trained)
             self._line += f"; {'at most' if more.bound else 'about'} {seconds} left"
@@ -186,18 +182,22 @@ def _seconds(times: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sorted(times.items()))
 
 
-def status(report: Any, ended: Sequence[float], metric: str) -> str:
-    """Members and dev scores after an epoch of the population: least, median, greatest."""
+def status(report: Any, ended: Sequence[float], label: str, unit: str) -> str:
+    """Members and dev scores after an epoch of the population: least, median, greatest.
+
+    Args:
+      label: the metric with its unit.
+    """
     live = [seat.best for seat in report.seats if seat.active and seat.best is not None]
     epochs = [seat.epoch for seat in report.seats if seat.active]
-    scores = [*ended, *live]
+    dev = [*ended, *live]
     span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
     head = (f"epoch {span}, " if epochs else "") + f"{len(epochs)} training"
     head += f", {report.waiting} waiting" if report.waiting else ""
-    if not scores:
+    if not dev:
         return f"{head}; no dev scores yet"
-    low, median, high = (summary.shown(float(v), metric) for v in np.quantile(scores, [0, 0.5, 1]))
-    return f"{head}; dev {summary.in_unit(metric)}: {low} / {median} / {high}"
+    spread = (scores.shown(score, unit) for score in describe.five_numbers(dev)[::2])
+    return f"{head}; dev {label}: {' / '.join(spread)}"
 
 
 def _memory() -> Path:

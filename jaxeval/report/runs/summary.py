@@ -9,26 +9,12 @@ from typing import Any
 import numpy as np
 
 from jaxeval import stats
+from jaxeval.report import plain
+from jaxeval.report.sweep import data
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import conventions, metrics, recorded
+from jaxeval.sensitivity import recorded
 
-_FRACTIONS = ("f1", "precision", "recall", "accuracy")
 FEW = 5  # fewer scores than this: quartiles say little
-ROPE = 0.01  # scores this near to each other are practically the same (Wiemerslage et al. 2024)
-
-
-@dataclasses.dataclass(frozen=True)
-class Distribution:
-    """Five-number summary with mean and sd; in the metric's own unit."""
-
-    n: int
-    minimum: float
-    lower_quartile: float  # linear interpolation between order statistics (R type 7)
-    median: float
-    upper_quartile: float
-    maximum: float
-    mean: float
-    sd: float | None  # n - 1 in the denominator (ddof=1); None for one score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +22,8 @@ class OfSweep:
     """What is said of a random sweep beside its scores, whose spread is that of settings."""
 
     setting: dict[str, Any] | None  # drawn for the run of the best dev score; None without any
-    near: int  # runs as good as that one on dev, itself included
-    rope: float
+    near: int  # runs within the equivalence margin of that one on dev, itself included
+    margin: float
     missing: int  # runs of its plan that have not ended
 
 
@@ -49,9 +35,10 @@ class Summary:
     experiment: str
     metric: str
     higher_is_better: bool
+    unit: str  # of the scores
     statuses: dict[str, int]
-    dev: Distribution | None
-    test: Distribution | None
+    dev: stats.Summary | None
+    test: stats.Summary | None
     best_seed: int | None  # of the best dev score, the lowest of equals
     best_split: int | None
     best_dev: float | None
@@ -62,26 +49,6 @@ class Summary:
     best_epochs: tuple[int, float, int] | None  # min, median, max
     wall_seconds: float  # summed over members
     sweep: OfSweep | None  # None: members differ in seed or split, not in their settings
-
-
-def is_fraction(metric: str) -> bool:
-    """Whether a metric is shown in percent."""
-    return metric in _FRACTIONS
-
-
-def in_unit(metric: str) -> str:
-    """A metric's name with the unit that `shown` has."""
-    return f"{metric}, %" if is_fraction(metric) else metric
-
-
-def distribution(values: Sequence[float]) -> Distribution | None:
-    """The summary of scores; None without any."""
-    if not len(values):
-        return None
-    five = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    low, q1, median, q3, high = map(float, five)
-    return Distribution(len(values), low, q1, median, q3, high, float(np.mean(values)), sd)
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary:
@@ -105,9 +72,10 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary
         experiment=first.experiment,
         metric=first.metric,
         higher_is_better=first.higher_is_better,
+        unit=first.unit,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        dev=distribution(dev),
-        test=distribution(test),
+        dev=_distribution(dev),
+        test=_distribution(test),
         best_seed=best.seed if best else None,
         best_split=best.split if best else None,
         best_dev=best.dev if best else None,
@@ -126,38 +94,15 @@ def is_sweep(rows: Sequence[MemberRow]) -> bool:
     return recorded.space_of(rows[0].config, rows[0].name) is not None
 
 
+def _distribution(scores: Sequence[float]) -> stats.Summary | None:
+    return stats.summarize(scores) if scores else None
+
+
 def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfSweep:
     if best is None:
-        return OfSweep(None, 0, ROPE, missing)
-    near = near_best(np.array(dev), is_fraction(best.metric), best.higher_is_better, ROPE)
-    return OfSweep(json.loads(best.hparams), int(near.sum()), ROPE, missing)
-
-
-def near_best(
-    scores: np.ndarray, fraction: bool, higher_is_better: bool, rope: float
-) -> np.ndarray:
-    """Which scores are as good as the best of them, itself included.
-
-    Args:
-      scores: [n].
-      fraction: those within the ROPE are, by the default convention of sensitivity; else those
-        within so large a share of the best score.
-
-    Returns:
-      [n] bool.
-    """
-    if not len(scores):
-        return np.zeros(0, bool)
-    best = scores.max() if higher_is_better else scores.min()
-    reach = rope if fraction else rope * abs(float(best))
-    return metrics.within(best, scores, reach, conventions.DEFAULT)
-
-
-def nearness(fraction: bool, rope: float) -> str:
-    """How far `near_best` reaches, in words."""
-    if not fraction:
-        return f"{100 * rope:g} %"
-    return f"{100 * rope:g} " + ("point" if rope == ROPE else "points")
+        return OfSweep(None, 0, 0.0, missing)
+    near = data.near_best(np.array(dev), best.margin, best.higher_is_better)
+    return OfSweep(json.loads(best.hparams), int(near.sum()), best.margin, missing)
 
 
 def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
@@ -168,13 +113,6 @@ def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
     return list(groups.values())
 
 
-def to_dict(found: Summary) -> dict[str, Any]:
+def to_dict(summary: Summary) -> dict[str, Any]:
     """Plain data for JSON; scores in the metric's own unit."""
-    return dataclasses.asdict(found) | {"sd": "n - 1 in the denominator"}
-
-
-def shown(value: float | None, metric: str, digits: int = 2) -> str:
-    """A score as people read it: percent for fractions."""
-    if value is None:
-        return "-"
-    return f"{value * 100:.{digits}f}" if is_fraction(metric) else f"{value:.{digits + 2}g}"
+    return plain.plain(summary) | {"sd": "n - 1 in the denominator"}

@@ -1,65 +1,68 @@
-"""Tables for the terminal (rich, imported late)."""
+"""Experiments and their scores in the terminal."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxeval.report import summary
+from jaxeval.report import scores, tables, text
+from jaxeval.report.runs.summary import FEW, OfSweep, Summary
 from jaxeval.runs.records import Experiment
+from jaxeval.stats import describe
 
-_WIDEST = 400  # columns of a table
 
-
-def print_summary(found: summary.Summary) -> None:
+def print_summary(summary: Summary) -> None:
     """The distribution of dev and test scores, and what to know beside it."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, soft_wrap=True)
-    columns = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
-    table = Table(summary.in_unit(found.metric), *columns, box=None, pad_edge=False)
-    for part, d in (("dev", found.dev), ("test", found.test)):
-        if d is None:
-            table.add_row(part, "0")
-            continue
-        values = (d.minimum, d.lower_quartile, d.median, d.upper_quartile, d.maximum, d.mean, d.sd)
-        table.add_row(part, str(d.n), *(summary.shown(v, found.metric) for v in values))
-    kind = ": a random sweep" if found.sweep else ""
-    console.print(f"\n{found.name} ({found.experiment}){kind}", markup=False, style="bold")
-    console.print(table)
-    for line in remarks(found):
+    console = tables.console()
+    kind = ": a random sweep" if summary.sweep else ""
+    title = f"\n{summary.name} ({summary.experiment}){kind}"
+    console.print(title, markup=False, style="bold")
+    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
+    parts = {"dev": summary.dev, "test": summary.test}
+    rows = [_row(part, known, summary.unit) for part, known in parts.items()]
+    tables.print_table(console, head, rows)
+    for line in remarks(summary):
         console.print(line, markup=False)
 
 
-def remarks(found: summary.Summary) -> Iterator[str]:
+_NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
+
+
+def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
+    if known is None:
+        return (part, "0")
+    numbers = (getattr(known, name) for name in _NUMBERS[1:])
+    return (part, str(known.n), *(scores.shown(number, unit) for number in numbers))
+
+
+def remarks(summary: Summary) -> Iterator[str]:
     """What to know beside the table, a line each."""
-    counts = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in found.statuses.items())
-    if found.sweep is None:
+    counts = text.statuses(summary.statuses)
+    if summary.sweep is None:
         yield f"members: {counts}; sd with n - 1"
     else:
-        yield from _of_sweep(found, found.sweep, counts)
-    if found.best_seed is not None:
-        split = f", split {found.best_split}" if found.best_split else ""
-        tie = f" (one of {found.ties} with this dev score)" if found.ties > 1 else ""
+        yield from _of_sweep(summary, summary.sweep, counts)
+    if summary.best_seed is not None:
+        split = f", split {summary.best_split}" if summary.best_split else ""
+        tie = f" (one of {summary.ties} with this dev score)" if summary.ties > 1 else ""
         yield (
-            f"best dev: seed {found.best_seed}{split}{tie}, "
-            f"dev {summary.shown(found.best_dev, found.metric)}, "
-            f"test {summary.shown(found.best_test, found.metric)}"
+            f"best dev: seed {summary.best_seed}{split}{tie}, "
+            f"dev {scores.shown(summary.best_dev, summary.unit)}, "
+            f"test {scores.shown(summary.best_test, summary.unit)}"
         )
-    if found.sweep is not None and found.sweep.setting is not None:
-        yield f"its setting: {_setting(found.sweep.setting)}"
-    rho = f"{found.rho:.2f}" if found.rho is not None else f"not defined ({found.rho_note})"
+    if summary.sweep is not None and summary.sweep.setting is not None:
+        yield f"its setting: {_setting(summary.sweep.setting)}"
+    rho = f"{summary.rho:.2f}" if summary.rho is not None else f"not defined ({summary.rho_note})"
     yield f"Spearman's rho between dev and test: {rho}"
-    if found.best_epochs is not None:
-        low, median, high = found.best_epochs
+    if summary.best_epochs is not None:
+        low, median, high = summary.best_epochs
         yield f"best epoch: median {median:g}, {low} to {high}"
-    if found.test is None or found.test.n < summary.FEW:
-        more = "draw more runs" if found.sweep else "train more seeds"
-        yield f"fewer than {summary.FEW} scores: quartiles and sd say little; {more}"
+    if summary.test is None or summary.test.n < FEW:
+        more = "draw more runs" if summary.sweep else "train more seeds"
+        yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
 
 
-def _of_sweep(found: summary.Summary, sweep: summary.OfSweep, counts: str) -> Iterator[str]:
-    runs = sum(found.statuses.values())
+def _of_sweep(summary: Summary, sweep: OfSweep, counts: str) -> Iterator[str]:
+    runs = sum(summary.statuses.values())
     yield (
         f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
         "spread is that of settings, not of seeds"
@@ -69,15 +72,15 @@ def _of_sweep(found: summary.Summary, sweep: summary.OfSweep, counts: str) -> It
             f"{sweep.missing} more of its runs have not ended: those that have are no fair "
             "sample; the command that began the sweep goes on with it"
         )
-    if found.dev is None:
+    if summary.dev is None:
         return
-    best, median = (summary.shown(v, found.metric) for v in (found.best_dev, found.dev.median))
-    near = summary.nearness(summary.is_fraction(found.metric), sweep.rope)
-    scored = f"{found.dev.n} runs with a score"
-    without = f" ({runs - found.dev.n} have none)" if runs > found.dev.n else ""
+    dev = (summary.best_dev, summary.dev.median)
+    best, median = (scores.shown(score, summary.unit) for score in dev)
+    margin = scores.difference(sweep.margin, summary.unit)
+    without = f" ({runs - summary.dev.n} have none)" if runs > summary.dev.n else ""
     yield (
-        f"dev: best {best}, median {median} of the {scored}{without}; {sweep.near} of them within "
-        f"{near} of the best"
+        f"dev: best {best}, median {median} of the {summary.dev.n} runs with a score{without}; "
+        f"{sweep.near} of them within {margin} of the best"
     )
 
 
@@ -87,43 +90,6 @@ def _setting(values: Mapping[str, Any]) -> str:
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()
     )
-
-
-def print_table(
-    console: Any,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    words: Sequence[int] = (0,),
-) -> None:
-    """A plain table; columns of words to the left, numbers to the right. Markup is not read."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(head):
-        table.add_column(name, justify="left" if place in words else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    width = console.width
-    console.width = max(width, _WIDEST)  # wider than the terminal rather than cut
-    console.print(table)
-    console.width = width
-
-
-def print_wrapped(console: Any, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of words, wrapped to the terminal's width; elsewhere a line a row, nothing cut."""
-    if not console.is_terminal:
-        print_table(console, head, rows, range(len(head)))
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None)
-    for place, name in enumerate(head):
-        table.add_column(name, no_wrap=not place, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
 
 
 def print_start(record: Experiment, members: int, done: int) -> None:

@@ -1,79 +1,15 @@
-"""A selection, and a simulation of many, as JSON and for the terminal."""
+"""A selection, its progress, and a simulation of many in the terminal."""
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from jaxeval.bandits import Answer, Replay, Rule, Simulation, State
+from jaxeval.bandits import Rule
 from jaxeval.bandits.evaluate import Told
-from jaxeval.bandits.fixed_confidence import Confident
-from jaxeval.report import terminal, verdict
-from jaxeval.report.plain import plain
+from jaxeval.report import tables, text
+from jaxeval.report.selection import as_json
+from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
-
-
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {"name": type(rule).__name__, **plain(dataclasses.asdict(rule))}
-
-
-def _replay(replay: Replay, draws: int | None = None) -> dict[str, Any]:
-    recorded = {model: len(values) for model, values in replay.scores.items()}
-    drawn = f"{_many(draws, 'draw')} from" if draws is not None else "draws from"
-    without = "with replacement" if replay.replacement else "without replacement"
-    said = f"a replay: {drawn} {_many(sum(recorded.values()), 'recorded score')}, {without}"
-    if replay.replacement:
-        said += "; a score drawn again is no new evidence: what is said holds for these scores"
-    return {
-        "replacement": replay.replacement,
-        "pairing": replay.pairing,
-        "seed": replay.seed,
-        "recorded": recorded,
-        "sentence": said,
-    }
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
-def probabilities(rule: Rule, state: State) -> dict[str, float]:
-    """Of being the best, for rules and states that have them."""
-    if not isinstance(rule, Confident) or len(state.alive) < 2:
-        return {}
-    moments = rule.moments(state)
-    if not rule.known(moments):
-        return {}
-    shares = rule.probabilities(moments)
-    return {state.models[k]: float(p) for k, p in zip(state.alive, shares, strict=True)}
-
-
-def result(
-    rule: Rule, state: State, answer: Answer, replay: Replay | None = None
-) -> dict[str, Any]:
-    """The outcome of a selection; docs/select.md describes it.
-
-    Args:
-      replay: what the scores were drawn from, if they were recorded before.
-    """
-    spent, both = state.evaluations, (state.models, state.scores)
-    scores = {model: state.scores_of(model) for model in state.models}
-    return {
-        "best": answer.best,
-        "probability": answer.probability,
-        "reason": answer.reason,
-        "evaluations": spent,
-        "replay": None if replay is None else _replay(replay, spent),
-        "probability_of_best": probabilities(rule, state),
-        "proportions": {m: len(told) / max(1, spent) for m, told in zip(*both, strict=True)},
-        "scores": scores,
-        "constant": [m for m, told in scores.items() if len(told) > 1 and len(set(told)) == 1],
-        "excluded": dict(state.excluded),
-        "rule": _rule(rule),
-        "signature": verdict.versions(),
-    }
 
 
 def progress(rule: Rule, told: Told) -> str:
@@ -81,81 +17,69 @@ def progress(rule: Rule, told: Told) -> str:
     head = f"{told.state.evaluations}: {told.model}, evaluation {told.number}: "
     if told.score is None:
         return head + told.note
-    known = sorted(probabilities(rule, told.state).items(), key=lambda item: -item[1])
+    known = sorted(as_json.probabilities(rule, told.state).items(), key=lambda item: -item[1])
     listed = ", ".join(f"{model} {p:.3f}" for model, p in known[:_MOST_SHOWN])
     return f"{head}{told.score:g}" + (f"; best: {listed}" if listed else "")
 
 
 def print_result(tree: Mapping[str, Any]) -> None:
     """A row a model, and the answer."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
-    rows = []
-    for model, scores in tree["scores"].items():
-        sd = f"{np.std(scores, ddof=1):.4g}" if len(scores) > 1 else "-"
-        p = tree["probability_of_best"].get(model)
-        rows.append(
-            (
-                model,
-                str(len(scores)),
-                f"{np.mean(scores):.4g}" if scores else "-",
-                sd,
-                "-" if p is None else f"{p:.4f}",
-            )
-        )
+    console = tables.console()
+    rows = [
+        _row(model, scores, tree["probability_of_best"].get(model))
+        for model, scores in tree["scores"].items()
+    ]
     console.print()
-    terminal.print_table(console, ("model", "evaluations", "mean", "sd", "P(best)"), rows)
-    for model, reason in tree["excluded"].items():
-        console.print(f"{model} was given up: {reason}", markup=False)
-    for model in tree["constant"]:
-        equal = f"{model}: its {len(tree['scores'][model])} scores are equal, so their spread is "
-        console.print(equal + "not known; do they depend on seed and split?", markup=False)
-    epsilon, p = tree["rule"].get("epsilon"), tree["probability"]
-    what = f"within {epsilon:g} of the best" if epsilon else "best"
-    sure = "" if p is None else f", {what} with probability {p:.3f}"
-    replay = tree["replay"]
-    spent = replay["sentence"] if replay else _many(tree["evaluations"], "evaluation")
-    delta = tree["rule"].get("delta")
-    if p is not None and delta is not None and p < 1 - delta:
-        asked = f"no model is {what} with the asked probability of {1 - delta:g}; leading: "
-    else:
-        asked = ""
-    console.print(
-        f"\n{asked}{tree['best']}{sure} ({tree['reason']}; {spent})", markup=False, style="bold"
-    )
+    tables.print_table(console, ("model", "evaluations", "mean", "sd", "P(best)"), rows)
+    for note in _notes(tree):
+        console.print(note, markup=False)
+    console.print(f"\n{_answer(tree)}", markup=False, style="bold")
     console.print(f"{tree['rule']['name']} | {tree['signature']}", markup=False, style="dim")
 
 
-def simulation(rule: Rule, found: Simulation, replay: Replay) -> dict[str, Any]:
-    """How a rule fared on recorded scores."""
-    evaluations = found.evaluations
-    low, median, high = (float(v) for v in np.quantile(evaluations, [0, 0.5, 1]))
-    return {
-        "repetitions": len(evaluations),
-        "replay": _replay(replay),
-        "evaluations": {
-            **plain(found.mean_evaluations),
-            "min": low,
-            "median": median,
-            "max": high,
-        },
-        "correct": plain(found.share_correct),
-        "best": {model: found.best.count(model) for model in replay.scores},
-        "reasons": {reason: found.reasons.count(reason) for reason in sorted(set(found.reasons))},
-        "rule": _rule(rule),
-        "signature": verdict.versions(),
-    }
+def _row(model: str, scores: list[float], p: float | None) -> tuple[str, ...]:
+    probability = "-" if p is None else f"{p:.4f}"
+    if not scores:
+        return model, "0", "-", "-", probability
+    described = describe.summarize(scores)
+    sd = "-" if described.sd is None else f"{described.sd:.4g}"
+    return model, str(described.n), f"{described.mean:.4g}", sd, probability
+
+
+def _notes(tree: Mapping[str, Any]) -> Iterator[str]:
+    for model, reason in tree["excluded"].items():
+        yield f"{model} was dropped: {reason}"
+    for model in tree["constant"]:
+        yield (
+            f"{model}: its {len(tree['scores'][model])} scores are equal, so their spread is "
+            "not known; do they depend on seed and split?"
+        )
+
+
+def _answer(tree: Mapping[str, Any]) -> str:
+    """The best model, how sure that is, and what it took."""
+    epsilon, delta = tree["rule"].get("epsilon"), tree["rule"].get("delta")
+    p, replay = tree["probability"], tree["replay"]
+    best = f"within {epsilon:g} of the best" if epsilon else "best"
+    probability = "" if p is None else f", {best} with probability {p:.3f}"
+    spent = replay["sentence"] if replay else text.counted(tree["evaluations"], "evaluation")
+    unsure = p is not None and delta is not None and p < 1 - delta
+    head = (
+        f"no model is {best} with the required probability of {1 - delta:g}; leading: "
+        if unsure
+        else ""
+    )
+    return f"{head}{tree['best']}{probability} ({tree['reason']}; {spent})"
 
 
 def print_simulation(tree: Mapping[str, Any]) -> None:
     """Evaluations and correctness, with their standard errors."""
-    spent, right = tree["evaluations"], tree["correct"]
+    spent, correct = tree["evaluations"], tree["correct"]
     higher = tree["rule"]["higher_is_better"]
     spread = "-" if spent["standard_error"] is None else f"{spent['standard_error']:.1f}"
-    error = "-" if right["standard_error"] is None else f"{right['standard_error']:.1%}"
+    error = "-" if correct["standard_error"] is None else f"{correct['standard_error']:.1%}"
     print(
-        f"\n{_many(tree['repetitions'], 'selection')} by {tree['rule']['name']}, each "
+        f"\n{text.counted(tree['repetitions'], 'selection')} by {tree['rule']['name']}, each "
         f"{tree['replay']['sentence']}"
     )
     print(
@@ -163,7 +87,7 @@ def print_simulation(tree: Mapping[str, Any]) -> None:
         f"median {spent['median']:g}, {spent['min']:g} to {spent['max']:g}"
     )
     print(
-        f"found the model of the {'highest' if higher else 'lowest'} mean: {right['value']:.1%} "
+        f"found the model of the {'highest' if higher else 'lowest'} mean: {correct['value']:.1%} "
         f"(s.e. {error})"
     )
     print("ended:", ", ".join(f"{n} {reason}" for reason, n in tree["reasons"].items()))

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.report import summary
+from jaxeval.report import scores as units
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import hyperparameters, labels, recorded
+from jaxeval.sensitivity import conventions, hyperparameters, labels, metrics, recorded
 from jaxeval.sensitivity.hyperparameters import Axis
 
 _REACH = 5.0  # points around scores that are all equal
@@ -19,7 +19,7 @@ class Sweep(NamedTuple):
     Attributes:
       scores: [n], one a run.
       metric: what the scores are, for labels.
-      fraction: whether they are shown in percent.
+      unit: of the metric.
       lost: runs that ended without a score, such as diverged ones; none of them is in `scores`.
     """
 
@@ -27,7 +27,7 @@ class Sweep(NamedTuple):
     scores: np.ndarray
     axes: Sequence[Axis]
     metric: str = "score"
-    fraction: bool = True
+    unit: str = "fraction"
     higher_is_better: bool = True
     lost: int = 0
 
@@ -39,16 +39,33 @@ class Sweep(NamedTuple):
     @property
     def shown(self) -> np.ndarray:
         """[n] scores as people read them."""
-        return 100 * self.scores if self.fraction else self.scores
+        return units.factor(self.unit) * self.scores
 
     @property
     def label(self) -> str:
         """Of an axis of scores."""
-        return f"{self.metric} (%)" if self.fraction else self.metric
+        return units.label(self.metric, self.unit)
 
-    def near_best(self, rope: float) -> np.ndarray:
-        """[n] bool: the runs that are as good as the best, see `summary.near_best`."""
-        return summary.near_best(self.scores, self.fraction, self.higher_is_better, rope)
+    def near_best(self, margin: float) -> np.ndarray:
+        """[n] bool: the runs equivalent to the best, see the function `near_best`."""
+        return near_best(self.scores, margin, self.higher_is_better)
+
+
+def near_best(scores: np.ndarray, margin: float, higher_is_better: bool) -> np.ndarray:
+    """Which scores are within a margin of the best of them, itself included.
+
+    Scores are compared by the default convention of sensitivity: to six decimals.
+
+    Args:
+      scores: [n].
+
+    Returns:
+      [n] bool.
+    """
+    if not len(scores):
+        return np.zeros(0, bool)
+    best = scores.max() if higher_is_better else scores.min()
+    return metrics.within(best, scores, margin, conventions.DEFAULT)
 
 
 def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
@@ -70,7 +87,7 @@ def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
         np.array([row.dev for row in scored], float),
         axes,
         f"dev {first.metric}",
-        summary.is_fraction(first.metric),
+        first.unit,
         first.higher_is_better,
         len(rows) - len(scored),
     )
@@ -78,8 +95,8 @@ def of_members(rows: Sequence[MemberRow]) -> Sweep | None:
 
 def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
     """The sweeps among experiments, under names that tell them apart."""
-    found = [(rows[0].experiment, of_members(rows)) for rows in groups]
-    sweeps = [(key, sweep) for key, sweep in found if sweep is not None]
+    drawn = [(rows[0].experiment, of_members(rows)) for rows in groups]
+    sweeps = [(key, sweep) for key, sweep in drawn if sweep is not None]
     names = labels.told_apart(
         [sweep.name for _, sweep in sweeps], [[key[:8]] for key, _ in sweeps]
     )
@@ -89,13 +106,14 @@ def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
 def score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
     """Ends of an axis that shows the scores of all sweeps, with room even where they are equal."""
     scores = np.concatenate([sweep.shown for sweep in sweeps])
+    largest = units.factor(sweeps[0].unit)  # of fractions
     if not len(scores):
-        return (0.0, 100.0) if sweeps[0].fraction else (0.0, 1.0)
+        return 0.0, largest
     low, high = float(scores.min()), float(scores.max())
     if low == high:
-        reach = _REACH if sweeps[0].fraction else 0.05 * abs(low) or 1.0
+        reach = _REACH if largest > 1 else 0.05 * abs(low) or 1.0
         low, high = low - reach, high + reach
-        if sweeps[0].fraction:
-            low, high = max(0.0, low), min(100.0, high)
+        if largest > 1:
+            low, high = max(0.0, low), min(largest, high)
     margin = 0.04 * (high - low)
     return low - margin, high + margin

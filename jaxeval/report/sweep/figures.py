@@ -4,35 +4,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxeval.report import sweep_best, sweep_panels
-from jaxeval.report.figures import Figure, canvas, legend_above, literal
-from jaxeval.report.study_figures import style
-from jaxeval.report.sweep_data import Sweep, score_limits
+from jaxeval.report import plots
+from jaxeval.report.figures import Figure
+from jaxeval.report.plots import literal
+from jaxeval.report.sweep import best, panels
+from jaxeval.report.sweep.data import Sweep, score_limits
 from jaxeval.sensitivity import conventions, metrics
 from jaxeval.sensitivity.groups import Averaged
 
-MOST = sweep_panels.MOST  # sweeps or groups that figures tell apart
+MOST = plots.MOST  # sweeps or groups that figures tell apart
 
 
-def draw(sweeps: Sequence[Sweep], convention: conventions.Name, rope: float) -> list[Figure]:
+def draw(sweeps: Sequence[Sweep], convention: conventions.Name, margin: float) -> list[Figure]:
     """All figures of one or more sweeps; sweeps may differ in their hyperparameters."""
-    found = [ranks(sweeps)]
+    drawn = [ranks(sweeps)]
     if any(sweep.axes for sweep in sweeps):
-        found += [
+        drawn += [
             _profile(sweeps, conventions.BY_NAME[convention]),
-            sweep_panels.marginals(sweeps),
-            sweep_best.near_best(sweeps, rope),
+            panels.marginals(sweeps),
+            best.near_best(sweeps, margin),
         ]
-    return found
+    return drawn
 
 
 def draw_groups(sweeps: Sequence[Sweep], averaged: Averaged) -> list[Figure]:
     """The figures of sweeps that are averaged over datasets."""
     named = {k: name for name, members in averaged.sweeps.items() for k in members.values()}
-    found = [ranks(sweeps, [named[k] for k in range(len(sweeps))])]
+    drawn = [ranks(sweeps, [named[k] for k in range(len(sweeps))])]
     if any(sweep.axes for sweep in sweeps):
-        found.append(sweep_best.best_systems(sweeps, averaged.sweeps, averaged.over))
-    return found
+        drawn.append(best.best_systems(sweeps, averaged.sweeps, averaged.over))
+    return drawn
 
 
 def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figure:
@@ -42,10 +43,10 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
       groups: of each sweep, which then share a colour and a line of the legend; None: each sweep
         has its own.
     """
-    drawing, axes = canvas(5.5, 4.0)
+    drawing, axes = plots.canvas(5.5, 4.0)
     named = [sweep.name for sweep in sweeps] if groups is None else list(groups)
-    rows, shown = [], list(dict.fromkeys(named))
-    for k, (sweep, group) in enumerate(zip(sweeps, named, strict=True)):
+    rows, shown = [], {name: k for k, name in enumerate(dict.fromkeys(named))}
+    for sweep, group in zip(sweeps, named, strict=True):
         order = np.argsort(-sweep.gain, kind="stable")
         scores = sweep.shown[order]
         axes.plot(
@@ -54,21 +55,20 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
             marker=".",
             markersize=4 if groups is None else 1,
             linewidth=1.5 if groups is None else 0.8,
-            label="" if group in named[:k] else literal(group),
-            **style(shown.index(group)),
+            **plots.line_style(shown[group]),
         )
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(scores, 1)]
     label = sweeps[0].label
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=score_limits(sweeps))
     axes.xaxis.get_major_locator().set_params(integer=True)
-    legend_above(axes)
+    plots.legend(drawing, plots.lines(shown))
     return Figure(
         "ranks",
         "Score by rank",
         " ".join(
             [
                 "All runs of a sweep, best first. A flat line is an architecture that forgives.",
-                *sweep_panels.losses(sweeps),
+                *panels.losses(sweeps),
             ]
         ),
         drawing,
@@ -78,22 +78,20 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
 
 
 def _profile(sweeps: Sequence[Sweep], how: conventions.Convention) -> Figure:
-    drawing, axes = canvas(6.5, 4.0)
+    drawing, axes = plots.canvas(6.5, 4.0)
     rows = []
     for k, sweep in enumerate(sweeps):
         if not sweep.axes:
             continue
-        place = metrics.places(sweep.gain, sweep.axes, how)
-        order = np.lexsort((-sweep.gain, place))
-        x, y = place[order], sweep.shown[order]
-        axes.plot(
-            x, y, linewidth=0.8, marker=".", markersize=4, label=literal(sweep.name), **style(k)
-        )
+        distance = metrics.places(sweep.gain, sweep.axes, how)
+        order = np.lexsort((-sweep.gain, distance))
+        x, y = distance[order], sweep.shown[order]
+        axes.plot(x, y, linewidth=0.8, marker=".", markersize=4, **plots.line_style(k))
         rows += [(sweep.name, f"{a:.4f}", f"{b:.2f}") for a, b in zip(x, y, strict=True)]
     named = "distance from the best run" if how.path == "distance" else "average rank"
     axes.set(xlabel=f"{named}, all hyperparameters", ylabel=literal(sweeps[0].label))
     axes.set_ylim(*score_limits(sweeps))
-    legend_above(axes)
+    plots.legend(drawing, plots.lines({s.name: k for k, s in enumerate(sweeps) if s.axes}))
     return Figure(
         "profile",
         "Scores along all hyperparameters",

@@ -1,34 +1,11 @@
-"""Averages of sweeps over datasets as JSON and for the terminal."""
+"""Averages of sweeps over datasets in the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from jaxeval.report import terminal
-from jaxeval.report.plain import plain
-from jaxeval.report.sweep_data import Sweep
-from jaxeval.report.sweep_words import PROFILE, SAID, SERIES
-from jaxeval.sensitivity import groups
+from jaxeval.report import tables, text
+from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
 from jaxeval.sensitivity.groups import Averaged, Mean
-
-
-def to_dict(averaged: Averaged, sweeps: Sequence[Sweep]) -> dict[str, Any]:
-    """Plain data; docs/sensitivity.md describes it."""
-    return {
-        "over": averaged.over,
-        "groups": [
-            {
-                "labels": dict(group.labels),
-                "sweeps": {one: sweeps[place].name for one, place in group.sweeps.items()},
-                "means": plain(group.means),
-                "best_systems": {
-                    one: plain(groups.best_system(sweeps[place].scores, sweeps[place].axes))
-                    for one, place in group.sweeps.items()
-                },
-            }
-            for group in averaged.groups
-        ],
-        "contrasts": plain(averaged.contrasts),
-    }
 
 
 def show(console: Any, averaged: Averaged) -> None:
@@ -36,9 +13,9 @@ def show(console: Any, averaged: Averaged) -> None:
     named = {f"{group.name} ({len(group.sweeps)})": group.means for group in averaged.groups} | {
         f"{c.name} ({len(c.datasets)})": c.means for c in averaged.contrasts
     }
-    head = f"mean (sd) over {averaged.over} [95 % interval]"
+    head = f"mean (sd) over {averaged.over} [95 % CI]"
     paths = dict.fromkeys(path for means in named.values() for path in means)
-    _table(console, head, {SAID[path]: path for path in SAID if path in paths}, named)
+    _table(console, head, {METRICS[path]: path for path in METRICS if path in paths}, named)
     for series, said in SERIES.items():
         columns = {
             f"{said} {path.partition('.')[2]}": path
@@ -72,16 +49,14 @@ def _table(
         rows.append(["", *map(_interval, chosen)])
     if columns and any(any(row[1:]) for row in rows):
         console.print()
-        terminal.print_table(console, [head, *columns], rows)
+        tables.print_table(console, [head, *columns], rows)
 
 
-def _mean(found: Mean | None) -> str:
-    if found is None:
+def _mean(known: Mean | None) -> str:
+    if known is None:
         return "-"
-    return f"{found.mean:.2f}" + ("" if found.sd is None else f" ({found.sd:.2f})")
+    return f"{known.mean:.2f}" + ("" if known.sd is None else f" ({known.sd:.2f})")
 
 
-def _interval(found: Mean | None) -> str:
-    if found is None or found.interval is None:
-        return ""
-    return f"[{found.interval.low:.2f}, {found.interval.high:.2f}]"
+def _interval(known: Mean | None) -> str:
+    return "" if known is None else text.bounds(known.interval)

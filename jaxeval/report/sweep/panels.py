@@ -9,24 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report.figures import Figure, literal
-from jaxeval.report.study_figures import COLOURS
-from jaxeval.report.sweep_data import Sweep, score_limits
+from jaxeval.report import plots
+from jaxeval.report.figures import Figure
+from jaxeval.report.plots import literal
+from jaxeval.report.sweep.data import Sweep, score_limits
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
 
 _COLUMNS = 4
 _LETTERS = 26  # that fit beneath a panel
 _MARGIN = 0.05  # of an axis, on both sides of a range
-_LETTERS_AN_INCH = 13  # of a legend
-_MARKERS = "o^sDvP*X"
-MOST = 8  # sweeps that colours and markers tell apart
 
 
 def marginals(sweeps: Sequence[Sweep]) -> Figure:
     """Score against each hyperparameter, all others as they were drawn."""
     drawing, panels = grid(sweeps, share_y=True)
-    for place, (name, panel) in enumerate(panels.items()):
+    for number, (name, panel) in enumerate(panels.items()):
         members = having(sweeps, name)
         axes = [axis for _, _, axis in members]
         categories = categories_of(axes)
@@ -34,16 +32,16 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
             middle = 0.2 * (order - (len(members) - 1) / 2)
             x = numbers(axis) if categories is None else _shifted(axis, categories, middle)
             y = sweep.shown[axis.active]
-            panel.scatter(x, y, s=6, color=COLOURS[k % MOST], marker=_MARKERS[k % MOST])
+            panel.scatter(x, y, s=6, color=plots.colour(k), marker=plots.marker(k))
         panel.set_xlabel(literal(name), fontsize=8)
         if categories is None:
             measure(panel, "x", axes)
         else:
             name_ticks(panel, categories)
-        if place % _COLUMNS == 0:
+        if number % _COLUMNS == 0:
             panel.set_ylabel(literal(sweeps[0].label), fontsize=8)
     next(iter(panels.values())).set_ylim(*score_limits(sweeps))
-    legend(drawing, [sweep.name for sweep in sweeps])
+    plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     return Figure(
         "marginals",
         "Scores by each hyperparameter",
@@ -68,36 +66,12 @@ def losses(sweeps: Sequence[Sweep]) -> list[str]:
 
 def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple[Any, dict[str, Any]]:
     """A drawing, and its panels by hyperparameter, in the order of the sweeps."""
-    from matplotlib.figure import Figure as Canvas
-
     names = list(dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes))
-    columns = min(_COLUMNS, len(names))
-    lines = -(-len(names) // columns)
-    size = (max(4.0, 2.6 * columns), 0.4 + 2.2 * lines)
-    drawing = Canvas(figsize=size, layout="constrained")
-    panels = list(drawing.subplots(lines, columns, squeeze=False, sharey=share_y).flat)
-    for panel in panels[len(names) :]:
-        panel.axis("off")
-    for panel in panels[: len(names)]:
+    width = 2.6 if len(names) > 1 else 4.0
+    drawing, panels = plots.grid(len(names), _COLUMNS, (width, 2.3), share_y=share_y)
+    for panel in panels:
         panel.tick_params(labelsize=7)
-        panel.spines[["top", "right"]].set_visible(False)
-    return drawing, dict(zip(names, panels, strict=False))
-
-
-def legend(drawing: Any, names: Sequence[str]) -> None:
-    """One for all panels, as a sweep may be in some of them only; as wide as the drawing."""
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], linestyle="", marker=_MARKERS[k % MOST], color=COLOURS[k % MOST],
-               label=literal(name))
-        for k, name in enumerate(names)
-    ]  # fmt: skip
-    room = _LETTERS_AN_INCH * drawing.get_figwidth() / (4 + max(map(len, names)))
-    columns = int(min(len(names), max(1, room)))
-    drawing.legend(
-        handles=handles, frameon=False, fontsize=8, loc="outside upper left", ncols=columns
-    )
+    return drawing, dict(zip(names, panels, strict=True))
 
 
 def having(sweeps: Sequence[Sweep], name: str) -> list[tuple[int, Sweep, Axis]]:
@@ -140,7 +114,7 @@ def _sorted_numbers(names: Iterable[str]) -> list[str]:
 
 def _shifted(axis: Axis, categories: Sequence[str], middle: float) -> np.ndarray:
     """Places of categories, so far beside them, spread so that equal scores can be told apart."""
-    spread = 0.15 * ((np.arange(int(axis.active.sum())) * 0.618) % 1 - 0.5)
+    spread = plots.jitter(int(axis.active.sum()), 0.15)
     return np.array([categories.index(text) for text in texts(axis)]) + spread + middle
 
 

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.report import terminal
+from jaxeval.report import tables
+from jaxeval.report.text import duration
 from jaxeval.sweep.cohorts import Cohort
 from jaxeval.sweep.timing import Measured
 
@@ -60,9 +61,7 @@ def show(
     Args:
       measured: what runs that ended took, by which the seconds were corrected.
     """
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True, stderr=stderr)
+    console = tables.console(stderr)
     rows = [
         [
             str(number),
@@ -73,14 +72,15 @@ def show(
         for number, cohort in enumerate(cohorts, 1)
     ]
     head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
-    terminal.print_table(console, head, rows)
+    tables.print_table(console, head, rows)
     total = totals(cohorts)
     line = f"\n{sum(len(cohort.runs) for cohort in cohorts)} runs, {len(cohorts)} programs"
     if all(cohort.operations for cohort in cohorts):
         line += (
             f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
-            f"{_time(total['compile_seconds'])} of compiling, {_time(total['train_seconds'])} of "
-            f"training and evaluation if no run stops early; {_basis(measured)}"
+            f"{duration(total['compile_seconds'])} of compiling, "
+            f"{duration(total['train_seconds'])} of training and evaluation if no run stops "
+            f"early; {_basis(measured)}"
         )
     console.print(line, markup=False)
 
@@ -102,7 +102,7 @@ def _costs(cohort: Cohort) -> list[str]:
         return ["-"] * 5
     seconds = (cohort.compile_seconds, cohort.seconds)
     wasted, size = f"{100 * cohort.wasted:.0f} %", f"{_bytes(cohort) / 2**30:.2f}"
-    return [str(cohort.micro_batch), *map(_time, seconds), wasted, size]
+    return [str(cohort.micro_batch), *map(duration, seconds), wasted, size]
 
 
 def _bytes(cohort: Cohort) -> int:
@@ -114,10 +114,3 @@ def announce(number: int, cohorts: Sequence[Cohort]) -> None:
     """Which cohort comes next, on stderr."""
     size = cohorts[number].extent.describe()
     print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"

@@ -1,30 +1,14 @@
-"""The sensitivity of architectures as JSON and for the terminal."""
+"""The sensitivity of architectures in the terminal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.report import sweep_groups, terminal, verdict
-from jaxeval.report.plain import plain
-from jaxeval.report.sweep_words import PROFILE, SAID, SERIES
+from jaxeval.report import scores, tables, text
+from jaxeval.report.sweep import groups
+from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
 from jaxeval.sensitivity import Analysis, Difference
 from jaxeval.sensitivity.groups import Averaged
 from jaxeval.stats.results import Interval
-
-
-def to_dict(found: Analysis) -> dict[str, Any]:
-    """Percent and percentage points; docs/sensitivity.md describes it."""
-    return {
-        **{name: getattr(found, name) for name in ("n", *SAID)},
-        "rel_at_k": plain(found.rel_at_k),
-        "mean_at_k": plain(found.mean_at_k),
-        "all_hyperparameters": plain(found.all_hyperparameters),
-        "by_hyperparameter": plain(found.by_hyperparameter),
-        "intervals": plain(found.intervals),
-        "rope": found.rope,
-        "convention": found.convention,
-        "skipped_ks": list(found.skipped),
-        "signature": verdict.versions(),
-    }
 
 
 def show(
@@ -35,26 +19,25 @@ def show(
     notes: Sequence[str],
 ) -> None:
     """Averages if there are any, then the sweeps: one or two side by side, more in a row each."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
+    console = tables.console()
     console.print()
     for note in notes:
         console.print(note, markup=False, style="yellow")
     if averaged is not None:
-        sweep_groups.show(console, averaged)
+        groups.show(console, averaged)
     if len(analyses) <= 2 and averaged is None:
         _side_by_side(console, names, analyses, gaps)
     else:
         _a_row_each(console, names, analyses)
-    for name, found in zip(names, analyses, strict=True):
-        if found.skipped:
-            ks = ", ".join(map(str, found.skipped))
+    for name, analysis in zip(names, analyses, strict=True):
+        if analysis.skipped:
+            ks = ", ".join(map(str, analysis.skipped))
             console.print(f"{name}: has too few runs for k = {ks}", markup=False)
-    one = analyses[0]
+    first = analyses[0]
+    margin = scores.difference(first.rope, "fraction")
     console.print(
-        f"\nROPE {100 * one.rope:g} points | convention {one.convention} | intervals 95 %, for "
-        f"one look each | {verdict.versions()}",
+        f"\nROPE {margin} | convention {first.convention} | [95 % CI], not corrected for several "
+        f"looks | {text.versions()}",
         markup=False,
         style="dim",
     )
@@ -68,29 +51,34 @@ def _side_by_side(
 ) -> None:
     """A column a sweep; the last one is the difference of two."""
     head = ["%", *names, *(["A - B"] if gaps else [])]
-    rows = [["runs", *(str(one.n) for one in analyses), *([""] if gaps else [])]]
-    rows += [_row(SAID[name], name, analyses, gaps) for name in SAID]
+    rows = [["runs", *(str(analysis.n) for analysis in analyses), *([""] if gaps else [])]]
+    rows += [_row(METRICS[name], name, analyses, gaps) for name in METRICS]
     for name, said in SERIES.items():
         for k in dict.fromkeys(k for one in analyses for k in getattr(one, name)):
             rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
-    terminal.print_table(console, head, rows)
+    tables.print_table(console, head, rows)
     profiles = _profile_rows(analyses, gaps)
     if profiles:
         console.print()
-        terminal.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+        tables.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
 
 
 def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]) -> None:
     """The metrics of the scores; those of hyperparameters are in the JSON."""
     ks = dict.fromkeys(k for one in analyses for k in one.rel_at_k)
-    paths = [*SAID, *(f"rel_at_k.{k}" for k in ks)]
-    head = ["sweep", "runs", *(SAID[name] for name in SAID), *(f"k-th best, {k}" for k in ks)]
+    paths = [*METRICS, *(f"rel_at_k.{k}" for k in ks)]
+    head = [
+        "sweep",
+        "runs",
+        *(METRICS[name] for name in METRICS),
+        *(f"k-th best, {k}" for k in ks),
+    ]
     rows = [
         [name, str(one.n), *(cell(value_at(one, path), None) for path in paths)]
         for name, one in zip(names, analyses, strict=True)
     ]
     console.print()
-    terminal.print_table(console, head, rows)
+    tables.print_table(console, head, rows)
 
 
 def _profile_rows(
@@ -108,25 +96,25 @@ def _profile_rows(
 
 
 def _row(
-    said: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+    title: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[str]:
     cells = [cell(value_at(one, path), one.intervals.get(path)) for one in analyses]
     gap = gaps.get(path)
     last = [] if not gaps else [cell(gap.estimate, gap.interval) if gap else "-"]
-    return [said, *cells, *last]
+    return [title, *cells, *last]
 
 
-def value_at(found: Analysis, path: str) -> float | None:
+def value_at(analysis: Analysis, path: str) -> float | None:
     """The value of a metric by its path in the JSON; None where it has none."""
     head, _, rest = path.partition(".")
     if head in ("rel_at_k", "mean_at_k"):
-        return getattr(found, head).get(int(rest))
+        return getattr(analysis, head).get(int(rest))
     if head == "all_hyperparameters":
-        return getattr(found.all_hyperparameters, rest)
+        return getattr(analysis.all_hyperparameters, rest)
     if head == "by_hyperparameter":
         name, _, key = rest.rpartition(".")
-        return getattr(found.by_hyperparameter.get(name), key, None)
-    return getattr(found, head)
+        return getattr(analysis.by_hyperparameter.get(name), key, None)
+    return getattr(analysis, head)
 
 
 def cell(value: float | None, interval: Interval | None) -> str:
@@ -134,4 +122,4 @@ def cell(value: float | None, interval: Interval | None) -> str:
     if value is None:
         return "-"
     shown = f"{value:d}" if isinstance(value, int) else f"{value:.2f}"
-    return shown if interval is None else f"{shown} [{interval.low:.2f}, {interval.high:.2f}]"
+    return f"{shown} {text.bounds(interval)}".rstrip()

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval.report import verdict
+from jaxeval.report.comparison import verdict
+from jaxeval.report.scores import Scale
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules, Scores
@@ -32,9 +33,9 @@ def _scores(a: str, b: str, x: Any, y: Any, by_pairs: bool) -> Scores:
     return Scores(a, b, "", first, second, paired, by_pairs, "split" if by_pairs else "run")
 
 
-def _scale(*scores: Any) -> verdict.Scale:
-    table = SimpleNamespace(score=np.concatenate(scores), metric="points", higher_is_better=True)
-    return verdict.Scale(SimpleNamespace(table=table, described=()))  # type: ignore[arg-type]
+def _scale(*scores: Any) -> Scale:
+    table = SimpleNamespace(score=np.concatenate(scores), metric="points", unit=None)
+    return verdict.scale_of(SimpleNamespace(table=table, described=()))  # type: ignore[arg-type]
 
 
 def _claims(sentence: str) -> list[str]:
@@ -60,7 +61,7 @@ def test_swapped_models_give_mirrored_sentences(
         verdict.of_pair(ab, rules, scale), verdict.of_pair(ba, rules, scale), strict=True
     ):
         assert _claims(one) == _claims(other)
-        if one.startswith(("With", "As good", "Not shown")):
+        if one.startswith(("With", "Equivalent", "Equivalence")):
             assert one == other
     won, lost = (p.effects["probability_of_improvement"] for p in (ab, ba))
     assert won.estimate == pytest.approx(1 - lost.estimate)
@@ -130,7 +131,7 @@ def test_spread_is_brown_forsythes_and_the_sd_is_said_to_disagree() -> None:
     pair = _pair(_scores("A", "B", a, b, False), rules)
     assert np.std(b) > np.std(a) and comparison.spread(pair, rules) == 1
     sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
-    assert sentence.startswith("Measures of spread disagree: A's is wider by the mean distance")
+    assert sentence.startswith("Measures of spread disagree: A's is wider by the mean absolute")
     assert "but B's by the sd" in sentence
 
 
@@ -151,7 +152,7 @@ def test_no_difference_beside_an_interval_that_excludes_zero_is_explained(
     sentence = next(verdict.of_pair(pair, rules, _scale(a, b)))
     why = "after the correction (p" if corrected_away else "by the ranks of the scores"
     assert sentence.startswith(f"No difference in location was shown {why}")
-    assert "though the interval of the difference of means excludes 0" in sentence
+    assert "though the CI of the difference of means excludes 0" in sentence
 
 
 def test_what_is_better_is_what_was_compared() -> None:
@@ -164,21 +165,21 @@ def test_what_is_better_is_what_was_compared() -> None:
     assert won.interval.low == pytest.approx(0.025 ** (1 / 10))  # 10 of 10 (Clopper & Pearson)
     assert pair.effects["a12"].estimate == 0.55
     sentence = next(verdict.of_pair(pair, rules, _scale(split)))
-    assert "probability that A is better on a split 1.00 [0.69, 1.00]" in sentence
+    assert "probability that A is better on a split 1.00, 95 % CI [0.69, 1.00]" in sentence
 
 
 def test_two_pairs_show_no_equivalence() -> None:
-    """Dies if enough scores, but too few pairs, are called as good as equal."""
+    """Dies if enough scores, but too few pairs, are called equivalent."""
     x = np.arange(6.0)
     few = Scores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
     rules = Rules(resamples=99, margin=1.0)
     sentences = list(verdict.of_pair(_pair(few, rules), rules, _scale(x)))
-    assert sentences[0].startswith("No verdict: with 2 pairs")
-    assert sentences[-1].startswith("Not shown to be equal")
+    assert sentences[0].startswith("No conclusion: 2 pairs are too few")
+    assert sentences[-1].startswith("Equivalence within 1 was not shown")
 
 
 def test_a_difference_below_the_margin_is_not_called_none() -> None:
-    """Dies if a difference that was shown is followed by "as good as equal"."""
+    """Dies if a difference that was shown is followed by equivalence alone."""
     k = np.arange(20)
     y = 0.7 + k * 1e-3
     x = y - 0.002 - k * 1e-5
@@ -186,10 +187,11 @@ def test_a_difference_below_the_margin_is_not_called_none() -> None:
     sentences = list(
         verdict.of_pair(_pair(_scores("A", "B", x, y, True), rules), rules, _scale(x))
     )
-    assert sentences[-1].startswith("B's is higher, but by less than the margin of ")
+    assert sentences[-1].startswith("Equivalent within 0.01")
+    assert "though B's distribution is higher" in sentences[-1]
     equal = y + (-1.0) ** k * 1e-3
     told = list(verdict.of_pair(_pair(_scores("A", "B", equal, y, True), rules), rules, _scale(x)))
-    assert told[-1].startswith("As good as equal")
+    assert told[-1].startswith("Equivalent within 0.01") and "though" not in told[-1]
 
 
 def test_medians_of_different_units_are_not_measures_of_pairs() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jaxeval import runs
-from jaxeval.report import progress
+from jaxeval.report import text
+from jaxeval.report.runs import progress
 
 CONFIG = json.dumps({"training": {"epochs": 10}})
 RECORD = runs.Experiment(
@@ -41,7 +42,7 @@ def test_what_is_left() -> None:
     assert progress.left(10, [], [3, 4], 2) == (7 + 6 + 20, True)
     assert progress.left(10, [4, 6], [3, 9], 2) == (2 + 1 + 10, False)
     assert progress.left(10, [5], [], 0) == (0, False)
-    spoken = [progress.duration(s) for s in (0.4, 99, 100, 5999, 6000, 90000)]
+    spoken = [text.duration(s) for s in (0.4, 99, 100, 5999, 6000, 90000)]
     assert spoken == ["0 s", "99 s", "2 min", "100 min", "1.7 h", "25.0 h"]
 
 
@@ -60,7 +61,7 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
         assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
         assert len(lines) == 2 + 4  # one in 10 s at most
         assert lines[2] == (
-            "epoch 2, 1 training, 2 waiting; dev f1, %: 25.00 / 25.00 / 25.00; "
+            "epoch 2, 1 training, 2 waiting; dev f1 (%): 25.00 / 25.00 / 25.00; "
             "at most 3 min left"  # 28 epochs of 6 s
         )
     with progress.Progress(RECORD, "e1", 3, []) as shown:

@@ -18,7 +18,9 @@ from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import loop, seats
 from jaxeval.report import __main__ as verb
-from jaxeval.report import figures, page, progress, summary, terminal
+from jaxeval.report import figures as files
+from jaxeval.report import scores as units
+from jaxeval.report.runs import figures, page, progress, summary, terminal
 from tests.runs import test_store
 
 DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
@@ -58,9 +60,9 @@ def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
     """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
     found = summary.of_members(runs.load(fill(tmp_path)))
     assert found.test is not None and found.dev is not None
-    assert (found.test.minimum, found.test.median, found.test.maximum) == (0.70, 0.72, 0.78)
-    assert found.test.lower_quartile == pytest.approx(0.71)
-    assert found.test.upper_quartile == pytest.approx(0.74)
+    assert (found.test.min, found.test.median, found.test.max) == (0.70, 0.72, 0.78)
+    assert found.test.q1 == pytest.approx(0.71)
+    assert found.test.q3 == pytest.approx(0.74)
     assert found.test.mean == pytest.approx(0.73)
     assert found.test.sd == pytest.approx(np.sqrt(np.sum((np.array(TEST) - 0.73) ** 2) / 4))
     assert found.rho == pytest.approx(stats.spearmanr(DEV, TEST).statistic)
@@ -73,7 +75,7 @@ def test_lower_is_better(tmp_path: Path) -> None:
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
     found = summary.of_members(rows)
     assert (found.best_seed, found.best_dev) == (5, 0.79)
-    assert summary.shown(2.5, "loss") == "2.5" and summary.shown(0.25, "f1") == "25.00"
+    assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
 
 
 CASES = {
@@ -137,9 +139,9 @@ def test_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
 def test_figures_are_reproducible(tmp_path: Path) -> None:
     """Dies if a date or a random id gets into a figure."""
     rows = runs.load(fill(tmp_path))
-    first, second = (figures.to_svg(figures.violins([rows]), "salt") for _ in range(2))
+    first, second = (files.to_svg(figures.violins([rows]), "salt") for _ in range(2))
     assert first == second and first.startswith("<svg")
-    paths = [figures.save(figures.scatter(rows), tmp_path / n, "f") for n in ("a", "b")]
+    paths = [files.save(figures.scatter(rows), tmp_path / n, "f") for n in ("a", "b")]
     assert [p.read_bytes() for p in paths[0]] == [p.read_bytes() for p in paths[1]]
 
 
@@ -177,11 +179,11 @@ def test_progress_before_the_first_evaluation() -> None:
     who = Member(1)
     fresh, scored = seats.Seat(who, epoch=2), seats.Seat(who, epoch=4, best=0.5, best_epoch=4)
     report = loop.Report([], [], [fresh, seats.Seat()], 3, 0.0, {})
-    assert progress.status(report, [], "f1") == (
+    assert progress.status(report, [], "f1 (%)", "fraction") == (
         "epoch 2, 1 training, 3 waiting; no dev scores yet"
     )
-    line = progress.status(report._replace(seats=[fresh, scored]), [], "f1")
-    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1, %: 50.00 / 50.00 / 50.00"
+    line = progress.status(report._replace(seats=[fresh, scored]), [], "f1 (%)", "fraction")
+    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1 (%): 50.00 / 50.00 / 50.00"
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on the PATH")

@@ -9,19 +9,12 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
-from jaxeval.report import (
-    page,
-    summary,
-    sweep_best,
-    sweep_data,
-    sweep_figures,
-    sweep_panels,
-    terminal,
-)
+from jaxeval.report.runs import page, summary, terminal
+from jaxeval.report.sweep import best, data, figures, panels
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import hyperparameters, recorded
 from jaxeval.sweep import space
-from tests.report import test_report
+from tests.report.runs import test_report
 from tests.sweep import fabricated
 
 
@@ -34,8 +27,8 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     rows = _rows(fabricated.fill(tmp_path), "transformer")
     found = summary.of_members(rows)
     dev = [row.dev for row in rows if row.dev is not None]
-    best = next(row for row in rows if row.dev == max(dev))
-    assert found.sweep is not None and found.sweep.setting == json.loads(best.hparams)
+    top = next(row for row in rows if row.dev == max(dev))
+    assert found.sweep is not None and found.sweep.setting == json.loads(top.hparams)
     assert found.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
     lines = list(terminal.remarks(found))
     assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
@@ -49,10 +42,10 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
 def test_near_the_best() -> None:
     """Dies if a border is lost to single precision, or losses are ranked the wrong way round."""
     scores = np.array([0.9, np.float32(0.89), 0.8899, 0.5])
-    assert summary.near_best(scores, True, True, 0.01).tolist() == [True, True, False, False]
-    losses = np.array([100.0, 101.0, 101.5, 90.0 + 10.5])
-    assert summary.near_best(losses, False, False, 0.01).tolist() == [True, True, False, True]
-    assert summary.near_best(np.zeros(0), True, True, 0.01).tolist() == []
+    assert data.near_best(scores, 0.01, True).tolist() == [True, True, False, False]
+    losses = np.array([100.0, 103.0, 103.5, 90.0 + 12.5])
+    assert data.near_best(losses, 3.0, False).tolist() == [True, True, False, True]
+    assert data.near_best(np.zeros(0), 0.01, True).tolist() == []
 
 
 def test_report_of_a_folder_with_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -83,18 +76,18 @@ def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
     rows = _rows(fabricated.fill(tmp_path, count=60), "transformer")
     scored = [(row.dev, json.loads(row.hparams)) for row in rows if row.dev is not None]
     top = max(dev for dev, _ in scored)
-    best = [drawn for dev, drawn in scored if top - dev <= 0.1]
-    sweep = sweep_data.of_members(rows)
-    assert sweep is not None and len(best) > 3
-    figure = sweep_best.near_best([sweep], 0.1)
+    near = [drawn for dev, drawn in scored if top - dev <= 0.1]
+    sweep = data.of_members(rows)
+    assert sweep is not None and len(near) > 3
+    figure = best.near_best([sweep], 0.1)
     found = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
     assert {name for name, _ in found} == {one.name for one in sweep.axes}
-    counts = {k: sum(drawn["heads"] == k for drawn in best) for k in (2, 4, 8)}
+    counts = {k: sum(drawn["heads"] == k for drawn in near) for k in (2, 4, 8)}
     shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
-    assert found["heads", "near best"] == (len(best), shown)
-    rates = np.quantile([drawn["learning_rate"] for drawn in best], [0, 0.25, 0.5, 0.75, 1])
+    assert found["heads", "near best"] == (len(near), shown)
+    rates = np.quantile([drawn["learning_rate"] for drawn in near], [0, 0.25, 0.5, 0.75, 1])
     assert found["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
-    warm = [d["warmup_samples"] for d in best if d["scheduler"] == "warmup"]
+    warm = [d["warmup_samples"] for d in near if d["scheduler"] == "warmup"]
     assert found["warmup_samples", "near best"][0] == len(warm)
     assert found["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
 
@@ -106,13 +99,15 @@ def test_small_and_lower_is_better(
 ) -> None:
     """Dies if a sweep that has just begun, or of a loss, breaks the report."""
     higher = metric == "accuracy"
-    fabricated.fill(tmp_path, count=count, metric=metric, higher_is_better=higher)
+    unit, margin = ("fraction", 0.01) if higher else ("perplexity", 3.0)
+    named = {"metric": metric, "higher_is_better": higher, "unit": unit, "margin": margin}
+    fabricated.fill(tmp_path, count=count, **named)
     assert verb.main([str(tmp_path), "--figures", str(tmp_path / "f")]) == 0
     printed = capsys.readouterr().out
-    assert ("within 1 point of" if higher else "within 1 % of") in printed
+    assert ("within 1 point of" if higher else "within 3 of") in printed
     assert ("draw more runs" in printed) == (count < 5)
     rows = _rows(tmp_path, "transformer")
-    sweep = sweep_data.of_members(rows)
+    sweep = data.of_members(rows)
     assert sweep is not None
     first = sweep.shown[np.argmax(sweep.gain)]
     assert first == (max if higher else min)(sweep.shown)
@@ -146,7 +141,7 @@ def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
     folder = fabricated.fill(tmp_path, name="twice")
     ranks = next(f for f in page.overview(summary.by_experiment(runs.load(folder))))
     assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
-    legend = ranks.drawing.axes[0].get_legend()
+    (legend,) = ranks.drawing.legends
     assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]
 
 
@@ -155,13 +150,13 @@ def test_runs_without_a_score_are_counted(tmp_path: Path, capsys: pytest.Capture
     folder = fabricated.fill(tmp_path, ("transformer",))
     assert verb.main([str(folder)]) == 0
     assert "of the 22 runs with a score (2 have none)" in capsys.readouterr().out
-    sweep = sweep_data.of_members(_rows(folder, "transformer"))
+    sweep = data.of_members(_rows(folder, "transformer"))
     assert sweep is not None and sweep.lost == 2
     said = "2 of 24 runs of transformer, sweep ended without a score and are not shown."
     for figure in (
-        sweep_figures.ranks([sweep]),
-        sweep_panels.marginals([sweep]),
-        sweep_best.near_best([sweep], 0.01),
+        figures.ranks([sweep]),
+        panels.marginals([sweep]),
+        best.near_best([sweep], 0.01),
     ):
         assert said in figure.caption
 
@@ -175,11 +170,9 @@ SPACE = {
 }
 
 
-def _sweep(scores: list[float], **values: list) -> sweep_data.Sweep:
+def _sweep(scores: list[float], **values: list) -> data.Sweep:
     declared = recorded.declared(space.from_dict(SPACE)).only(values)
-    return sweep_data.Sweep(
-        "s", np.array(scores), hyperparameters.axes(values, declared, len(scores))
-    )
+    return data.Sweep("s", np.array(scores), hyperparameters.axes(values, declared, len(scores)))
 
 
 def test_panels_take_their_scale_from_the_space() -> None:
@@ -192,17 +185,17 @@ def test_panels_take_their_scale_from_the_space() -> None:
         heads=[8, 2, 2],
         kind=["a", "b", "b"],
     )
-    panels = dict(zip(SPACE, sweep_panels.marginals([sweep]).drawing.axes, strict=False))
-    assert [panels[name].get_xscale() for name in SPACE] == ["log", *["linear"] * 4]
-    low, high = panels["rate"].get_xlim()
+    drawn = dict(zip(SPACE, panels.marginals([sweep]).drawing.axes, strict=False))
+    assert [drawn[name].get_xscale() for name in SPACE] == ["log", *["linear"] * 4]
+    low, high = drawn["rate"].get_xlim()
     assert low < 1e-6 and 1e-2 < high < 1e-1
-    low, high = panels["factor"].get_xlim()
+    low, high = drawn["factor"].get_xlim()
     assert 0 < low < 0.1 and 0.9 < high < 1
-    assert all(tick == int(tick) for tick in panels["layers"].get_xticks())
-    assert panels["layers"].get_xlim()[1] > 5
-    labels = {n: [t.get_text() for t in panels[n].get_xticklabels()] for n in ("heads", "kind")}
+    assert all(tick == int(tick) for tick in drawn["layers"].get_xticks())
+    assert drawn["layers"].get_xlim()[1] > 5
+    labels = {n: [t.get_text() for t in drawn[n].get_xticklabels()] for n in ("heads", "kind")}
     assert labels == {"heads": ["2", "4", "8"], "kind": ["b", "a"]}  # 4 was never drawn
-    boxes = dict(zip(SPACE, sweep_best.near_best([sweep], 0.01).drawing.axes, strict=False))
+    boxes = dict(zip(SPACE, best.near_best([sweep], 0.01).drawing.axes, strict=False))
     assert boxes["rate"].get_yscale() == "log" and boxes["layers"].get_ylim()[1] > 5
 
 
@@ -210,8 +203,8 @@ def test_numbers_without_a_space_are_numbers() -> None:
     """Dies if few different numbers of a table are drawn as categories, or on a logarithm."""
     values = {"x": ["0.123456789012345678", "900", "1"]}
     axes = hyperparameters.axes(values, hyperparameters.Declared(), 3)
-    sweep = sweep_data.Sweep("s", np.array([0.1, 0.2, 0.3]), axes)
-    (panel,) = sweep_panels.marginals([sweep]).drawing.axes
+    sweep = data.Sweep("s", np.array([0.1, 0.2, 0.3]), axes)
+    (panel,) = panels.marginals([sweep]).drawing.axes
     assert panel.get_xscale() == "linear" and len(panel.get_xticks()) > 3
     marks = panel.collections[0].get_offsets()
     assert marks[:, 0].tolist() == pytest.approx([0.123456789012345678, 900, 1])
@@ -223,7 +216,7 @@ def test_numbers_without_a_space_are_numbers() -> None:
 def test_panels_share_their_scores(scores: list[float], low: float, high: float) -> None:
     """Dies if panels have y axes of their own, or scores that are all 0 get one from -.04."""
     sweep = _sweep(scores, rate=[1e-3, 1e-4, 1e-5], heads=[2, 4, 8])
-    for figure in (sweep_panels.marginals([sweep]), sweep_figures.ranks([sweep])):
+    for figure in (panels.marginals([sweep]), figures.ranks([sweep])):
         (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
         margin = 0.04 * (high - low)
         assert limits == pytest.approx((low - margin, high + margin))
