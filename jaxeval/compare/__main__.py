@@ -88,7 +88,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return options.main(words[1:])
     given = arguments.parse(parser(), words)
     from jaxeval.report import figures
-    from jaxeval.report.comparison import as_json, paste, terminal
+    from jaxeval.report.comparison import as_json, paste, progress, terminal
     from jaxeval.report.comparison import figures as drawings
     from jaxeval.stats import pairwise, study
 
@@ -103,7 +103,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.control and models and given.control not in models:
         models = [*models, given.control]
     table = arguments.table(given, models)
-    found = study.study(table, rules, given.unit, control=given.control, gamma=given.gamma)
+    how = {"control": given.control, "gamma": given.gamma, "told": progress.shown()}
+    found = study.study(table, rules, given.unit, **how)
     pasted = {"latex": paste.latex, "markdown": paste.markdown}
     wanted = {name: getattr(given, name) for name in ("json", *pasted)}
     if list(wanted.values()).count("-") > 1:

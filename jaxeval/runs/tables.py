@@ -104,7 +104,7 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
         dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
-        metric=layout.metric or _first(found.columns.get("metric")),
+        metric=layout.metric or _first(found.columns.get("metric")) or layout.columns.get("score"),
         unit=_first(found.columns.get("unit")),
     )
     checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
