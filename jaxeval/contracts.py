@@ -23,7 +23,8 @@ class Metric(NamedTuple):
     """What early stopping reads and what a member is ranked by.
 
     Attributes:
-      margin: difference below which two models count as equal, in the metric's unit.
+      unit: what scores are measured in, by which they are printed.
+      margin: equivalence margin: difference below which two models count as equal, in the unit.
     """
 
     name: str

@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import studies
     from jaxeval.config import markers
-    from jaxeval.report import conditions
+    from jaxeval.report.runs import conditions
     from jaxeval.studies import cohorts, evaluation, proposers
 
     config = studies.read(given.config, given.changes, given.data)

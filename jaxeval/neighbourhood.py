@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         "--within",
         type=cli.number(0),
         metavar="X",
-        help="of the best is near (3.0; bits: .05; fractions: .01)",
+        help="of the best is near (the metric's equivalence margin)",
     )
     made.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
@@ -119,13 +119,14 @@ def _answer(
     given: argparse.Namespace,
     record: Any,
 ) -> None:
-    from jaxeval.report import figures, neighbourhood
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import neighbourhood
 
     near = record.margin if given.within is None else given.within
     found = describe(scores, settings, near, record.higher_is_better)
     if given.figures:
         metric = f"{given.part} {record.metric}"
-        drawn = neighbourhood.draw(scores, settings, ranges, metric, found)
+        drawn = neighbourhood.draw(scores, settings, ranges, metric, record.unit, found)
         figures.save_all([drawn], Path(given.figures))
     if given.json:
         points = [
@@ -134,7 +135,7 @@ def _answer(
         whole = {"metric": record.metric, "part": given.part, "width": given.width}
         cli.write_json(given.json, {**whole, **dataclasses.asdict(found), "points": points})
     if given.json != "-":
-        neighbourhood.show(found, f"{given.part} {record.metric}", ranges)
+        neighbourhood.show(found, f"{given.part} {record.metric}", record.unit, ranges)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from jaxeval import runs, studies
-from jaxeval.report import progress, terminal
+from jaxeval.report.runs import progress, terminal
 from jaxeval.studies import cohorts, events, running
 from jaxeval.studies.trial import Trial
 

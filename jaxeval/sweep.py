@@ -65,7 +65,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.report import sweep_plan, terminal
+    from jaxeval.report.runs import terminal
+    from jaxeval.report.sweep import plan
     from jaxeval.space import space
     from jaxeval.studies import cohorts, plan_file, proposers, running, timing
 
@@ -90,14 +91,14 @@ def main(words: Sequence[str] | None = None) -> int:
         estimates = timing.corrected(planned(), ratio)
         if given.json:
             drawn = [dict(trial.values) for trial in trials]
-            plan = sweep_plan.to_dict(estimates, drawn, ratio, findings.warnings)
-            cli.write_json(given.json, plan)
+            described = plan.to_dict(estimates, drawn, ratio, findings.warnings)
+            cli.write_json(given.json, described)
         if given.json != "-":
-            sweep_plan.show(estimates, ratio)
+            plan.show(estimates, ratio)
         return 0
     with running.locked(Path(given.out), entries[0].record.id):
         estimates = planned()
-        sweep_plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
+        plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
         plan_file.save(path, entries[0].record, trials, estimates, sizes)
         made = cohorts.by_estimates(entries, estimates, session.loader)
         return _train(made, session, given)
@@ -140,12 +141,13 @@ def _train(
     planned: "Sequence[cohorts.Cohort]", session: "studies.Session", given: argparse.Namespace
 ) -> int:
     from jaxeval import observe
-    from jaxeval.report import summary, sweep_plan, terminal
+    from jaxeval.report.runs import summary, terminal
+    from jaxeval.report.sweep import plan
 
     estimates = [cohort.estimate for cohort in planned if cohort.estimate]
 
     def start(started: "events.Started") -> None:
-        sweep_plan.announce(started.number, estimates)
+        plan.announce(started.number, estimates)
         observe.announce(started)
 
     rows = observe.train_cohorts(

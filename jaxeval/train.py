@@ -77,10 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
 
-    from jaxeval.report import terminal
+    from jaxeval.report import tables
 
     rows = [(key.name, key.kind, key.default, key.about) for key in keys]
-    terminal.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
+    tables.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
 
 
 def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
@@ -103,7 +103,7 @@ def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
 
 def _train(trials: "Sequence[studies.Trial]", given: argparse.Namespace) -> int:
     from jaxeval import observe
-    from jaxeval.report import summary, terminal
+    from jaxeval.report.runs import summary, terminal
 
     rows = observe.train(trials, Path(given.out), given.store, again=given.again)
     scores = summary.of_members(rows)

@@ -26,7 +26,7 @@ LOADED_FAST = [
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
     "jaxeval.select.__main__",
-    "jaxeval.report.page",
+    "jaxeval.report.runs.page",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

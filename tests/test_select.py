@@ -108,7 +108,7 @@ def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     tree = json.loads((tmp_path / "out.json").read_text())
     assert tree["best"] == "good" and "no such model" in tree["excluded"]["broken"]
-    assert "broken was given up" in ended.stdout and "tried again" in ended.stderr
+    assert "broken was dropped" in ended.stdout and "tried again" in ended.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (tmp_path / "calls").read_text().splitlines() == calls  # nothing is evaluated again
@@ -199,7 +199,7 @@ def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     tree = json.loads(ended.stdout)
     assert (tree["best"], tree["evaluations"]) == ("good", 1)
-    assert tree["reason"] == "all other models were given up"
+    assert tree["reason"] == "all other models were dropped"
 
 
 def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
         ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stdout) == (2, "")
         last = ended.stderr.splitlines()[-1]
-        for part in ("every model was given up", "bad, evaluation 1: exit code 1", "nan: "):
+        for part in ("every model was dropped", "bad, evaluation 1: exit code 1", "nan: "):
             assert part in last
         assert "delete selection.json" in last
 

@@ -54,13 +54,13 @@ def run(
         `EvaluationFailed` when there is no score. Its `stop()`, if it has one, is called at the
         end, when evaluations that no longer matter may still be running.
       workers: evaluations at once; the rule's `batch_size` should be as large.
-      retries: times that a failed evaluation is tried again; then its model is given up.
+      retries: times that a failed evaluation is tried again; then its model is dropped.
 
     Yields:
       Told after every score and every failure. The state can be saved there.
 
     Raises:
-      RunError: every model was given up; with the last error of each.
+      RunError: every model was dropped; with the last error of each.
     """
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, found {workers}, {retries}")
@@ -86,7 +86,7 @@ def run(
                     reason = f"evaluation {job[1]} failed {failures[job]} times: {result}"
                     state = states.exclude(state, job[0], reason)
                     desk.drop(job[0])
-                    note = f"{result}; {job[0]} is given up"
+                    note = f"{result}; {job[0]} was dropped"
                 yield Told(state, *job, None, note)
 
 
@@ -108,7 +108,7 @@ class _Desk:
         return [(job, _result(future)) for job, future in ended]
 
     def drop(self, model: str) -> None:
-        """Forgets what waits of a model that is given up."""
+        """Forgets what waits of a model that is dropped."""
         self.waiting = deque(job for job in self.waiting if job[0] != model)
 
 

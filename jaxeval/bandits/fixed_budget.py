@@ -53,7 +53,7 @@ class SequentialHalving(Rule):
         """Survivors of the rounds that are complete, and the evaluations each should have then.
 
         Computed anew from the scores: the first evaluations of each model, by number, are those
-        of the first round. A model given up drops out of the round that it did not end, and leaves
+        of the first round. A dropped model drops out of the round that it did not end, and leaves
         its share unspent.
         """
         survivors, target = list(range(len(state.models))), 0

@@ -24,7 +24,7 @@ from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
 
 CONFIDENT, SPENT = "confident", "the budget is spent"
-ALONE = "all other models were given up"
+ALONE = "all other models were dropped"
 
 
 class Answer(NamedTuple):
@@ -92,11 +92,11 @@ class Rule:
         """The outcome, or None as long as the selection goes on.
 
         Raises:
-          RunError: every model was given up.
+          RunError: every model was dropped.
         """
         if not state.alive:
             reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
-            raise RunError(f"every model was given up ({reasons})")
+            raise RunError(f"every model was dropped ({reasons})")
         if len(state.alive) > 1:
             return self.decided(state)
         last = state.alive[0]

@@ -1,4 +1,4 @@
-"""What a selection knows so far: every score told, what is under way, what was given up."""
+"""What a selection knows so far: every score told, what is under way, what was dropped."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ class State:
     models: tuple[str, ...]
     scores: tuple[Numbered, ...]
     pending: tuple[tuple[int, ...], ...]  # numbers under way
-    excluded: Mapping[str, str]  # model -> why it was given up
+    excluded: Mapping[str, str]  # model -> why it was dropped
 
     @property
     def evaluations(self) -> int:

@@ -87,7 +87,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if words[:1] == ["options"]:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
-    from jaxeval.report import figures, study_figures, study_json, study_terminal
+    from jaxeval.report import figures
+    from jaxeval.report.comparison import as_json, paste, progress, terminal
+    from jaxeval.report.comparison import figures as drawings
     from jaxeval.stats import pairwise, study
 
     rules = pairwise.Rules(
@@ -101,23 +103,24 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.control and models and args.control not in models:
         models = [*models, args.control]
     table = arguments.table(args, models)
-    result = study.study(table, rules, args.unit, control=args.control, gamma=args.gamma)
-    pasted = {"latex": study_terminal.latex, "markdown": study_terminal.markdown}
+    how = {"control": args.control, "gamma": args.gamma, "told": progress.shown()}
+    result = study.study(table, rules, args.unit, **how)
+    pasted = {"latex": paste.latex, "markdown": paste.markdown}
     targets = {name: getattr(args, name) for name in ("json", *pasted)}
     if list(targets.values()).count("-") > 1:
         raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
     if args.figures:
         figures.folder(Path(args.figures))  # before anything is written
     if args.json:
-        cli.write_json(args.json, study_json.to_dict(result))
+        cli.write_json(args.json, as_json.to_dict(result))
     for name, make in pasted.items():
         if targets[name]:
             cli.write_out(targets[name], make(result))
     paths: list[Path] = []
     if args.figures:
-        paths = figures.save_all(study_figures.draw(result), Path(args.figures))
+        paths = figures.save_all(drawings.draw(result), Path(args.figures))
     if "-" not in targets.values():
-        study_terminal.print_study(result, args.details)
+        terminal.print_study(result, args.details)
         for path in paths:
             print(f"figure: {path}")
     return 0

@@ -68,7 +68,8 @@ def main(words: Sequence[str]) -> int:
     for name in ("group", "ignore", "key"):
         setattr(args, name, arguments.names(getattr(args, name) or ()))
     from jaxeval import stats
-    from jaxeval.report import options_terminal, verdict
+    from jaxeval.report import text
+    from jaxeval.report.comparison import options
     from jaxeval.report.plain import plain
 
     table, unusable = _table(args)
@@ -85,7 +86,7 @@ def main(words: Sequence[str]) -> int:
         ddof=args.ddof,
     )
     effect = _seed_effect(table, args, key)
-    adjusted = options_terminal.adjusted(comparisons)
+    adjusted = options.adjusted(comparisons)
     if args.json:
         tree = {
             "option": args.option,
@@ -95,14 +96,14 @@ def main(words: Sequence[str]) -> int:
             "missing": args.missing,
             "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
-            "paired_options": options_terminal.with_adjusted(plain(comparisons), adjusted),
+            "paired_options": options.with_adjusted(plain(comparisons), adjusted),
             "seed_effect": plain(effect),
         }
         cli.write_json(args.json, tree)
     if args.json != "-":
         if unusable:
-            print(verdict.unusable(unusable, args.missing))
-        options_terminal.show(args.option, comparisons, effect, adjusted)
+            print(text.unusable(unusable, args.missing))
+        options.show(args.option, comparisons, effect, adjusted)
     return 0
 
 

@@ -77,6 +77,7 @@ def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
                 "name": members[0].name,
                 "experiment": experiment,
                 "metric": members[0].metric,
+                "unit": members[0].unit,
                 "members": dict(Counter(member.status for member in members)),
                 "n": len(scores["test"]),
                 "median_dev": median(scores["dev"]) if scores["dev"] else None,
@@ -91,15 +92,14 @@ def _print(listed: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from jaxeval.report import summary
+    from jaxeval.report import scores, text
 
     table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
     for entry in listed:
-        members = ", ".join(f"{n} {s.replace('_', ' ')}" for s, n in entry["members"].items())
-        metric = entry["metric"]
-        medians = (summary.shown(entry[part], metric) for part in ("median_dev", "median_test"))
-        unit = summary.in_unit(metric)
-        cells = (entry["name"], entry["experiment"], members, unit, str(entry["n"]), *medians)
+        members, unit = text.statuses(entry["members"]), entry["unit"]
+        label = scores.label(entry["metric"], unit)
+        medians = (scores.shown(entry[part], unit) for part in ("median_dev", "median_test"))
+        cells = (entry["name"], entry["experiment"], members, label, str(entry["n"]), *medians)
         table.add_row(*map(Text, cells))
     console = Console()
     console.print(table)

@@ -9,7 +9,7 @@ from jaxeval.runs.foreign import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
 AXES = ("seed", "split", "dataset")
-ROLES = ("model", "score", "dev", *AXES, "metric", "status", "higher_is_better")
+ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
 
 
 @dataclasses.dataclass(frozen=True)

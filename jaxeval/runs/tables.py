@@ -42,6 +42,7 @@ class ScoreTable:
     statuses: Mapping[str, Mapping[str, int]]
     dev: np.ndarray | None = None  # dev score of each row, NaN where there is none
     metric: str | None = None
+    unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
 
@@ -105,7 +106,8 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
         dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
-        metric=layout.metric or _first(tidy.columns.get("metric")),
+        metric=layout.metric or _first(tidy.columns.get("metric")) or layout.columns.get("score"),
+        unit=_first(tidy.columns.get("unit")),
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
@@ -166,8 +168,8 @@ def _counted(
     }
 
 
-def _first(metrics: Sequence[Any] | None) -> str | None:
-    return str(metrics[0]) if metrics else None
+def _first(names: Sequence[Any] | None) -> str | None:
+    return str(names[0]) if names else None
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:

@@ -109,8 +109,9 @@ def _by_configs(given: argparse.Namespace) -> int:
 def _by_table(given: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
-    from jaxeval.report import selection, verdict
+    from jaxeval.report import text
     from jaxeval.report.plain import plain
+    from jaxeval.report.selection import as_json, terminal
     from jaxeval.runs import units
 
     table = arguments.table(given, given.models)
@@ -120,15 +121,15 @@ def _by_table(given: argparse.Namespace) -> int:
         rule.check(name, values)
     replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
     if given.simulate:
-        tree = selection.simulation(rule, _simulated(rule, replay, given.simulate), replay)
-        show = selection.print_simulation
+        tree = as_json.simulation(rule, _simulated(rule, replay, given.simulate), replay)
+        show = terminal.print_simulation
     else:
         state, answer = replaying.select(rule, replay)
-        tree, show = selection.result(rule, state, answer, replay), selection.print_result
+        tree, show = as_json.result(rule, state, answer, replay), terminal.print_result
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
     if table.unusable:
-        notes.append(verdict.unusable(table.unusable, table.missing))
+        notes.append(text.unusable(table.unusable, table.missing))
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
     told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
@@ -150,7 +151,7 @@ def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation"
 
 def _by_command(given: argparse.Namespace) -> int:
     from jaxeval.bandits import evaluate, saved
-    from jaxeval.report import selection
+    from jaxeval.report.selection import as_json, terminal
 
     if given.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
@@ -170,14 +171,14 @@ def _by_command(given: argparse.Namespace) -> int:
             for told in steps:
                 state = told.state
                 selected.save(state)
-                print(selection.progress(rule, told), file=sys.stderr, flush=True)
+                print(terminal.progress(rule, told), file=sys.stderr, flush=True)
             answer = rule.answer(state)
         except RunError as error:
             if state.alive:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     assert answer is not None
-    return options.write(selection.result(rule, state, answer), selection.print_result, given)
+    return options.write(as_json.result(rule, state, answer), terminal.print_result, given)
 
 
 if __name__ == "__main__":

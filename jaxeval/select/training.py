@@ -10,7 +10,7 @@ import jax
 from jaxeval import observe, runs
 from jaxeval.bandits import saved
 from jaxeval.config import reading
-from jaxeval.report import selection
+from jaxeval.report.selection import as_json, terminal
 from jaxeval.select import configs, options
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def run(given: argparse.Namespace) -> int:
         state = selected.state
     answer = rule.answer(state) or configs.leading(rule, state).answer(state)
     assert answer is not None
-    tree = selection.result(rule, state, answer)
+    tree = as_json.result(rule, state, answer)
     tree |= {"part": arms.part, "metric": arms.record.metric}
-    return options.write(tree, selection.print_result, given)
+    return options.write(tree, terminal.print_result, given)
 
 
 def _state_of(given: argparse.Namespace, arms: configs.Arms) -> Path:
@@ -73,7 +73,7 @@ def _train(
             counts = event.evaluations.items()
             say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
         else:
-            say(selection.progress(rule, event))
+            say(terminal.progress(rule, event))
 
     happening = configs.select(
         rule, selected.state, arms, store, Path(given.out), seconds=given.seconds

@@ -11,7 +11,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.report.figures import Figure
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import Analysis
     from jaxeval.sensitivity.groups import Averaged
     from jaxeval.sensitivity.hyperparameters import Declared
@@ -89,7 +89,9 @@ def parser() -> argparse.ArgumentParser:
         help="what to do with a missing score; zero: a run that failed scored 0 (error)",
     )
     _add_groups(parser)
-    parser.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
+    parser.add_argument(
+        "--rope", type=float, default=0.01, help="equivalence margin of two scores (.01)"
+    )
     parser.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
     parser.add_argument(
         "--convention", choices=("default", "published", "text"), default="default"
@@ -136,7 +138,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
-    from jaxeval.report import figures, sweep
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import terminal
     from jaxeval.sensitivity import sources
 
     loaded = sources.read(args.sweeps, _request(args))
@@ -152,8 +155,9 @@ def main(words: Sequence[str] | None = None) -> int:
         cli.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))
     paths = figures.save_all(drawn, Path(args.figures)) if args.figures else []
     if args.json != "-":
-        names = [source.name for source in loaded]
-        sweep.show(names, analyses, gaps, averaged, _notes(loaded, args))
+        terminal.show(
+            [source.name for source in loaded], analyses, gaps, averaged, _notes(loaded, args)
+        )
         for path in paths:
             print(f"figure: {path}")
     return 0
@@ -202,17 +206,17 @@ def _drawn(
     Raises:
       ConfigError: more than colours tell apart.
     """
-    from jaxeval.report import sweep_figures
+    from jaxeval.report.sweep import figures
 
     count = len(sweeps if averaged is None else averaged.groups)
-    if count > sweep_figures.MOST:
+    if count > figures.MOST:
         raise ConfigError(
-            f"--figures: {count} sweeps or groups; expected at most {sweep_figures.MOST}, which "
+            f"--figures: {count} sweeps or groups; expected at most {figures.MOST}, which "
             "colours tell apart: average with --by and --over, or choose"
         )
     if averaged is None:
-        return sweep_figures.draw(sweeps, args.convention, args.rope)
-    return sweep_figures.draw_groups(sweeps, averaged)
+        return figures.draw(sweeps, args.convention, args.rope)
+    return figures.draw_groups(sweeps, averaged)
 
 
 def _tree(
@@ -221,15 +225,15 @@ def _tree(
     gaps: Mapping,
     averaged: "Averaged | None",
 ) -> dict[str, Any]:
-    from jaxeval.report import sweep, sweep_groups
     from jaxeval.report.plain import plain
+    from jaxeval.report.sweep import as_json
 
     trees = [
-        {"name": one_sweep.name, **sweep.to_dict(analysis)}
+        {"name": one_sweep.name, **as_json.of_sweep(analysis)}
         for one_sweep, analysis in zip(sweeps, analyses, strict=True)
     ]
     if averaged is not None:
-        return {"sweeps": trees, **sweep_groups.to_dict(averaged, sweeps)}
+        return {"sweeps": trees, **as_json.of_groups(averaged, sweeps)}
     if len(trees) == 1:
         return trees[0]
     return {"sweeps": trees, **({"difference": plain(gaps)} if len(trees) == _FEW else {})}
@@ -253,7 +257,7 @@ def _request(args: argparse.Namespace) -> "Request":
 
 def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
     """For figures; `dropped`: runs without a score were left out."""
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
     axes = hyperparameters.axes(source.values, source.declared, len(source.scores))
@@ -262,10 +266,10 @@ def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
 
 def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[str]:
     """What was wrong with the scores, and what the intervals do not know."""
-    from jaxeval.report import verdict
+    from jaxeval.report import text
 
     notes = [
-        f"{source.name}: {verdict.unusable(source.unusable, args.missing)}"
+        f"{source.name}: {text.unusable(source.unusable, args.missing)}"
         for source in sources
         if source.unusable
     ]

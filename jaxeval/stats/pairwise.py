@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
 from jaxeval.stats.results import Effect, HypothesisTest, gaps, without_rounding
 
-FEW = 5  # fewer scores than this carry no verdict
+FEW = 5  # fewer scores than this allow no conclusion
 
 
 @dataclasses.dataclass(frozen=True)

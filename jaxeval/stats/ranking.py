@@ -24,7 +24,7 @@ class Ranking:
 
     Attributes:
       models: best first.
-      groups: models that cannot be told apart, the widest groups.
+      groups: the widest groups of models of which no two differ significantly.
       p_values: (A, B) -> Nemenyi's, which holds for all pairs at once.
       without_ties: chi-squared and F as Demsar prints them, not corrected for ties.
     """
@@ -171,6 +171,18 @@ def against(
         for (model, value), p, q in zip(z.items(), p_values, adjusted, strict=True)
     ]
     return tuple(sorted(comparisons, key=lambda comparison: -comparison.z))
+
+
+def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
+    """Critical difference of an average rank from the control's (Demsar 2006, section 3.2.2).
+
+    It holds for all k - 1 comparisons at once: Bonferroni's correction of the normal quantile.
+    """
+    from scipy import stats
+
+    fraction(alpha, "alpha")
+    quantile = float(stats.norm.isf(alpha / (2 * (models - 1))))
+    return quantile * _standard_error(sets, models)
 
 
 def _columns(scores: Mapping[str, Sample]) -> np.ndarray:

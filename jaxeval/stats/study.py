@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -60,12 +60,14 @@ def study(
     *,
     control: str | None = None,
     gamma: float | None = None,
+    told: Callable[[float], None] = lambda share: None,
 ) -> Study:
     """Describes and compares all models of a score table.
 
     Args:
       control: only pairs with this model.
       gamma: the score at which a data set counts as solved; 1 where scores are fractions.
+      told: is called now and then with the share that is done.
 
     Raises:
       DataError: fewer than two models on every data set, a model with one score, no such control.
@@ -77,7 +79,7 @@ def study(
     pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
     if not pairs:
         raise DataError(_no_pairs(table, samples), table.source)
-    compared = comparison.compare(pairs, rules)
+    compared = comparison.compare(pairs, rules, told)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
         for dataset in samples.datasets
@@ -195,8 +197,8 @@ def _warnings(
     few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
     if few:
         yield (
-            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
-            "whatever the difference, the power left is 0"
+            f"models with {few[0]} scores: fewer than {FEW} allow no conclusion, as the tests "
+            "have no power, whatever the difference"
         )
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (

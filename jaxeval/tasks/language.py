@@ -26,6 +26,8 @@ from jaxeval.population.settings import Plateau, Training
 from jaxeval.tasks import kind
 
 _FRESH = -1  # a stream that has not begun
+# equivalence margins: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
+_MARGINS = {"perplexity": 3.0, "bits": 0.05}
 _DIVERGED = 200.0  # nats a token at which a model has diverged; an even guess takes log V
 
 
@@ -56,7 +58,7 @@ class Language(NamedTuple):
     cell: Cell
     window: int
     train_tokens: int
-    metric: str = "perplexity"
+    metric: Literal["perplexity", "bits"] = "perplexity"
     forget: float = 0.01  # probability that a stream's state is zeroed before a window
 
 
@@ -116,7 +118,8 @@ def build(language: Language) -> Task:
             nats = math.inf
         return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
 
-    metric = Metric(language.metric, higher_is_better=False)
+    margin = _MARGINS[language.metric]
+    metric = Metric(language.metric, higher_is_better=False, unit=language.metric, margin=margin)
     return Task(init, start, loss, predict, count, score, metric)
 
 

@@ -59,7 +59,7 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) ->
         predict,
         count,
         score,
-        Metric("accuracy"),
+        Metric("accuracy", unit="fraction", margin=0.01),
         normaliser=normaliser,
         keyed_by_position=True,
     )

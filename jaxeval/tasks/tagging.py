@@ -44,7 +44,7 @@ def build(choices: tagging_settings.TaggerSettings, scoring: Scoring, tagged: da
     Raises:
       ConfigError: the metric is of entities, and the tags are none.
     """
-    metric = Metric(_metric(scoring, tagged.entities))
+    metric = Metric(_metric(scoring, tagged.entities), unit="fraction", margin=0.01)
     sizes = models.Sizes(
         tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
     )

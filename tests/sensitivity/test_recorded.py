@@ -13,7 +13,7 @@ from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analyze, recorded
 from jaxeval.sensitivity.hyperparameters import Declared, axes
 from jaxeval.space import space
-from tests.report import test_report
+from tests.report.runs import test_report
 from tests.runs import test_store
 from tests.space import fabricated
 

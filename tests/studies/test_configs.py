@@ -2,19 +2,18 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from jaxeval import experiment, train
+from jaxeval import studies, sweep, train
+from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import base, saved, sweeping
-from jaxeval.sweep import __main__ as sweep
-from jaxeval.sweep import cohorts
+from jaxeval.studies import cohorts, costs, plan, prepared, proposers, saved
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]
 
 
@@ -28,10 +27,16 @@ SMALL = ["task=language", "data.window=8", "data.turn=15", "training.batch_size=
 MODEL = ["model.hidden=16", "model.dropout.input=0.1", "model.dropout.state=0.0"]
 
 
+def _cohort(config: Any) -> cohorts.Cohort:
+    trials = proposers.seeds_by_splits(config, [1])
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    return cohort
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_every_shipped_config_is_valid(path: Path) -> None:
     """Dies if a shipped config has a key that is no more, or is of another task."""
-    config = experiment.read(str(path))
+    config = studies.read(str(path))
     assert config.name == path.stem
 
 
@@ -48,7 +53,7 @@ def test_a_language_model_is_trained_by_the_verb(
     tree = json.loads(capsys.readouterr().out)
     assert tree["metric"] == "perplexity" and not tree["higher_is_better"]
     assert tree["test"]["n"] == 2 and 1 < tree["best_dev"] < 9
-    assert tree["best_dev"] == tree["dev"]["minimum"]
+    assert tree["best_dev"] == tree["dev"]["min"]
 
 
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -78,7 +83,7 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
 def test_impossible_configs_are_explained(changes: list[str], message: str) -> None:
     """Dies if a config that cannot work is read."""
     with pytest.raises(ConfigError, match=message):
-        experiment.read(None, ["task=language", *changes])
+        studies.read(None, ["task=language", *changes])
 
 
 def test_a_sweep_crosses_the_end_of_the_projection(
@@ -101,20 +106,19 @@ def test_a_sweep_crosses_the_end_of_the_projection(
 def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() -> None:
     """Dies if a plateau or a warm-up is static, or counts as a difference from the config."""
     changes = ["training.optimiser.warmup=500", "training.plateau.floor=0.0001"]
-    config = experiment.read(None, ["task=language", *changes])
-    who = experiment.members(config, [1], [0])[0]
+    config = studies.read(None, ["task=language", *changes])
+    (trial,) = proposers.seeds_by_splits(config, [1])
+    traced = markers.active(config)
     schedules = {"plateau_after": 26, "plateau_factor": 0.1, "plateau_floor": 1e-4, "warmup": 500}
-    assert schedules.items() <= dict(who.hparams).items()
-    assert experiment.hparams_json(config, who) == "{}"
-    steady = dict(experiment.members(experiment.read(None), [1], [0])[0].hparams)
-    assert not schedules.keys() & steady.keys()
+    assert schedules.items() <= traced.items() and trial.hparams == "{}"
+    assert not schedules.keys() & markers.active(studies.read(None)).keys()
 
 
 def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() -> None:
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
-    prepared = experiment.prepare(experiment.read(None, [*changes, "data.most_widths=1"]))
-    (batch,) = experiment.plan(prepared, experiment.members(prepared.config, [1], [0]))["batches"]
+    config = studies.read(None, [*changes, "data.most_widths=1"])
+    (batch,) = plan.describe(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
 
@@ -123,26 +127,37 @@ def test_batches_that_carry_state_are_not_cut(tmp_path: Path) -> None:
     """Dies if heads of a text would be read by parts, or a limit beyond the batch is refused."""
     words = [*SMALL, "model.hidden=8", f"data.path={_text(tmp_path)}"]
     with pytest.raises(ConfigError, match=r"training\.micro_batch: this task carries state"):
-        experiment.prepare(experiment.read(None, [*words, "training.micro_batch=2"]))
-    experiment.prepare(experiment.read(None, [*words, "training.micro_batch=4"]))
+        studies.prepare(studies.read(None, [*words, "training.micro_batch=2"]))
+    studies.prepare(studies.read(None, [*words, "training.micro_batch=4"]))
 
 
 def test_a_language_model_needs_a_text() -> None:
     """Dies if the default without a path is a traceback."""
     with pytest.raises(ConfigError, match="data: a language model needs a text"):
-        experiment.prepare(experiment.read(None, ["task=language"]))
+        studies.prepare(studies.read(None, ["task=language"]))
 
 
 @pytest.mark.parametrize(("asked", "mode"), [("auto", "map"), ("map", "map"), ("vmap", "vmap")])
-def test_members_of_several_sizes_do_not_wait_for_one_another(asked: str, mode: str) -> None:
-    """Dies if an accelerator's cohort goes in lock step without having been asked to."""
-    config = experiment.read(None, ["task=seq2seq", f"training.lane_mode={asked}"])
-    extent = SimpleNamespace(sizes=lambda: {"hidden": 40})
-    room = sweeping.Room("{}", extent)
-    cohort = cohorts.Cohort((0,), room, 64, 1.0, 1.0, 1.0, 1.0, (1.0,))
-    made = sweeping.config_of(cohort, [sweeping.Run({}, config)])
-    assert made.training.lane_mode == mode
-    assert (made.model.hidden, made.training.batch_size, made.training.micro_batch) == (40, 64, 64)
+def test_members_of_several_sizes_do_not_wait_for_one_another(
+    asked: str, mode: str, tmp_path: Path
+) -> None:
+    """Dies if an accelerator's cohort goes in lock step without having been asked to, or is not
+    as large as its largest member."""
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.tsv").write_text("ab\tba\n" * 4)
+    changes = ["task=seq2seq", f"training.lane_mode={asked}", f"data.path={tmp_path}"]
+    configs = [studies.read(None, [*changes, f"model.hidden={size}"]) for size in (24, 40)]
+    loader = prepared.Loader()
+    trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
+    entries = cohorts.entries(trials, loader)
+    small, large = (job.extent for job in cohorts.jobs(entries))
+    both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0))
+    (made,) = cohorts.by_estimates(entries, [both], loader)
+    config = made.config
+    assert config.training.lane_mode == mode
+    sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
+    assert sizes == (40, 64, 64)
+    assert [dict(member.hparams)["hidden"] for member in made.members] == [24, 40]
 
 
 @pytest.mark.parametrize("data", ["", " "])
@@ -167,30 +182,31 @@ def test_random_splits_have_the_vocabulary_of_all(capsys: pytest.CaptureFixture)
     assert parameters[0] < parameters[1]
 
 
-def _both_ways(*changes: str) -> tuple[base.Prepared, base.Prepared]:
+def _both_ways(*changes: str) -> tuple[studies.Prepared, studies.Prepared]:
     """A config prepared for the given split and for random ones."""
-    config = experiment.read(None, ["data.train_sentences=30", *changes])
-    given, dealt = (experiment.prepare(config, random_splits=r) for r in (False, True))
-    return given, dealt
+    config = studies.read(None, ["data.train_sentences=30", *changes])
+    given, random = (studies.prepare(config, random_splits=r) for r in (False, True))
+    return given, random
 
 
 def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
     """Dies if random splits, whose vocabulary is larger, write over the given split's files."""
     frozen = ["model.words.trained=false", "training.keep_models=true"]
     both = _both_ways(*frozen)
-    assert both[0].place != both[1].place
-    for prepared, split in zip(both, (0, 1), strict=True):
-        who = Member(1, split, ())
-        saved.save(tmp_path, prepared, who, {"bias": np.zeros(2)})
-        folder = saved.path_of(tmp_path, prepared, who).parent
+    assert both[0].record.id != both[1].record.id
+    for of, split in zip(both, (0, 1), strict=True):
+        (trial,) = proposers.seeds_by_splits(of.config, [1], [split])
+        entry = cohorts.Entry(trial, of, of.record)
+        saved.save(tmp_path, entry, of.config, Member(1, split), {"bias": np.zeros(2)})
+        folder = saved.path_of(tmp_path, entry).parent
         with np.load(folder / "tables.npz") as tables:
-            np.testing.assert_array_equal(tables["vectors"], prepared.data.table.vectors)
-    sizes = [len(prepared.data.table.vectors) for prepared in both]
+            np.testing.assert_array_equal(tables["vectors"], of.data.table.vectors)
+    sizes = [len(of.data.table.vectors) for of in both]
     assert sizes[0] < sizes[1]
 
 
 def test_the_vocabulary_of_all_is_one_experiment_on_any_split() -> None:
     """Dies if the given split and random ones are kept apart though nothing differs."""
-    given, dealt = _both_ways("data.vocabulary=all")
-    assert given.record == dealt.record and given.data.split(1)
-    assert dealt.record == _both_ways()[1].record
+    given, random = _both_ways("data.vocabulary=all")
+    assert given.record == random.record and given.data.split(1)
+    assert random.record == _both_ways()[1].record

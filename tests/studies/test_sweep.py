@@ -45,8 +45,8 @@ _DOOMED = """
 import os, signal
 from jaxeval import backend, cli
 backend.prepare()
+from jaxeval import sweep
 from jaxeval.runs import store
-from jaxeval.sweep import __main__ as sweep
 
 left, original = [2], store.Store.record
 
@@ -93,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def environment(folder: Path) -> Iterator[None]:
     """One compilation cache for all processes, two devices."""
-    root = str(Path(__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     own = {
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONPATH": root,

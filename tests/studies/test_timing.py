@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs
-from jaxeval.report import sweep_plan
+from jaxeval.report.sweep import plan
 from jaxeval.studies import costs, timing
 from tests.space import fabricated
 from tests.studies.test_costs import MACHINE, Square
@@ -56,9 +56,9 @@ def test_the_plan_says_what_it_rests_on(capsys: pytest.CaptureFixture) -> None:
     ratio = timing.Measured(2.0, 24)
     corrected = timing.corrected(made, ratio)
     assert corrected[0].seconds == 2 * made[0].seconds and corrected[0].jobs == made[0].jobs
-    sweep_plan.show(corrected, ratio)
+    plan.show(corrected, ratio)
     said = capsys.readouterr().out
     assert "at most" not in said and "estimate: " in said
     assert "the 24 runs of sweeps that ended here on this machine took 2 times" in said
-    sweep_plan.show(made)
+    plan.show(made)
     assert "no run of a sweep has ended here" in capsys.readouterr().out

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, evaluate, experiment, neighbourhood, noise, train
+from jaxeval import ablation, evaluate, neighbourhood, noise, studies, train
 from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.experiment import evaluation, running
-from jaxeval.report import conditions
+from jaxeval.report.runs import conditions
+from jaxeval.studies import cohorts, evaluation, prepared, proposers, running
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging
 
-CONFIGS = Path(__file__).parents[1] / "configs" / "melis2018"
+CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
 MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"]
 SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
@@ -69,9 +69,9 @@ def test_kept_models_are_evaluated_in_other_ways(
 def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> None:
     """Each option reaches what it is for."""
     changes, data = words[: words.index("--data")], words[words.index("--data") + 1]
-    prepared = experiment.prepare(experiment.read(None, changes, data))
-    members = experiment.members(prepared.config, [1, 2], [0])
-    models = evaluation.load(prepared, members, folder)
+    trials = proposers.seeds_by_splits(studies.read(None, changes, data), [1, 2])
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    models = evaluation.load(cohort, folder)
     wanted = {
         "temperature": evaluation.Condition(2, temperature=0.8),
         "arithmetic": evaluation.Condition(
@@ -181,5 +181,5 @@ def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
     variants = reading.read(ablation.Variants, path).variant
     assert len(variants) == 5
     for variant in variants:
-        changed = experiment.read(str(CONFIGS / f"{base}.toml"), variant.changes)
-        assert changed != experiment.read(str(CONFIGS / f"{base}.toml"))
+        changed = studies.read(str(CONFIGS / f"{base}.toml"), variant.changes)
+        assert changed != studies.read(str(CONFIGS / f"{base}.toml"))
