@@ -82,7 +82,7 @@ def train_cohorts(
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again)
     with runs.open_store(store_url or folder) as store:
-        watch(studies.run_cohorts(planned, store, folder, session=session, again=again), announce)
+        watch(studies.run_cohorts(planned, store, folder, session=session, again=again), start)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 

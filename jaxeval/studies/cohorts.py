@@ -1,5 +1,6 @@
 """Which trials share a compiled program, and with which arguments each of them calls it."""
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -103,10 +104,19 @@ def program_of(of: prepared.Prepared, ragged: bool = False) -> str:
 
 
 def by_program(of: Sequence[Entry]) -> list[Cohort]:
-    """One cohort a program, of different trials; those that repeat a seed are trained apart."""
+    """One cohort a program, of different trials.
+
+    Those that would be the same member are trained apart: repeats of a seed, and configs that
+    differ in what neither of them uses.
+    """
     groups: dict[tuple[str, int], list[Entry]] = {}
+    alike: collections.Counter[tuple[Any, ...]] = collections.Counter()
     for entry in {entry.key: entry for entry in of}.values():
-        groups.setdefault((program_of(entry.prepared), entry.trial.repeat), []).append(entry)
+        program, trial = program_of(entry.prepared), entry.trial
+        hparams = tuple(sorted(markers.active(entry.prepared.config).items()))
+        member = program, trial.seed, trial.split, hparams
+        groups.setdefault((program, alike[member]), []).append(entry)
+        alike[member] += 1
     cohorts = []
     for (program, _), group in groups.items():
         first = group[0].prepared

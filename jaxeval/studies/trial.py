@@ -1,13 +1,10 @@
 """What is asked to be trained: plain data, which can be stored, hashed, sent elsewhere."""
 
 import dataclasses
-import types
 from collections.abc import Mapping
 from typing import Any
 
 from jaxeval.config import reading
-
-_NONE: Mapping[str, Any] = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Study:
 
     name: str
     config: Mapping[str, Any]
-    design: Mapping[str, Any] = _NONE
+    design: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(reading.canonical([self.name, self.config, dict(self.design)]))
@@ -46,9 +43,9 @@ class Trial:
     seed: int
     split: int = 0
     repeat: int = 0
-    values: Mapping[str, Any] = _NONE
+    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     study: Study | None = None
-    labels: Mapping[str, str] = _NONE
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash((self.hparams, self.seed, self.split, self.repeat, self.study))
