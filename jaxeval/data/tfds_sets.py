@@ -1,6 +1,8 @@
 """Prepared sets of TensorFlow Datasets, read without TensorFlow: splits, features, examples."""
 
+import contextlib
 import importlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,18 @@ def examples(builder: Any, split: str, name: str) -> Iterator[Any]:
         raise DataError(f"{name}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
+@contextlib.contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """tfds makes a folder for what it would download of a set, and leaves it there."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
 def _in_folder(folder: str) -> Any:
     import tensorflow_datasets as tfds
 
@@ -94,7 +108,8 @@ def _by_name(path: str, name: str) -> Any:
         except ImportError:
             continue
     try:
-        builder = tfds.builder(path, try_gcs=False, file_format="array_record")
+        with _temporary_files_removed():
+            builder = tfds.builder(path, try_gcs=False, file_format="array_record")
     except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
         raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
     except ImportError as error:
