@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.studies import proposers
 
     config = studies.read(given.config, given.changes, given.data)
-    traced = {name: h for name, h in markers.traced(config).items() if h.active}
+    # in an order that stays when keys move: every draw depends on those before it
+    traced = {name: h for name, h in sorted(markers.traced(config).items()) if h.active}
     ranges = ranges_of(traced, given.range)
     centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, given.width, given.settings, given.seed)

@@ -73,10 +73,10 @@ class Traced:
 
     Attributes:
       neutral: the value that changes nothing, as an absent key; None: there is none. A member
-        whose value is neutral needs no such argument, and gets the neutral one where another
-        member of its program has it.
-      alone: members with a neutral value do not share a program with others: what it costs them,
-        or which random numbers they draw, would depend on their neighbours.
+        whose value is neutral needs no such argument; all runs of a sweep get it all the same, so
+        that those with and without it share a program.
+      alone: not even runs of a sweep do: what it costs those for which it is neutral, or which
+        random numbers they draw, would be another.
       name: of the hyperparameter; None: the key's last part.
       range: in which a neighbourhood is drawn unless another is asked for; None: not varied.
       limits: of possible values.

@@ -91,16 +91,26 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
     return resolved
 
 
-def program_of(of: prepared.Prepared, ragged: bool = False) -> str:
+def program_of(of: prepared.Prepared, ragged: bool = False, filled: bool = False) -> str:
     """All that members of a program have in common, as canonical JSON.
+
+    The names of traced values are among it: one name more, though its value is neutral, can change
+    the last bits of a score, which must not depend on who else is trained.
 
     Args:
       ragged: whether they may differ in ragged keys.
+      filled: whether all members are given the names that may be shared with neutral values.
     """
     hyperparameters = markers.traced(of.config).values()
-    alone = sorted(h.name for h in hyperparameters if h.active and h.marker.alone)
+    names = sorted(h.name for h in hyperparameters if h.active and not (filled and _fills(h)))
     tree = {key: v for key, v in markers.static(of.config, ragged).items() if key != "name"}
-    return reading.canonical([tree, alone, of.source.fingerprint, of.source.pretrained])
+    return reading.canonical([tree, names, of.source.fingerprint, of.source.pretrained])
+
+
+def _fills(hyperparameter: markers.Hyperparameter) -> bool:
+    """Whether a sweep gives it to members for which it is neutral."""
+    marker = hyperparameter.marker
+    return marker.neutral is not None and not marker.alone
 
 
 def by_program(of: Sequence[Entry]) -> list[Cohort]:
@@ -110,17 +120,15 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     differ in what neither of them uses.
     """
     groups: dict[tuple[str, int], list[Entry]] = {}
-    alike: collections.Counter[tuple[Any, ...]] = collections.Counter()
+    alike: collections.Counter[tuple[str, Member]] = collections.Counter()
     for entry in {entry.key: entry for entry in of}.values():
-        program, trial = program_of(entry.prepared), entry.trial
-        hparams = tuple(sorted(markers.active(entry.prepared.config).items()))
-        member = program, trial.seed, trial.split, hparams
+        program = program_of(entry.prepared)
+        member = program, dataclasses.replace(_member(entry), repeat=0)
         groups.setdefault((program, alike[member]), []).append(entry)
         alike[member] += 1
     cohorts = []
     for (program, _), group in groups.items():
-        first = group[0].prepared
-        members = _members(group)
+        first, members = group[0].prepared, tuple(map(_member, group))
         cohorts.append(
             Cohort(tuple(group), members, first.config, first.problem, program, _place(group))
         )
@@ -133,25 +141,11 @@ def _place(group: Sequence[Entry]) -> str:
     return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
 
 
-def _members(
-    group: Sequence[Entry], more: Sequence[Mapping[str, float]] | None = None
-) -> tuple[Member, ...]:
-    """The members of a program: all have values under the same names.
-
-    Args:
-      more: of each, what it has beside the hyperparameters of its config.
-    """
-    traced = [markers.traced(entry.prepared.config) for entry in group]
-    neutral = {n: h.marker.neutral or 0.0 for each in traced for n, h in each.items() if h.active}
-    members = []
-    for number, entry in enumerate(group):
-        own = {name: h.value for name, h in traced[number].items() if name in neutral}
-        values = {**neutral, **own, **(more[number] if more else {})}
-        trial = entry.trial
-        members.append(
-            Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
-        )
-    return tuple(members)
+def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
+    """What is trained for an entry: its config's traced values that change anything, and more."""
+    values = {**(more or {}), **markers.active(entry.prepared.config)}
+    trial = entry.trial
+    return Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
 
 
 # Members of several sizes: cohorts by cost.
@@ -190,11 +184,11 @@ class Shape:
 
 
 def shape_of(of: prepared.Prepared) -> Shape:
-    """What the program of a config must hold."""
+    """What the program of a run of a sweep must hold."""
     extent = of.kind.extent
     if extent is None:
-        return Shape(program_of(of), None)
-    return Shape(program_of(of, ragged=True), extent(of.config, of.data))
+        return Shape(program_of(of, filled=True), None)
+    return Shape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:
@@ -223,20 +217,33 @@ def by_estimates(
     for number, estimate in enumerate(estimates):
         group = [of[k] for k in estimate.jobs]
         whole = loader.prepare(_config(estimate, group[0]))
-        more = _sizes(group, whole) if whole.kind.extent else None
+        sizes = _sizes(group, whole) if whole.kind.extent else [{}] * len(group)
+        neutral = _neutral(group)
+        members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
         place = f"{group[0].record.id}-{number}"
         cohorts.append(
             Cohort(
                 tuple(group),
-                _members(group, more),
+                tuple(members),
                 whole.config,
                 whole.problem,
-                program_of(whole),
+                program_of(whole, filled=True),
                 place,
                 estimate,
             )
         )
     return cohorts
+
+
+def _neutral(group: Sequence[Entry]) -> dict[str, float]:
+    """Values that change nothing, under all names that a run of a sweep may have."""
+    found = {}
+    for entry in group:
+        for hyperparameter in markers.traced(entry.prepared.config).values():
+            neutral = hyperparameter.marker.neutral
+            if neutral is not None and _fills(hyperparameter):
+                found[hyperparameter.name] = neutral
+    return found
 
 
 def _config(estimate: costs.Estimate, first: Entry) -> Any:

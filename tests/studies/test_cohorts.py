@@ -13,7 +13,7 @@ from jaxeval.config import reading
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
 from jaxeval.space import space
-from jaxeval.studies import cohorts, prepared, proposers
+from jaxeval.studies import cohorts, costs, prepared, proposers
 from tests.studies import toy_kind
 from tests.studies.toy_kind import config, planned
 
@@ -29,15 +29,19 @@ def _adam(**changes: Any) -> optimisers.Optimiser:
 
 TOGETHER = {
     "a traced value": (config(), config({"rate": 0.4})),
-    "a rate that changes nothing for the others": (config(), config({"smoothing": 0.4})),
     "learning rates": (
         config(),
         config(optimiser=_adam(hyperparameters={"learning_rate": 0.1})),
     ),
-    "a warm-up and none": (config(), config(optimiser=_adam(warmup=64.0))),
-    "a plateau and none": (config(), config(plateau=Plateau(after=2))),
+    "warm-ups": (config(optimiser=_adam(warmup=32.0)), config(optimiser=_adam(warmup=64.0))),
+    "plateaus": (config(plateau=Plateau(after=2)), config(plateau=Plateau(after=3))),
     "rates of the same site": (config({"noise": 0.1}), config({"noise": 0.2})),
     "names": (config(), dataclasses.replace(config({"rate": 0.4}), name="other")),
+}
+IN_A_SWEEP = {  # together there, else apart
+    "a rate and none": (config(), config({"smoothing": 0.4})),
+    "a warm-up and none": (config(), config(optimiser=_adam(warmup=64.0))),
+    "a plateau and none": (config(), config(plateau=Plateau(after=2))),
 }
 APART = {
     "a static value": (config(), config({"width": 9})),
@@ -50,11 +54,19 @@ APART = {
 }
 
 
+def _shapes(*configs: Any) -> list[cohorts.Shape]:
+    """What programs of a sweep's runs must hold."""
+    loader = prepared.Loader()
+    return [cohorts.shape_of(loader.prepare(config)) for config in configs]
+
+
 @pytest.mark.parametrize("case", TOGETHER)
 def test_traced_values_share_a_program(case: str) -> None:
-    """Dies if a sweep of a continuous value compiles for each of them."""
+    """Dies if a continuous value compiles for each of its values."""
     (cohort,) = _of(*TOGETHER[case])
     assert len(cohort.entries) == len(set(cohort.members)) == 2
+    first, second = _shapes(*TOGETHER[case])
+    assert first.joined(second) == first
 
 
 @pytest.mark.parametrize("case", APART)
@@ -62,20 +74,46 @@ def test_static_values_do_not(case: str) -> None:
     """Dies if a member is trained with another's program."""
     first, second = _of(*APART[case])
     assert first.program != second.program
+    one, other = _shapes(*APART[case])
+    assert one.joined(other) is None
+
+
+@pytest.mark.parametrize("case", IN_A_SWEEP)
+def test_neutral_values_share_a_program_in_a_sweep_alone(case: str) -> None:
+    """Dies if a config's arguments, and so its last bits, depend on what is trained beside it; or
+    if a sweep compiles for every scheduler."""
+    alone, beside = _of(IN_A_SWEEP[case][0]), _of(*IN_A_SWEEP[case])
+    assert len(beside) == 2 and alone[0].members[0] in [c.members[0] for c in beside]
+    first, second = _shapes(*IN_A_SWEEP[case])
+    assert first.joined(second) == first
+
+
+def _swept(*configs: Any) -> list[dict[str, float]]:
+    """Arguments of the members of a sweep's only cohort."""
+    loader = prepared.Loader()
+    trials = [trial for one in configs for trial in proposers.seeds_by_splits(one, [1])]
+    entries = cohorts.entries(trials, loader)
+    shape = cohorts.shape_of(entries[0].prepared)
+    whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0, (1.0,))
+    (cohort,) = cohorts.by_estimates(entries, [whole], loader)
+    return [dict(member.hparams) for member in cohort.members]
 
 
 def test_neutral_names_are_filled_in() -> None:
-    """Dies if members of a program have arguments of other names, or a filled-in value changes
-    something; or if a name that none of them needs is compiled in."""
+    """Dies if members of a sweep's program have arguments of other names, a filled-in value
+    changes something, or names depend on which other values were drawn."""
     schedules = config(plateau=Plateau(after=3, factor=0.5), optimiser=_adam(warmup=32.0))
-    (cohort,) = _of(config(), schedules, config({"smoothing": 0.1}))
-    plain, scheduled, smoothed = (dict(member.hparams) for member in cohort.members)
+    smooth = config({"smoothing": 0.1})
+    plain, scheduled, smoothed = _swept(config(), schedules, smooth)
     assert plain.keys() == scheduled.keys() == smoothed.keys()
-    more = {"warmup", "plateau_after", "plateau_factor", "smoothing"}
-    assert plain.keys() - dict(_of(config())[0].members[0].hparams).keys() == more
-    assert [plain[n] for n in sorted(more)] == [1.0, 1.0, 0.0, 0.0]
-    assert [scheduled[n] for n in sorted(more)] == [3.0, 0.5, 0.0, 32.0]
-    assert [smoothed[n] for n in sorted(more)] == [1.0, 1.0, 0.1, 0.0]
+    more = ["plateau_after", "plateau_factor", "plateau_floor", "smoothing", "warmup"]
+    assert [plain[name] for name in more] == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert [scheduled[name] for name in more] == [3.0, 0.5, 0.0, 0.0, 32.0]
+    assert [smoothed[name] for name in more] == [1.0, 1.0, 0.0, 0.1, 0.0]
+    (alone,) = _swept(config())
+    # decays are the host's: a plateau's values are read by no program
+    assert plain.keys() - alone.keys() == {"plateau_after", "plateau_factor", "plateau_floor"}
+    assert not alone.keys() & {"noise", "l2"}
 
 
 def test_members_are_of_their_trials() -> None:
