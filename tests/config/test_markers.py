@@ -78,7 +78,7 @@ def test_names_keys_and_values_of_traced_numbers() -> None:
         ({"slowdown": Slowdown()}, {"threshold", "speed", "drag", "slowdown_factor"}),
         ({"slowdown": Slowdown(factor=1.0)}, {"threshold", "speed", "drag"}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_only_what_changes_anything_is_active(
     changes: Mapping[str, Any], expected: set[str]
