@@ -2,11 +2,10 @@
 
 import contextlib
 import dataclasses
-import fcntl
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import runs
+from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import loop, slots
@@ -254,21 +253,10 @@ def _listed(of: Sequence[Entry]) -> str:
     return prepared.listed([(entry.trial.split, entry.trial.seed) for entry in of])
 
 
-@contextlib.contextmanager
-def locked(folder: Path, name: str) -> Iterator[None]:
-    """Holds a cohort for this process; the lock goes with the process, however it ends."""
-    place = folder / "checkpoints" / f"{name}.lock"
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        stream = place.open("w")
-    except OSError as error:
-        raise RunError(f"{place}: cannot be written ({error.strerror})") from None
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RunError(
-                f"another process is training this experiment into {folder}; wait for it, or give "
-                "this one another --out"
-            ) from None
-        yield
+def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
+    """Holds a cohort for this process."""
+    return files.locked(
+        folder / "checkpoints" / f"{name}.lock",
+        f"another process is training this experiment into {folder}; wait for it, or give this "
+        "one another --out",
+    )
