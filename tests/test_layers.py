@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -33,10 +34,16 @@ LOADED_FAST = [
 ]
 
 
-def _imports(file: Path) -> set[tuple[str, ...]]:
-    """Modules of jaxeval that a file imports, as parts after "jaxeval"."""
+def _imports(file: Path, types: bool = True) -> set[tuple[str, ...]]:
+    """Modules of jaxeval that a file imports, as parts after "jaxeval".
+
+    Args:
+      types: whether those for type checkers alone count.
+    """
+    tree = ast.parse(file.read_text())
+    unseen = set() if types else {n for top in ast.walk(tree) if _checking(top) for n in top.body}
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in set(ast.walk(tree)) - unseen:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval"):
             base = (node.module or "").split(".")[1:]
             found |= {(*base, alias.name) for alias in node.names}
@@ -45,6 +52,11 @@ def _imports(file: Path) -> set[tuple[str, ...]]:
                 tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")
             }
     return found
+
+
+def _checking(node: ast.AST) -> TypeGuard[ast.If]:
+    """Whether a node is `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def _file(parts: tuple[str, ...]) -> Path | None:
@@ -66,7 +78,9 @@ def _reached(start: Path) -> set[Path]:
     """All files of jaxeval that a file imports, at its top or in a function, and theirs."""
     seen, todo = {start}, [start]
     while todo:
-        found = {file for parts in _imports(todo.pop()) for file in _run(parts)} - seen
+        found = {
+            file for parts in _imports(todo.pop(), types=False) for file in _run(parts)
+        } - seen
         seen |= found
         todo += found
     return seen

@@ -2,18 +2,20 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxeval.report import tables
 from jaxeval.report.text import duration
-from jaxeval.studies.costs import Estimate
-from jaxeval.studies.timing import Measured
+
+if TYPE_CHECKING:  # without jax, as all of this room
+    from jaxeval.studies.costs import Estimate
+    from jaxeval.studies.timing import Measured
 
 
 def to_dict(
-    cohorts: Sequence[Estimate],
+    cohorts: "Sequence[Estimate]",
     runs: Sequence[Mapping[str, Any]],
-    measured: Measured | None,
+    measured: "Measured | None",
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Plain data; runs are numbered from 1.
@@ -42,7 +44,7 @@ def to_dict(
     }
 
 
-def totals(cohorts: Sequence[Estimate]) -> dict[str, float]:
+def totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
     """Of all cohorts: estimated seconds, and the share of operations that is for nothing."""
     operations = sum(cohort.operations for cohort in cohorts)
     needed = sum(cohort.needed for cohort in cohorts)
@@ -54,7 +56,7 @@ def totals(cohorts: Sequence[Estimate]) -> dict[str, float]:
 
 
 def show(
-    cohorts: Sequence[Estimate], measured: Measured | None = None, stderr: bool = False
+    cohorts: "Sequence[Estimate]", measured: "Measured | None" = None, stderr: bool = False
 ) -> None:
     """A row a cohort, and the estimate of the whole.
 
@@ -85,7 +87,7 @@ def show(
     console.print(line, markup=False)
 
 
-def _basis(measured: Measured | None) -> str:
+def _basis(measured: "Measured | None") -> str:
     """What the estimate rests on."""
     if measured is None:
         return "by a cost model, as no run of a sweep has ended here on this machine"
@@ -96,7 +98,7 @@ def _basis(measured: Measured | None) -> str:
     )
 
 
-def _costs(cohort: Estimate) -> list[str]:
+def _costs(cohort: "Estimate") -> list[str]:
     """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
     if not cohort.operations:
         return ["-"] * 5
@@ -105,12 +107,12 @@ def _costs(cohort: Estimate) -> list[str]:
     return [str(cohort.micro_batch), *map(duration, seconds), wasted, size]
 
 
-def _bytes(cohort: Estimate) -> int:
+def _bytes(cohort: "Estimate") -> int:
     """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
     return 4 * 4 * cohort.extent.parameters() * len(cohort.jobs)
 
 
-def announce(number: int, cohorts: Sequence[Estimate]) -> None:
+def announce(number: int, cohorts: "Sequence[Estimate]") -> None:
     """Which cohort comes next, on stderr."""
     size = cohorts[number].extent.describe()
     print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)
