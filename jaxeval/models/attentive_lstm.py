@@ -234,5 +234,6 @@ def _step(
     attention = jax.nn.softmax(scores, axis=0)
     context = jnp.sum(attention[..., None] * weights["encoded"], axis=0)
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
-    hidden, cell = _CELL.update([sum(part) for part in parts], cell, {})
+    gates: Any = [sum(part) for part in parts]
+    hidden, cell = _CELL.update(gates, cell, {})
     return (hidden, cell), hidden
