@@ -27,7 +27,7 @@ def models(study: Study, scale: Scale) -> Table:
     named = any(described.dataset for described in study.described)
     metric = scale.label(study.table.metric or "score")
     head = ("n", "min", "q1", "median", "q3", "max", "mean", confidence, "sd")
-    rows = [
+    rows: list[Row] = [
         (
             *((described.dataset,) if described.dataset else ()),
             described.model,
