@@ -82,6 +82,36 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     assert expected[-1] == pytest.approx(max(a)) and len(expected) == 12
 
 
+@pytest.mark.parametrize(
+    ("column", "factor", "more", "unit"),
+    [
+        ("score", 1, "", "number"),  # nobody says what it is
+        ("test_f1", 1, "", "fraction"),
+        ("test_f1", 100, "", "number"),  # percentages already
+        ("test_perplexity", 1, "", "perplexity"),
+        ("score", 1, "error rate", "error rate"),
+    ],
+)
+def test_scores_are_read_by_the_unit_of_their_metric(
+    tmp_path: Path, capsys: pytest.CaptureFixture, column: str, factor: int, more: str, unit: str
+) -> None:
+    """Dies if the range of the scores decides what they are, or percentages are multiplied."""
+    head, *rows = _table(tmp_path).read_text().split()
+    named = (",unit", f",{more}") if more else ("", "")
+    lines = [head.replace("score", column) + named[0]]
+    for row in rows:
+        model, seed, score = row.split(",")
+        lines.append(f"{model},{seed},{factor * float(score):.4f}{named[1]}")
+    path = tmp_path / "named.csv"
+    path.write_text("\n".join(lines))
+    words = ["--table", str(path), "--score", column, "--resamples", "99"]
+    assert _json(capsys, *words)["metric_unit"] == unit
+    assert compare.main(words) == 0
+    shown = capsys.readouterr().out
+    assert ("points, 95 % CI" in shown) == (unit in ("fraction", "error rate"))
+    assert f"{column} (%)" in shown or unit not in ("fraction", "error rate")
+
+
 def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the higher perplexity is recommended."""
     path = tmp_path / "ppl.csv"

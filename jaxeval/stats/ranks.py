@@ -63,8 +63,25 @@ def studentized(labels: np.ndarray, ties: Ties) -> Studentized:
     np.cumsum(labels, axis=-1, out=counts[..., 1:])
     below_a = counts[..., ties.begin] + counts[..., ties.end]  # twice A's scores below: whole
     below_b = (ties.begin + ties.end) - below_a
-    of_a, total_a = _moments(np.where(labels, below_b, 0.0), n)
-    of_b, _ = _moments(np.where(labels, 0.0, below_a), m)
+    return _of_placements(np.where(labels, below_b, 0.0), np.where(labels, 0.0, below_a), n, m)
+
+
+def studentized_untied(labels: np.ndarray) -> Studentized:
+    """The same of scores of which no two are equal. labels: [R, N]."""
+    rows, size = labels.shape
+    n = int(labels[0].sum())
+    # the k-th of A's scores, at place p, has p - k of B's below it
+    below_b, below_a = (
+        2.0 * (np.nonzero(own)[1].reshape(rows, -1) - np.arange(count))
+        for own, count in ((labels, n), (~labels, size - n))
+    )
+    return _of_placements(below_b, below_a, n, size - n)
+
+
+def _of_placements(below_b: np.ndarray, below_a: np.ndarray, n: int, m: int) -> Studentized:
+    """Of twice the placements of A's n scores and of B's m, among zeros, along the last axis."""
+    of_a, total_a = _moments(below_b, n)
+    of_b, _ = _moments(below_a, m)
     part_a, part_b = of_a / (4 * n * m**2), of_b / (4 * m * n**2)
     variance = part_a + part_b
     with np.errstate(divide="ignore", invalid="ignore"):
