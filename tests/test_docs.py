@@ -3,7 +3,7 @@
 Shell blocks are run by bash with stand-ins that note how jaxeval is called, so that variables,
 loops and functions count; each call's arguments are then parsed, and its config, changes, space
 and variants are read. Names in capitals (CONFIG, DIR) stand for what a reader has. Python blocks
-are run as they stand, on eight words and a model of four units.
+are run as they stand, on eight words and a model of two units.
 """
 
 import importlib
@@ -171,7 +171,7 @@ def test_commands_of_shipped_configs(tmp_path: Path) -> None:
         "jaxeval train --sedes 8",
         "python -m jaxeval.trian",
         "C=reimers2017\njaxeval train $C/wnut17",
-        "for rate in 1 2; do uv run python -m jaxeval.train training.batch_sise=$rate; done",
+        "for rate in 1 2; do\n    uv run python -m jaxeval.train training.batch_sise=$rate\ndone",
         "jaxeval sweep wiemerslage2024/georgian_transformer --space wiemerslage2024/space_lstm",
         "uv run python benchmarks/nothing.py",
     ],
@@ -195,7 +195,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "g2p2021" / f"geo_{part}.tsv").write_text(words)
     for name in ("georgian_attentive_lstm_small", "georgian_transformer_small"):
         text = shipped.read_text(f"wiemerslage2024/{name}")
-        small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 4", text, flags=re.M)
+        small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 2", text, flags=re.M)
         (folder / "wiemerslage2024").mkdir(exist_ok=True)
         (folder / "wiemerslage2024" / name).write_text(small)
     return folder

@@ -85,7 +85,7 @@ def test_names_models_metric_and_rows_are_chosen(tmp_path: Path) -> None:
         "arch,run,metric,value\nA,1,f1,0.5\nA,1,acc,0.9\nB,1,f1,0.6\nC,1,f1,0.7\nA,2,f1,0.8\n",
     )
     named = {"model": "arch", "score": "value", "seed": "run"}
-    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); choose one"):
+    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); expected --metric"):
         tables.read(path, Layout(columns=named))
     table = tables.read(path, Layout(columns=named, metric="f1", models=["C", "A"]))
     assert _scores(table) == {"C": [0.7], "A": [0.5, 0.8]}
@@ -150,7 +150,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", "{", "not valid JSON"),
         ("a.json", "[1, 2]", "expected {model: "),
         ("a.jsonl", '{"model": "A", "score": 1}\n[1]\n', r"jsonl:2: expected a record in each"),
-        ("a.txt", '{"model": "A", "score": 1}\n{"a": 1, "a": 2}\n', "txt:2: the key 'a' is there"),
+        ("a.txt", '{"model": "A", "score": 1}\n{"a": 1, "a": 2}\n', "the key 'a' occurs twice"),
         ("a.jsonl", '{"model": "A", "score": 1}\n{"mod', "jsonl:2: not valid JSON"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
@@ -168,7 +168,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", '{"A": [[1, 2]], "B": [1]}', "not a number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
-        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected scores between"),
+        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected 0, or an absolute value"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(
