@@ -13,7 +13,7 @@ import numpy as np
 import seq2seq_agreement
 import torch
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.population import lanes, loop
 
 
@@ -22,7 +22,7 @@ class Training:
 
     def __init__(
         self,
-        prepared: experiment.Prepared,
+        prepared: studies.Prepared,
         population: loop.Population,
         given: argparse.Namespace,
     ):
@@ -42,7 +42,7 @@ class Decoding:
 
     def __init__(
         self,
-        prepared: experiment.Prepared,
+        prepared: studies.Prepared,
         population: loop.Population,
         given: argparse.Namespace,
     ):
@@ -85,7 +85,7 @@ class Decoding:
 
 
 def write(
-    prepared: experiment.Prepared,
+    prepared: studies.Prepared,
     training: Training,
     decoding: Decoding,
     given: argparse.Namespace,

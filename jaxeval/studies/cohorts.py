@@ -217,7 +217,8 @@ def by_estimates(
     for number, estimate in enumerate(estimates):
         group = [of[k] for k in estimate.jobs]
         whole = loader.prepare(_config(estimate, group[0]))
-        sizes = _sizes(group, whole) if whole.kind.extent else [{}] * len(group)
+        ragged = estimate.extent.extent is not None  # type: ignore[attr-defined]
+        sizes = _sizes(group, whole) if ragged else [{}] * len(group)
         neutral = _neutral(group)
         members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
         place = f"{group[0].record.id}-{number}"

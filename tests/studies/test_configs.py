@@ -143,8 +143,8 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
 ) -> None:
     """Dies if an accelerator's cohort goes in lock step without having been asked to, or is not
     as large as its largest member."""
-    for part in ("train", "dev", "test"):
-        (tmp_path / f"{part}.tsv").write_text("ab\tba\n" * 4)
+    for part, letters in (("train", "abc"), ("dev", "ab"), ("test", "bc")):
+        (tmp_path / f"{part}.tsv").write_text(f"{letters}\t{letters[::-1]}\n" * 4)
     changes = ["task=seq2seq", f"training.lane_mode={asked}", f"data.path={tmp_path}"]
     configs = [studies.read(None, [*changes, f"model.hidden={size}"]) for size in (24, 40)]
     loader = prepared.Loader()

@@ -101,7 +101,7 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
     text = capsys.readouterr().out
     assert "fast: 2 of 3 diverged and are left out" in text
     assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [
-        ["fast", "1", "1.5", "1.5", "1.5", "-0.5"],
+        ["fast", "1", "1.5", "-", "1.5", "1.5", "-0.5", "-"],  # the sd of one is none
         ["wild", "0"],
     ]
     assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
