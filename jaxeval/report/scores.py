@@ -99,13 +99,13 @@ class Scale:
         unit = "points" if self.percent else self.unit if self.unit in _NAMED else ""
         return f"{self(value)} {unit}".rstrip()
 
-    def interval(self, found: Interval | None) -> str:
+    def interval(self, bounds: Interval | None) -> str:
         """[low, high]; nothing where there is none."""
-        return "" if found is None else f"[{self(found.low)}, {self(found.high)}]"
+        return "" if bounds is None else f"[{self(bounds.low)}, {self(bounds.high)}]"
 
-    def ci(self, found: Interval) -> str:
+    def ci(self, bounds: Interval) -> str:
         """The same under its name."""
-        return f"{text.confidence(found)} {self.interval(found)}"
+        return f"{text.confidence(bounds)} {self.interval(bounds)}"
 
 
 def scale(unit: str, sds: Sequence[float], largest: float) -> Scale:

@@ -39,9 +39,11 @@ def model_table(study: Study, scale: Scale) -> tuple[Row, list[Row]]:
         ranks = zip(order, across.ranking.average_ranks, strict=True)
         columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}
     if across.against:
-        columns["z"] = {one.model: f"{one.z:.3f}" for one in across.against}
-        columns["p"] = {one.model: text.p_cell(one.p_value) for one in across.against}
-        columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
+        columns["z"] = {against.model: f"{against.z:.3f}" for against in across.against}
+        columns["p"] = {against.model: text.p_cell(against.p_value) for against in across.against}
+        columns["p (Holm)"] = {
+            against.model: text.p_cell(against.p_adjusted) for against in across.against
+        }
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
     if across.aggregates is not None:
         for name, effects in (
@@ -124,9 +126,9 @@ def _of_control(across: Across, rules: Rules) -> str:
     if not _shown(across.ranking, rules):
         return f"So no difference from the control {across.control} was shown."
     shown: dict[int, list[str]] = {1: [], -1: [], 0: []}
-    for one in across.against:
-        sign = (1 if one.z > 0 else -1) if one.p_adjusted <= rules.alpha else 0
-        shown[sign].append(f"{one.model} (p {text.p_value(one.p_adjusted)})")
+    for against in across.against:
+        sign = (1 if against.z > 0 else -1) if against.p_adjusted <= rules.alpha else 0
+        shown[sign].append(f"{against.model} (p {text.p_value(against.p_adjusted)})")
     words = {1: "ranked better", -1: "ranked worse", 0: "no significant difference"}
     said = "; ".join(f"{words[sign]}: {_listed(names)}" for sign, names in shown.items() if names)
     return f"Against the control {across.control}, {said} (z of average ranks, Holm)."

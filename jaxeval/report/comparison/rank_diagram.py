@@ -24,7 +24,7 @@ def draw(across: Across, level: float) -> Figure:
     ranking = across.ranking
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
     rejected = ranking.iman_davenport.p_value <= level  # else no model is said to differ
-    marked = {one.model for one in across.against if rejected and one.p_adjusted <= level}
+    marked = {other.model for other in across.against if rejected and other.p_adjusted <= level}
     groups = () if across.against else ranking.groups
     drawing, axes = _scale(len(ranks), len(groups))
     _names(axes, ranks, marked, len(groups))

@@ -16,19 +16,19 @@ from jaxeval.runs.records import CurveRow, MemberRow
 def render(
     rows: Sequence[MemberRow],
     points: Sequence[CurveRow],
-    place: str,
+    source: str,
     planned: Mapping[str, int | None],
 ) -> str:
     """The page of the given members (at least one) and their scores by epoch.
 
     Args:
-      place: where they were read, in words.
+      source: where they were read, in words.
       planned: experiment -> runs that its sweep has in all (`summary.of_members`).
     """
     groups = summary.by_experiment(rows)
     return page.render(
         "runs/page.html.jinja",
-        place=place,
+        source=source,
         version=__version__,
         shown=scores.shown,
         overview=[page.drawn(f, f"overview-{f.name}") for f in overview(groups)],

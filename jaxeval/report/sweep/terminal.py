@@ -54,7 +54,7 @@ def _side_by_side(
     rows = [["runs", *(str(analysis.n) for analysis in analyses), *([""] if gaps else [])]]
     rows += [_row(METRICS[name], name, analyses, gaps) for name in METRICS]
     for name, said in SERIES.items():
-        for k in dict.fromkeys(k for one in analyses for k in getattr(one, name)):
+        for k in dict.fromkeys(k for analysis in analyses for k in getattr(analysis, name)):
             rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
     tables.print_table(console, head, rows)
     profiles = _profile_rows(analyses, gaps)
@@ -65,7 +65,7 @@ def _side_by_side(
 
 def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]) -> None:
     """The metrics of the scores; those of hyperparameters are in the JSON."""
-    ks = dict.fromkeys(k for one in analyses for k in one.rel_at_k)
+    ks = dict.fromkeys(k for analysis in analyses for k in analysis.rel_at_k)
     paths = [*METRICS, *(f"rel_at_k.{k}" for k in ks)]
     head = [
         "sweep",
@@ -74,8 +74,8 @@ def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]
         *(f"k-th best, {k}" for k in ks),
     ]
     rows = [
-        [name, str(one.n), *(cell(value_at(one, path), None) for path in paths)]
-        for name, one in zip(names, analyses, strict=True)
+        [name, str(analysis.n), *(cell(value_at(analysis, path), None) for path in paths)]
+        for name, analysis in zip(names, analyses, strict=True)
     ]
     console.print()
     tables.print_table(console, head, rows)
@@ -84,7 +84,7 @@ def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]
 def _profile_rows(
     analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[Sequence[str]]:
-    names = dict.fromkeys(name for one in analyses for name in one.by_hyperparameter)
+    names = dict.fromkeys(name for analysis in analyses for name in analysis.by_hyperparameter)
     paths = {f"by_hyperparameter.{name}": name for name in names}
     if not paths:
         return []
@@ -98,7 +98,7 @@ def _profile_rows(
 def _row(
     title: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
 ) -> list[str]:
-    cells = [cell(value_at(one, path), one.intervals.get(path)) for one in analyses]
+    cells = [cell(value_at(analysis, path), analysis.intervals.get(path)) for analysis in analyses]
     gap = gaps.get(path)
     last = [] if not gaps else [cell(gap.estimate, gap.interval) if gap else "-"]
     return [title, *cells, *last]
