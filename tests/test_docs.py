@@ -3,7 +3,7 @@
 Shell blocks are run by bash with stand-ins that note how jaxeval is called, so that variables,
 loops and functions count; each call's arguments are then parsed, and its config, changes, space
 and variants are read. Names in capitals (CONFIG, DIR) stand for what a reader has. Python blocks
-are run as they stand, on eight words and a model of two units.
+are run as they stand, on eight words and a model of four units.
 """
 
 import importlib
@@ -195,7 +195,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "g2p2021" / f"geo_{part}.tsv").write_text(words)
     for name in ("georgian_attentive_lstm_small", "georgian_transformer_small"):
         text = shipped.read_text(f"wiemerslage2024/{name}")
-        small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 2", text, flags=re.M)
+        small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 4", text, flags=re.M)
         (folder / "wiemerslage2024").mkdir(exist_ok=True)
         (folder / "wiemerslage2024" / name).write_text(small)
     return folder
