@@ -86,7 +86,7 @@ def _pairs_of(architecture: str, name: str) -> list[Leaf]:
 @BOTH
 def test_a_member_starts_as_the_model_of_its_size(architecture: str) -> None:
     """Dies if an initial weight depends on the padded size, or is not 0 elsewhere."""
-    for leaf in _pairs_of(architecture, "began"):
+    for leaf in _pairs_of(architecture, "initial"):
         padding.check_live(leaf, 1e-6)
         assert not np.any(leaf.padded[~leaf.live]), leaf.name
 
