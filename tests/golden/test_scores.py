@@ -28,7 +28,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def optimised() -> Iterator[None]:
     """As recorded: last bits depend on what the compiler makes of a program."""
-    quick = jax.config.jax_disable_most_optimizations
+    quick = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", quick)
