@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.population import kept, loop
+from jaxeval.population import kept
 from jaxeval.population.scoring import Scorer
 from tests.population import toy
 
