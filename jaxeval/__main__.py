@@ -27,7 +27,8 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     ),
     "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
-    "evaluate": ("jaxeval.evaluate", "score saved language models in other ways"),
+    "evaluate": ("jaxeval.evaluate", "score saved models again, language models in other ways"),
+    "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
     "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
 }
 _DESCRIPTION = """\

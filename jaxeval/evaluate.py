@@ -1,4 +1,4 @@
-"""`python -m jaxeval.evaluate`: scores kept language models in other ways than in training."""
+"""`python -m jaxeval.evaluate`: scores saved models again, language models in other ways."""
 
 import argparse
 import sys
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
-Scores language models that `train` has kept (training.keep_models=true): by one reader and by as
-many as read in training, and, where asked for, with another softmax temperature, averaged over
-dropout masks, or learning while they are tested. CONFIG, changes, data and seeds as for train.
+Scores models that `train` has kept (training.keep_models=true). Language models: by one reader and
+by as many as read in training, and, where asked for, with another softmax temperature, averaged
+over dropout masks, or learning while they are tested. CONFIG, changes, data, seeds as for train.
 """
 _EXAMPLES = """\
 examples:
+  python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
   python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
   python -m jaxeval.evaluate CONFIG --data DIR --temperature search
   python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     config = studies.read(given.config, given.changes, given.data)
     if config.task != "language":
-        raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
+        _refuse_readings(given, config.task)
     if given.mean:
         _refuse_rates(markers.active(config.model), given.rate_factor)
     trials = proposers.seeds_by_splits(config, cli.seeds_of(given))
@@ -107,12 +108,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (record,) = cohort.records
     rows, name = [], record.metric
     for condition in _conditions(given, models):
-        print(f"{condition} ...", file=sys.stderr, flush=True)
-        found = evaluation.scores(models, condition, given.part)
+        said = "as in training" if condition is None else str(condition)
+        print(f"{said} ...", file=sys.stderr, flush=True)
+        if condition is None:
+            found = evaluation.as_trained(models, given.part)
+        else:
+            found = evaluation.scores(models, condition, given.part)
         rows += [
             {
-                "model": f"{config.name}, {condition}",
-                "condition": str(condition),
+                "model": f"{config.name}, {said}",
+                "condition": said,
                 "seed": who.seed,
                 "part": given.part,
                 "metric": name,
@@ -124,12 +129,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # at once: later conditions may take hours
         if given.json and given.json != "-":
             cli.write_json(given.json, rows)
-        print(conditions.line(rows, str(condition)), file=sys.stderr, flush=True)
+        print(conditions.line(rows, said), file=sys.stderr, flush=True)
     if given.json == "-":
         cli.write_json(given.json, rows)
     if given.json != "-":
         conditions.show(rows)
     return 0
+
+
+def _refuse_readings(given: argparse.Namespace, task: str) -> None:
+    """Raises ConfigError where a text is asked to be read in other ways, and there is none."""
+    for name in ("batch", "temperature", "mean", "dynamic"):
+        if getattr(given, name):
+            raise ConfigError(f"--{name}: of language models; this config's task is {task}")
 
 
 def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
@@ -144,8 +156,14 @@ def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
 
 def _conditions(
     given: argparse.Namespace, models: "evaluation.Models"
-) -> "Iterator[evaluation.Condition]":
-    """The plain readings first; then, by as many readers as the first, each that was asked for."""
+) -> "Iterator[evaluation.Condition | None]":
+    """The plain readings first; then, by as many readers as the first, each that was asked for.
+
+    None: as in training, of other tasks than language.
+    """
+    if models.prepared.config.task != "language":
+        yield None
+        return
     from jaxeval.studies import evaluation
     from jaxeval.tasks.dynamic_evaluation import Dynamic
     from jaxeval.tasks.language_averaging import Averaging

@@ -122,6 +122,24 @@ def _opens(prefix: str, scheme: Scheme) -> bool:
     return prefix in {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
 
 
+def lenient_spans(tags: Sequence[str]) -> list[Span]:
+    """The spans of predicted tags, which may be invalid: as the rule `conlleval` reads them.
+
+    Args:
+      tags: BIO or IOBES.
+    """
+    spans: list[Span] = []
+    before, kind_before = "O", ""
+    for position, tag in enumerate(tags):
+        prefix, kind = tag[:1], tag[2:]
+        if prefix != "O" and prefix in "IE" and before in "BI" and kind == kind_before:
+            spans[-1] = spans[-1]._replace(end=position + 1)
+        elif prefix != "O":
+            spans.append(Span(position, position + 1, kind))
+        before, kind_before = prefix, kind
+    return spans
+
+
 def from_spans(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
     """The tags of `length` words; spans must not overlap."""
     tags = ["O"] * length

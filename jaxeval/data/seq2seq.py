@@ -122,6 +122,10 @@ class Vocabularies(NamedTuple):
         """Numbers of a pair's target."""
         return [symbols.START, *self.target.encode(pair.target), symbols.END]
 
+    def target_text(self, numbers: Sequence[int], unit: symbols.Unit) -> str:
+        """A target or a model's output as text, up to its END."""
+        return symbols.join((self.target.names[n] for n in symbols.upto_end(numbers)), unit)
+
 
 class Pairs(NamedTuple):
     """A corpus ready for training.
@@ -161,8 +165,7 @@ class Pairs(NamedTuple):
 
     def target_text(self, numbers: Sequence[int]) -> str:
         """A target or a model's output as text, up to its END."""
-        content = symbols.upto_end(numbers)
-        return symbols.join((self.vocabularies.target.names[n] for n in content), self.units[1])
+        return self.vocabularies.target_text(numbers, self.units[1])
 
 
 def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
@@ -182,8 +185,8 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     rows = buckets.assign(lengths, widths)
     columns = [
         {
-            **_padded("source", [sources[row] for row in chosen]),
-            **_padded("target", [targets[row] for row in chosen]),
+            **padded("source", [sources[row] for row in chosen]),
+            **padded("target", [targets[row] for row in chosen]),
         }
         for chosen in rows
     ]
@@ -256,20 +259,27 @@ def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[Seq
     if settings.features_column:
         columns["features"] = settings.features_column
     rows = itertools.islice(tsv.read(file, columns), first)
-    pairs = [_pair(settings, values, file, line) for line, values in rows]
+    pairs = [pair_of(settings, values, file, line) for line, values in rows]
     if first is not None and len(pairs) < first:
         raise DataError(f"data.train_items asks for {first} pairs, found {len(pairs)}", file)
     return pairs
 
 
-def _pair(settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int) -> SequencePair:
+def pair_of(
+    settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int
+) -> SequencePair:
+    """The symbols of a line's values: source, and target and features where it has them.
+
+    Raises:
+      DataError: an empty feature, or too many symbols.
+    """
     features: tuple[str, ...] = ()
     if "features" in values:
         features = tuple(values["features"].split(settings.feature_separator))
     if not all(feature.strip() for feature in features):
         raise DataError(f"an empty feature in {values['features']!r}", file, line)
     source = symbols.split(values["source"], settings.source_symbols)
-    target = symbols.split(values["target"], settings.target_symbols)
+    target = symbols.split(values.get("target", ""), settings.target_symbols)
     for name, length in (("source", len(source) + len(features)), ("target", len(target))):
         if length > settings.longest:
             message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
@@ -292,10 +302,10 @@ def collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
     )
 
 
-def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+def padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
     """Sequences padded to the longest, and their lengths."""
     lengths = np.array([len(sequence) for sequence in sequences], np.int32)
-    padded = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
+    array = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
     for row, sequence in enumerate(sequences):
-        padded[row, : len(sequence)] = sequence
-    return {name: padded, f"{name}_length": lengths}
+        array[row, : len(sequence)] = sequence
+    return {name: array, f"{name}_length": lengths}

@@ -62,10 +62,15 @@ class SentenceSource:
 
 
 class Labelled(NamedTuple):
-    """Sentences by part; whether their tags are entities (scored as spans) or classes."""
+    """Sentences by part, and the scheme of their tags in the files; none: they are classes."""
 
     parts: Parts
-    entities: bool
+    scheme: schemes.Scheme
+
+    @property
+    def entities(self) -> bool:
+        """Whether tags are of entities (scored as spans)."""
+        return self.scheme != "none"
 
 
 def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
@@ -80,12 +85,12 @@ def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
         tags = Counter(tag for sentences in parts.values() for s in sentences for tag in s.tags)
         of_files = schemes.detect(tags)
     if of_files == "none":
-        return Labelled(parts, False)
+        return Labelled(parts, of_files)
     converted = {
         part: schemes.convert_sentences(sentences, of_files, scheme, origin(source, part))
         for part, sentences in parts.items()
     }
-    return Labelled(converted, True)
+    return Labelled(converted, of_files)
 
 
 def origin(source: SentenceSource, part: str) -> str:

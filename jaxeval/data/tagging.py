@@ -86,6 +86,7 @@ class Tagged(NamedTuple):
     Attributes:
       labels: those that can be predicted, then those that only other sentences have.
       predicted: Y, how many can be predicted.
+      scheme: of the tags in the files; none: they are no entities.
       alphabet: number of characters, padding and unknown among them.
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
@@ -98,7 +99,7 @@ class Tagged(NamedTuple):
     min_count: int
     labels: Sequence[str]
     predicted: int
-    entities: bool
+    scheme: schemes.Scheme
     legality: schemes.Legality
     alphabet: int
     pooled: bool
@@ -107,11 +108,17 @@ class Tagged(NamedTuple):
     characters: Sequence[str]
     findings: checks.Findings
 
+    @property
+    def entities(self) -> bool:
+        """Whether the tags are of entities."""
+        return self.scheme != "none"
+
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
 
         Any word, of this corpus or not, is looked up as `word_table.WordTable` says: vectors are
         its named rows, words its folded ones. A word that the split does not know is in neither.
+        Longer words than `longest` are cut.
         """
         known = self.split(number).tables["known"]
         return {
@@ -119,6 +126,8 @@ class Tagged(NamedTuple):
             "vectors": dict(self.table.named),
             "words": {word: row for word, row in self.table.folded.items() if known[row]},
             "characters": [*self.characters],
+            "longest": self.corpus.shared["characters"].shape[1],
+            "scheme": self.scheme,
         }
 
     def tables(self, trained: bool) -> dict[str, np.ndarray]:
@@ -167,7 +176,8 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
       DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
         no word of train.
     """
-    parts, entities = read(settings)
+    parts, of_files = read(settings)
+    entities = of_files != "none"
     inside = [s for part in _SCOPES[settings.vocabulary] for s in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
@@ -191,7 +201,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         settings.min_count,
         labels,
         predicted,
-        entities,
+        of_files,
         schemes.allowed_transitions(labels[:predicted], scheme),
         len(numbers) + words.UNKNOWN + 1,
         settings.vocabulary == "all",
@@ -204,7 +214,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
 
 def read(settings: TaggingData) -> sources.Labelled:
     """The sentences of each part, tags in the scheme used inside."""
-    parts, entities = sources.read(settings.source, settings.scheme)
+    parts, scheme = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
         parts = {**parts, "train": parts["train"][: settings.train_sentences]}
     if settings.zero_digits:
@@ -212,7 +222,7 @@ def read(settings: TaggingData) -> sources.Labelled:
             part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
             for part, sentences in parts.items()
         }
-    return sources.Labelled(parts, entities)
+    return sources.Labelled(parts, scheme)
 
 
 def _labels(

@@ -50,7 +50,14 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 def beam(
     step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
 ) -> Array:
-    """The most probable of the sequences that a beam search of K = `width` finds.
+    """The most probable of the sequences that `beams` finds: [B, T] int32; arguments as there."""
+    return beams(step, state, rows, steps, begin, end, width, axis)[0][:, 0]
+
+
+def beams(
+    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
+) -> tuple[Array, Array]:
+    """The sequences that a beam search of K = `width` finds, the most probable first.
 
     Sequences are ranked by the sum of their log probabilities, as they are; those that have ended
     stay in the beam and compete with the others.
@@ -60,7 +67,7 @@ def beam(
       axis: of the rows in the leaves of `state`.
 
     Returns:
-      [B, T] int32.
+      [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
     """
 
     def unfinished(running: tuple) -> Array:
@@ -88,4 +95,5 @@ def beam(
     total = jnp.broadcast_to(first_only, (rows, width))
     sequences = jnp.full((rows, width, steps), end, jnp.int32)
     start: Any = (jnp.int32(0), first, total, state, sequences)
-    return lax.while_loop(unfinished, generate, start)[-1][:, 0]
+    _, _, total, _, sequences = lax.while_loop(unfinished, generate, start)
+    return sequences, total

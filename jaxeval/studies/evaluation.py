@@ -1,4 +1,4 @@
-"""Trained language models scored in other ways than during training."""
+"""Saved models scored again; language models also in other ways than during training."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,6 +102,11 @@ def scores(models: Models, condition: Condition, part: Part) -> Scores:
     if condition.temperature is not None:
         more["temperature"] = condition.temperature
     return Scorer(problem, models.members, models.params).scores(part, [more] * len(models.params))
+
+
+def as_trained(models: Models, part: Part) -> Scores:
+    """Scores of each member on a part of its data, read as in training; of any task."""
+    return Scorer(models.prepared.problem, models.members, models.params).scores(part)
 
 
 def best_temperature(models: Models, rows: int) -> float:

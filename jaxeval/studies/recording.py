@@ -33,8 +33,10 @@ class Recorder:
         Returns:
           How the trials ended that did.
         """
+        dev = {end.member: end.dev for end in report.ended}
         for member, params in report.best.items():
-            saved.save(self._folder, self._entries[member], self._config, member, params)
+            entry = self._entries[member]
+            saved.save(self._folder, entry, self._config, member, params, dev[member])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
         ended = {

@@ -1,11 +1,13 @@
 """What a kind of task is to the rest of the system."""
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxeval.contracts import Corpus, Split, Task
 from jaxeval.data import checks
+from jaxeval.tasks.prediction import Options, SavedModel
 
 
 class Source(NamedTuple):
@@ -36,6 +38,8 @@ class Source(NamedTuple):
 class Kind(NamedTuple):
     """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
 
+    `tasks/<stem>_prediction.py` exports `predict`, which needs the task and is added there.
+
     Laws: `read(*arguments(config))` is the data of a config, and depends on nothing else: configs
     with equal arguments share it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL`
     change no score; traced ones cause no compilation.
@@ -50,6 +54,9 @@ class Kind(NamedTuple):
         data. Raises ConfigError where the data has none.
       extent: (config, data) -> what the arrays of a member need (`studies.costs.Extent`), for
         tasks whose members can be padded to one another's ragged sizes; None: they cannot.
+      predict: (saved models, file, options) -> lines that say what the models make of the file;
+        None: they cannot. Raises DataError: models that do not fit their descriptions, or a file
+        that cannot be read; ConfigError: options of another task.
     """
 
     Config: type
@@ -59,3 +66,4 @@ class Kind(NamedTuple):
     build: Callable[[Any, Any], tuple[Source, Task]]
     random_splits: Callable[[Any], Any] = lambda config: config
     extent: Callable[[Any, Any], Any] | None = None
+    predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None

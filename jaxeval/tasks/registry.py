@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 
 from jaxeval.errors import ConfigError
-from jaxeval.tasks import language, seq2seq, tagging
+from jaxeval.tasks import (
+    language,
+    language_prediction,
+    seq2seq,
+    seq2seq_prediction,
+    tagging,
+    tagging_prediction,
+)
 from jaxeval.tasks.kind import Kind
 
 KINDS: Mapping[str, Kind] = {
-    "tagging": tagging.KIND,
-    "language": language.KIND,
-    "seq2seq": seq2seq.KIND,
+    "tagging": tagging.KIND._replace(predict=tagging_prediction.predict),
+    "language": language.KIND._replace(predict=language_prediction.predict),
+    "seq2seq": seq2seq.KIND._replace(predict=seq2seq_prediction.predict),
 }
 
 

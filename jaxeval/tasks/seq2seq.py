@@ -94,26 +94,46 @@ def symbol_losses(logits: Array, gold: Array, smoothing: Array | None = None) ->
     return (1 - smoothing) * nll - smoothing * jnp.mean(log_probs, axis=-1)
 
 
+_ENDS = symbols.START, symbols.END
+
+
 def _generator(width: int) -> Callable[[seq2seq.Model, Batch], Array]:
     def generate(model: seq2seq.Model, batch: Batch) -> Array:
-        source, length = batch.rows["source"], batch.rows["source_length"]
         # the longest output is as long as the bucket's targets and half as much: longer ones,
         # which are wrong, are cut
-        rows, steps = len(source), 3 * batch.rows["target"].shape[1] // 2
-        if width > 1:
-            source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
-        memory = model.encode(source, length, HashedDropout())
-        state = model.initial_state(memory, steps)
-
-        def step(state: Tree, token: Array, position: Array) -> tuple[Array, Tree]:
-            return model.step(memory, state, token, position)
-
-        ends = (symbols.START, symbols.END)
+        rows, steps = len(batch.rows["source"]), 3 * batch.rows["target"].shape[1] // 2
+        step, state = _before_first(model, batch, width, steps)
         if width == 1:
-            return decoding.greedy(step, state, rows, steps, *ends)
-        return decoding.beam(step, state, rows, steps, *ends, width, model.rows_axis)
+            return decoding.greedy(step, state, rows, steps, *_ENDS)
+        return decoding.beam(step, state, rows, steps, *_ENDS, width, model.rows_axis)
 
     return generate
+
+
+def hypotheses(width: int, steps: int) -> Callable[[seq2seq.Model, Batch], tuple[Array, Array]]:
+    """What a beam search finds in at most so many steps: `decoding.beams`."""
+
+    def generate(model: seq2seq.Model, batch: Batch) -> tuple[Array, Array]:
+        step, state = _before_first(model, batch, width, steps)
+        rows = len(batch.rows["source"])
+        return decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
+
+    return generate
+
+
+def _before_first(
+    model: seq2seq.Model, batch: Batch, width: int, steps: int
+) -> tuple[decoding.Step, Tree]:
+    """What generates a symbol, and the state before the first; `width` beams of each source."""
+    source, length = batch.rows["source"], batch.rows["source_length"]
+    if width > 1:
+        source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
+    memory = model.encode(source, length, HashedDropout())
+
+    def step(state: Tree, token: Array, position: Array) -> tuple[Array, Tree]:
+        return model.step(memory, state, token, position)
+
+    return step, model.initial_state(memory, steps)
 
 
 def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:

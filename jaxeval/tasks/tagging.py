@@ -6,8 +6,8 @@ code); that of a softmax is the cross-entropy averaged over words.
 """
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,8 @@ import pydantic
 
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import schemes, words
 from jaxeval.data import tagging as data
-from jaxeval.data import words
 from jaxeval.data.tagging import TaggingData
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
@@ -38,20 +38,36 @@ class Scoring:
     ] = "conlleval"
 
 
+class Labels(NamedTuple):
+    """What is predicted, and labels that only gold has after it; whether they are of entities."""
+
+    names: Sequence[str]
+    entities: bool
+    legality: schemes.Legality
+
+
 def build(choices: tagging_settings.TaggerSettings, scoring: Scoring, tagged: data.Tagged) -> Task:
-    """The tagging task of a corpus.
+    """The tagging task of a corpus; raises as `task_of`."""
+    sizes = models.Sizes(
+        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
+    )
+    labels = Labels(tagged.labels, tagged.entities, tagged.legality)
+    return task_of(choices, scoring, sizes, labels)
+
+
+def task_of(
+    choices: tagging_settings.TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
+) -> Task:
+    """The tagging task of all corpora of these sizes and labels.
 
     Raises:
       ConfigError: the metric is of entities, and the tags are none.
     """
-    metric = Metric(_metric(scoring, tagged.entities), unit="fraction", margin=0.01)
-    sizes = models.Sizes(
-        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
-    )
+    metric = Metric(_metric(scoring, labels.entities), unit="fraction", margin=0.01)
     model = models.Tagger(choices, sizes)
     normaliser = weighted_rows if choices.classifier == "crf" else _words
-    legality = tagged.legality if choices.mask_illegal else None
-    table = spans.label_table(tagged.labels) if tagged.entities else None
+    legality = labels.legality if choices.mask_illegal else None
+    table = spans.label_table(labels.names) if labels.entities else None
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         del hparams
