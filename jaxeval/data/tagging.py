@@ -90,6 +90,7 @@ class Tagged(NamedTuple):
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       characters: those with a number of their own, in its order.
+      places: bucket b: [N_b] of its sentences among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
@@ -106,6 +107,7 @@ class Tagged(NamedTuple):
     widths: Sequence[int]
     characters: Sequence[str]
     findings: checks.Findings
+    places: Sequence[np.ndarray]
 
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
@@ -199,6 +201,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         widths,
         list(numbers),
         _findings(settings, parts, read_vectors),
+        rows,
     )
 
 
