@@ -106,7 +106,7 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
 
 def add_again(parser: argparse.ArgumentParser) -> None:
     """Adds --again, of verbs that can keep models."""
-    about = "train members again that have ended without a saved model (training.keep_models)"
+    about = "train members again that have ended without what is to be kept of them"
     parser.add_argument("--again", action="store_true", help=about)
 
 

@@ -57,17 +57,24 @@ def announce(started: events.Started) -> None:
 
 
 def train(
-    trials: Iterable[Trial], folder: Path, store_url: str | None = None, *, again: bool = False
+    trials: Iterable[Trial],
+    folder: Path,
+    store_url: str | None = None,
+    *,
+    again: bool = False,
+    outputs: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder, with progress on stderr; what is recorded of them.
 
     Args:
       store_url: database instead of the folder's.
-      again: also those that have ended without the saved model that is asked for.
+      again: also those that have ended without the saved model or outcomes that are asked for.
+      outputs: keep what each member gets right or wrong, item by item.
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    return train_cohorts(planned, folder, store_url, again=again, session=session)
+    asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
+    return train_cohorts(planned, folder, store_url, **asked)
 
 
 def train_cohorts(
@@ -76,13 +83,15 @@ def train_cohorts(
     store_url: str | None = None,
     *,
     again: bool = False,
+    outputs: bool = False,
     session: studies.Session | None = None,
     start: Callable[[events.Started], None] = announce,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
-    running.refuse_impossible(planned, again)
+    running.refuse_impossible(planned, again, outputs)
+    asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
     with runs.open_store(store_url or folder) as store:
-        watch(studies.run_cohorts(planned, store, folder, session=session, again=again), start)
+        watch(studies.run_cohorts(planned, store, folder, **asked), start)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 

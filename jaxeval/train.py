@@ -43,6 +43,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     cli.add_again(made)
+    made.add_argument(
+        "--outputs",
+        action="store_true",
+        help="keep what each member gets right or wrong, item by item (compare --runs reads it)",
+    )
     made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     made.add_argument("--help-config", action="store_true", help="list all keys of a config")
     return made
@@ -105,7 +110,8 @@ def _train(trials: "Sequence[studies.Trial]", given: argparse.Namespace) -> int:
     from jaxeval import observe
     from jaxeval.report.runs import summary, terminal
 
-    rows = observe.train(trials, Path(given.out), given.store, again=given.again)
+    asked: dict[str, bool] = {"again": given.again, "outputs": given.outputs}
+    rows = observe.train(trials, Path(given.out), given.store, **asked)
     scores = summary.of_members(rows)
     if given.json:
         cli.write_json(given.json, summary.to_dict(scores))

@@ -69,6 +69,11 @@ class Text(NamedTuple):
     symbols: Sequence[str | int] = ()
     findings: checks.Findings = checks.Findings()
 
+    @property
+    def places(self) -> list[np.ndarray]:
+        """Where each window begins in the text, by bucket; -1 of one that holds no token."""
+        return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
+
     def split(self, number: int) -> Split:
         """The given split; a text has no other.
 

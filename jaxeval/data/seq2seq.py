@@ -139,6 +139,7 @@ class Pairs(NamedTuple):
       units: of sources and of targets.
       fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
+      places: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
@@ -148,6 +149,7 @@ class Pairs(NamedTuple):
     units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
     findings: checks.Findings
+    places: Sequence[np.ndarray]
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
@@ -198,6 +200,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
         (settings.source_symbols, settings.target_symbols),
         splits.fingerprint(parts),
         _findings(settings, parts),
+        rows,
     )
 
 

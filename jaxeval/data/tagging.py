@@ -91,6 +91,7 @@ class Tagged(NamedTuple):
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       characters: those with a number of their own, in its order.
+      places: bucket b: [N_b] of its sentences among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
@@ -107,6 +108,7 @@ class Tagged(NamedTuple):
     widths: Sequence[int]
     characters: Sequence[str]
     findings: checks.Findings
+    places: Sequence[np.ndarray]
 
     @property
     def entities(self) -> bool:
@@ -209,6 +211,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         widths,
         list(numbers),
         _findings(settings, parts, read_vectors),
+        rows,
     )
 
 

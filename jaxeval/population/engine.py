@@ -14,7 +14,7 @@ from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population import lanes, member, schedule, training
+from jaxeval.population import lanes, member, row_counts, schedule, training
 
 
 class Lane(NamedTuple):
@@ -38,6 +38,8 @@ class Engine(NamedTuple):
     epoch: Callable[..., Any]  # (shared, state, lane, active) -> (state, loss [S])
     evaluate: Callable[..., Any]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, state, better) -> state
+    # as `evaluate`, -> counts of each row, leaves [S, rows]; compiled at its first call
+    row_counts: Callable[..., Any]
 
 
 def build(
@@ -61,6 +63,10 @@ def build(
         rows = [jnp.where(active, part, -1) for part in rows]
         return member.evaluate(program, shared, params, inputs, rows)
 
+    def by_row(shared: Any, params: Any, inputs: Any, rows: Any, active: Array) -> Any:
+        rows = [jnp.where(active, part, -1) for part in rows]
+        return row_counts.of_part(program, shared, params, inputs, rows)
+
     def keep(shared: Any, state: member.MemberState, better: Array) -> Any:
         del shared
         return state._replace(best=lanes.choose(mode, better, lambda: state.params, state.best))
@@ -75,6 +81,7 @@ def build(
         lanes.spread(epoch, mesh, mode, donate=True),
         lanes.spread(evaluate, mesh, mode),
         lanes.spread(keep, mesh, mode, donate=True),
+        lanes.spread(by_row, mesh, mode),
     )
 
 

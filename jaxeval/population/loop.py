@@ -14,8 +14,9 @@ import numpy as np
 
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, slots
+from jaxeval.population import checkpoints, engine, lanes, row_counts, slots
 from jaxeval.population.problem import Problem
+from jaxeval.population.row_counts import RowCounts
 
 
 class Report(NamedTuple):
@@ -27,6 +28,7 @@ class Report(NamedTuple):
     waiting: int  # members without a lane yet
     seconds: float
     best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
+    rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
 
 
 class Compilation(NamedTuple):
@@ -54,9 +56,11 @@ class Population:
         count: int,
         devices: Sequence[jax.Device] | None = None,
         programs: Programs | None = None,
+        count_rows: bool = False,
     ):
         """Arguments as of `train`."""
         self.problem, self.program = problem, problem.program
+        self.count_rows = count_rows
         self.waiting = list(members)
         self.epochs = 0
         self._failed: list[slots.Ended] = []
@@ -190,10 +194,11 @@ class Population:
         test = self._score("test", self.state.best, [event.test for event in events])
         scores = self._epoch_scores(losses, dev, test)
         best = self._best(events) if training.keep_models else {}
+        rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
         ended = self._failed + self._end(events, test)
         self._failed = []
         spent = time.perf_counter() - begin
-        return Report(scores, ended, [*self.slots], len(self.waiting), spent, best)
+        return Report(scores, ended, [*self.slots], len(self.waiting), spent, best, rows)
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""
@@ -247,6 +252,23 @@ class Population:
             if slot.member is not None and event.test
         }
 
+    def _row_counts(self, ended: Sequence[bool]) -> dict[Member, dict[str, RowCounts]]:
+        """What the best params of members that end now count, row by row of dev and test."""
+        counted: dict[Member, dict[str, RowCounts]] = {}
+        if not any(ended):
+            return counted
+        shared, best, flags = self.engine.shared, self.state.best, self.flags(ended)
+        for part in ("dev", "test"):
+            rows = getattr(self.lanes, part)
+            program = self.engine.row_counts
+            counts = jax.device_get(program(shared, best, self.lanes.inputs, rows, flags))
+            for lane, slot in enumerate(self.slots):
+                if ended[lane] and slot.member is not None:
+                    of_lane = getattr(self._host_lanes[lane], part)
+                    found = row_counts.of_lane(counts, lane, of_lane)
+                    counted.setdefault(slot.member, {})[part] = found
+        return counted
+
     def _end(
         self, events: Sequence[slots.Event], test: Sequence[Mapping[str, float]]
     ) -> list[slots.Ended]:
@@ -282,6 +304,7 @@ def train(
     devices: Sequence[jax.Device] | None = None,
     resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
     programs: Programs | None = None,
+    count_rows: bool = False,
 ) -> Generator[Compilation | Report, None, None]:
     """Trains all members; yields what is compiled, then after every epoch of the population.
 
@@ -296,13 +319,14 @@ def train(
       devices: default all.
       resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
       programs: of populations of the same problem: those that fit are used, new ones are added.
+      count_rows: reports hold what members that end count in each row of dev and test.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
     """
     if not members:
         return
-    population = Population(problem, members, count, devices, programs)
+    population = Population(problem, members, count, devices, programs, count_rows)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)

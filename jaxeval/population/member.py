@@ -6,7 +6,7 @@ depends on (task, settings, split, seed, hparams) and never on lane or neighbour
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -103,6 +103,27 @@ def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member
     return jax.eval_shape(functools.partial(init, program), shared, inputs).params
 
 
+def predictor(
+    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
+) -> Callable[[int, Array, Tree], tuple[Tree, Batch, Tree]]:
+    """(bucket, number of the batch, carry) -> (outputs, batch, carry), of a part of the corpus.
+
+    Args:
+      rows: bucket b: [n] int32, whole batches; -1 is padding.
+    """
+    task, size = program.task, program.evaluation_batch_size
+    key = key_of(inputs.seed, EVALUATE, 0)
+
+    def predict(bucket: int, number: Array, carry: Tree) -> tuple[Tree, Batch, Tree]:
+        chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
+        batch = gather(shared, inputs.tables, bucket, chosen)
+        step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
+        outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
+        return outputs, batch, carry
+
+    return predict
+
+
 def evaluate(
     program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
@@ -111,13 +132,10 @@ def evaluate(
     Batches of a bucket are taken in order, and the task's carry goes from each to the next.
     """
     task, size = program.task, program.evaluation_batch_size
-    key = key_of(inputs.seed, EVALUATE, 0)
+    predict = predictor(program, shared, params, inputs, rows)
 
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
-        chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
-        batch = gather(shared, inputs.tables, bucket, chosen)
-        step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
-        outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
+        outputs, batch, carry = predict(bucket, number, carry)
         return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:

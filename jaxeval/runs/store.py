@@ -106,6 +106,16 @@ class Store:
             values = ["names", "items", "counts"]
             self._insert(connection, schema.outcomes, rows, values)
 
+    def with_outcomes(self, experiment: str) -> set[MemberKey]:
+        """The members of an experiment of which outcomes are kept."""
+        columns = schema.outcomes.c
+        key = (columns.seed, columns.split, columns.repeat, columns.hparams)
+        query = sa.select(*key).where(columns.experiment == experiment)
+        with self._transaction() as connection:
+            return {
+                (row.seed, row.split, row.repeat, row.hparams) for row in connection.execute(query)
+            }
+
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """The outcomes of an experiment's members on a part."""
         table = schema.outcomes

@@ -1,10 +1,12 @@
 """Writes what a population reports into the runs database, and the models that are to be saved."""
 
 import importlib.metadata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxeval import __version__, backend, runs
 from jaxeval.contracts import Member
@@ -43,10 +45,24 @@ class Recorder:
             self._entries[end.member]: self._result(end, self._mode + width)
             for end in report.ended
         }
+        # before a member has ended: it would never be trained again
+        self._store.keep_outcomes([*self._outcomes(report)])
         self._store.record(
             [*ended.values()], [row for scores in report.scores for row in self._rows(scores)]
         )
         return ended
+
+    def _outcomes(self, report: loop.Report) -> Iterator[runs.Outcomes]:
+        """The counts of members that ended, items in the order of the data."""
+        for member, parts in report.rows.items():
+            source = self._entries[member].prepared.source
+            split = source.split(member.split)
+            for part, (names, counts) in parts.items():
+                of_buckets = zip(source.places, getattr(split, part), strict=True)
+                places = np.concatenate([places[rows] for places, rows in of_buckets])
+                order = np.argsort(places, kind="stable")
+                items = counts[order[places[order] >= 0]]
+                yield runs.Outcomes(**self._key(member), part=part, names=names, counts=items)
 
     def _key(self, member: Member) -> dict[str, Any]:
         names = ("experiment", "seed", "split", "repeat", "hparams")

@@ -2,15 +2,16 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import loop, slots
 from jaxeval.population.problem import lanes_for
-from jaxeval.studies import cohorts, events, memory, prepared, recording, saved
+from jaxeval.studies import cohorts, events, lacking, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.trial import Trial
 
@@ -30,6 +31,7 @@ def run(
     *,
     session: Session | None = None,
     again: bool = False,
+    outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[events.Event, None, None]:
     """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`.
@@ -41,7 +43,8 @@ def run(
     """
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    yield from run_cohorts(planned, store, folder, session=session, again=again, lanes=lanes)
+    asked: dict[str, Any] = {"again": again, "outputs": outputs, "lanes": lanes}
+    yield from run_cohorts(planned, store, folder, session=session, **asked)
 
 
 def run_cohorts(
@@ -51,6 +54,7 @@ def run_cohorts(
     *,
     session: Session | None = None,
     again: bool = False,
+    outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[events.Event, None, None]:
     """Trains cohorts one after the other, all of them checked before the first.
@@ -62,24 +66,26 @@ def run_cohorts(
       store: of the runs database.
       folder: of checkpoints and saved models.
       session: shared by calls that may share data and programs.
-      again: train also those that have ended without the saved model that is asked for.
+      again: train also those that have ended without the saved model, or without the outcomes,
+        that are asked for.
+      outputs: keep what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
 
     Raises:
-      ConfigError: a population does not fit into memory, or `again` where no models are saved.
-      RunError: models are asked for of trials that have ended without, a checkpoint is ahead of
-        the database, or another process trains the same.
+      ConfigError: a population does not fit into memory, or `again` where nothing is kept.
+      RunError: models or outcomes are asked for of trials that have ended without, a checkpoint
+        is ahead of the database, or another process trains the same.
     """
     session = session or Session()
-    refuse_impossible(planned, again)
+    refuse_impossible(planned, again, outputs)
     for cohort in planned:
-        _ended(store, cohort, folder, again=again)
+        _ended(store, cohort, folder, again=again, outputs=outputs)
     yield events.Checked(planned, *_findings(planned))
     for number, cohort in enumerate(planned):
         for record in cohort.records:
             store.register(record)
-        ended = _ended(store, cohort, folder, again=again)
+        ended = _ended(store, cohort, folder, again=again, outputs=outputs)
         yield events.Started(number, cohort, [*ended.values()])
         for entry, result in ended.items():
             yield events.Ended(entry.trial, result)
@@ -89,7 +95,7 @@ def run_cohorts(
                 for entry, member in zip(cohort.entries, cohort.members, strict=True)
                 if entry not in ended
             ]
-            yield from _train(cohort, waiting, store, folder, session, lanes)
+            yield from _train(cohort, waiting, store, folder, session, lanes, outputs)
         yield events.Finished(cohort)
 
 
@@ -100,6 +106,7 @@ def _train(
     folder: Path,
     session: Session,
     lanes: int | None,
+    outputs: bool,
 ) -> Iterator[events.Event]:
     """Trains the members that wait."""
     checkpoints = folder / "checkpoints" / cohort.place
@@ -121,6 +128,7 @@ def _train(
         lanes_for(cohort.problem.training, lanes or len(cohort.members)),
         resumed=refuse_lost,
         programs=session.programs.setdefault(cohort.program, {}),
+        count_rows=outputs,
     )
     compiling: set[str] = set()
     with contextlib.closing(reports):  # which saves the state, if this generator is closed
@@ -158,13 +166,15 @@ def rows(store: runs.Store, of: Iterable[Entry]) -> list[runs.MemberRow]:
     return [known[key] for key in keys if key in known]
 
 
-def refuse_impossible(planned: Sequence[Cohort], again: bool = False) -> None:
+def refuse_impossible(
+    planned: Sequence[Cohort], again: bool = False, outputs: bool = False
+) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
-        if again and not cohort.config.training.keep_models:
+        if again and not (outputs or cohort.config.training.keep_models):
             raise ConfigError(
                 "--again goes with training.keep_models=true: it trains again what ended without "
-                "a saved model"
+                "a saved model (or, of train --outputs, without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members)
 
@@ -182,12 +192,12 @@ def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
 
 
 def _ended(
-    store: runs.Store, cohort: Cohort, folder: Path, *, again: bool
+    store: runs.Store, cohort: Cohort, folder: Path, *, again: bool, outputs: bool
 ) -> dict[Entry, runs.MemberResult]:
     """The trials that are not to be trained, with what is recorded of them.
 
     Raises:
-      RunError: as `_unsaved`.
+      RunError: as `lacking.lacking`.
     """
     recorded = {record.id: store.ended(record.id) for record in cohort.records}
     ended = {
@@ -195,35 +205,8 @@ def _ended(
         for entry in cohort.entries
         if entry.key[1:] in recorded[entry.record.id]
     }
-    for entry in _unsaved(cohort, ended, folder, again=again):
-        del ended[entry]
-    return ended
-
-
-def _unsaved(
-    cohort: Cohort, ended: Mapping[Entry, runs.MemberResult], folder: Path, *, again: bool
-) -> list[Entry]:
-    """Trials that have ended without the saved model that the config asks for.
-
-    Raises:
-      RunError: there are some, and they are not to be trained again.
-    """
-    if not cohort.config.training.keep_models:
-        return []
-    unsaved = [
-        entry
-        for entry, result in ended.items()
-        if slots.has_best(result.status, result.best_epoch, result.dev)
-        and not saved.is_whole(folder, entry)
-    ]
-    if unsaved and not again:
-        raise RunError(
-            f"training.keep_models: {len(unsaved)} members of experiment "
-            f"{' '.join(dict.fromkeys(entry.record.id for entry in unsaved))} have ended without "
-            f"a saved model in {folder} ({_listed(unsaved)}); --again trains them again, and "
-            "another --out leaves these runs as they are"
-        )
-    return unsaved
+    unfit = lacking.lacking(store, cohort, ended, folder, again=again, outputs=outputs)
+    return {entry: result for entry, result in ended.items() if entry not in unfit}
 
 
 def _refuse_lost_epochs(
@@ -244,13 +227,9 @@ def _refuse_lost_epochs(
     if behind:
         raise RunError(
             f"{checkpoints} continues members of which the runs database lacks epochs "
-            f"({_listed(behind)}): bring back the database, or remove that folder to train "
+            f"({lacking.listed(behind)}): bring back the database, or remove that folder to train "
             "them from their first epoch"
         )
-
-
-def _listed(of: Sequence[Entry]) -> str:
-    return prepared.listed([(entry.trial.split, entry.trial.seed) for entry in of])
 
 
 def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:

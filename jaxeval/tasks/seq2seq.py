@@ -198,6 +198,7 @@ def _source(config: Config, pairs: data.Pairs) -> kind.Source:
             "padded_widths": [list(widths) for widths in pairs.widths],
         },
         lambda number: pairs.vocabularies.to_dict(),
+        pairs.places,
         findings=pairs.findings,
     )
 

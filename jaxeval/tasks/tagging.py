@@ -189,6 +189,7 @@ def _source(config: Config, tagged: data.Tagged) -> kind.Source:
             "padded_widths": list(tagged.widths),
         },
         tagged.vocabulary,
+        tagged.places,
         tagged.tables(config.model.words.trained),
         tagged.findings,
         tagged.table.fingerprint,

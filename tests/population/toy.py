@@ -65,6 +65,11 @@ def corpus() -> Corpus:
     return Corpus(tuple(buckets), {"shift": np.zeros(CLASSES, np.float32)})
 
 
+def places() -> list[np.ndarray]:
+    """Where each row stands: those of the second bucket come first, from the last to the first."""
+    return [np.arange(70, 160), np.arange(70)[::-1]]
+
+
 def split(number: int) -> Split:
     """Rows of both buckets, shuffled by the split's number."""
     parts: list[list[np.ndarray]] = [[], [], []]

@@ -55,6 +55,7 @@ def _source(config: Config, fingerprint: str) -> Source:
         config.data.path,
         {},
         lambda split: {"classes": ["a", "b", "c"], "split": split},
+        toy.places(),
         {"shift": np.zeros(3, np.float32)},
         checks.Findings({}, ["a remark"], ["odd"]),
     )
