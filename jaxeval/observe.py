@@ -5,6 +5,7 @@ import dataclasses
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -12,7 +13,8 @@ from typing import Any
 
 from jaxeval import runs, studies
 from jaxeval.report.runs import progress, terminal
-from jaxeval.studies import cohorts, events, running
+from jaxeval.report.sweep import plan
+from jaxeval.studies import cohorts, events, running, sweeps, timing
 from jaxeval.studies.trial import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
@@ -57,17 +59,60 @@ def announce(started: events.Started) -> None:
 
 
 def train(
-    trials: Iterable[Trial], folder: Path, store_url: str | None = None, *, again: bool = False
+    trials: Iterable[Trial],
+    folder: Path,
+    store_url: str | None = None,
+    *,
+    again: bool = False,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder, with progress on stderr; what is recorded of them.
 
     Args:
       store_url: database instead of the folder's.
       again: also those that have ended without the saved model that is asked for.
+      quiet: without progress; signals are left alone.
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    return train_cohorts(planned, folder, store_url, again=again, session=session)
+    return train_cohorts(planned, folder, store_url, again=again, session=session, quiet=quiet)
+
+
+def sweep(
+    drawn: sweeps.Sweep,
+    store_url: str | None = None,
+    *,
+    most_cohorts: int | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> list[runs.MemberRow]:
+    """Plans a sweep, writes the plan down, and trains it; arguments as of `train`.
+
+    Args:
+      most_cohorts: compiled programs at most, whatever padding costs.
+    """
+    with running.locked(drawn.folder, drawn.record.id):
+        estimates = drawn.estimates(most_cohorts)
+        if not quiet:
+            ratio = drawn.measured(store_url)
+            plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
+        drawn.save(estimates)
+        planned = drawn.grouped(estimates)
+        shown = [cohort.estimate for cohort in planned if cohort.estimate]
+
+        def start(started: events.Started) -> None:
+            plan.announce(started.number, shown)
+            announce(started)
+
+        return train_cohorts(
+            planned,
+            drawn.folder,
+            store_url,
+            again=again,
+            session=drawn.session,
+            start=start,
+            quiet=quiet,
+        )
 
 
 def train_cohorts(
@@ -78,11 +123,13 @@ def train_cohorts(
     again: bool = False,
     session: studies.Session | None = None,
     start: Callable[[events.Started], None] = announce,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again)
     with runs.open_store(store_url or folder) as store:
-        watch(studies.run_cohorts(planned, store, folder, session=session, again=again), start)
+        happening = studies.run_cohorts(planned, store, folder, session=session, again=again)
+        watch(happening, start, quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
@@ -91,6 +138,7 @@ def watch(
     happening: Generator[Any, None, None],
     start: Callable[[events.Started], None] = announce,
     other: Callable[[Any, Say], None] = lambda event, say: None,
+    quiet: bool = False,
 ) -> None:
     """Shows what happens until all is trained.
 
@@ -98,10 +146,14 @@ def watch(
       happening: events of `studies.run`, and others.
       start: is told which cohort comes next.
       other: is told what is no event of `studies.run`.
+      quiet: nothing is shown, and signals are left alone.
 
     Raises:
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
+    if quiet:
+        _exhaust(happening, other)
+        return
     known: set[str] = set()  # findings that were said before
     with contextlib.closing(happening), _signals() as signals:
         for event in happening:
@@ -118,6 +170,14 @@ def watch(
                     _watch_cohort(happening, event, signals, other)
                 case _:
                     other(event, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _exhaust(happening: Generator[Any, None, None], other: Callable[[Any, Say], None]) -> None:
+    """Lets all happen, and shows nothing of it."""
+    with contextlib.closing(happening):
+        for event in happening:
+            if not isinstance(event, events.Event):
+                other(event, lambda line: None)
 
 
 def _watch_cohort(
@@ -158,8 +218,14 @@ def _watch_cohort(
 
 @contextlib.contextmanager
 def _signals() -> Iterator[_Signals]:
-    """The first signal stops training after the epoch, a second one at once."""
+    """The first signal stops training after the epoch, a second one at once.
+
+    They arrive in a process's main thread, and only there they can be handled.
+    """
     signals = _Signals()
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
     before = {number: signal.signal(number, signals.note) for number in _SIGNALS}
     try:
         yield signals

@@ -1,12 +1,13 @@
-"""The kinds of tasks that there are: a new one is a line here."""
+"""The kinds of tasks that there are: a new one is a line here.
 
-from collections.abc import Mapping
+A task outside of this package adds its own: `registry.KINDS["parity"] = parity.KIND`.
+"""
 
 from jaxeval.errors import ConfigError
 from jaxeval.tasks import language, seq2seq, tagging
 from jaxeval.tasks.kind import Kind
 
-KINDS: Mapping[str, Kind] = {
+KINDS: dict[str, Kind] = {
     "tagging": tagging.KIND,
     "language": language.KIND,
     "seq2seq": seq2seq.KIND,
@@ -19,6 +20,6 @@ def kind(task: str) -> Kind:
     Raises:
       ConfigError: no such task.
     """
-    if task not in KINDS:
+    if not isinstance(task, str) or task not in KINDS:
         raise ConfigError(f"task: expected one of {', '.join(KINDS)}, got {task!r}")
     return KINDS[task]
