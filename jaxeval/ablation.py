@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.compare import __main__ as compare
+    from jaxeval.compare import studying
+    from jaxeval.runs import layout, tables
     from jaxeval.studies import cohorts, proposers
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
@@ -92,9 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     table = Path(given.out) / "ablations" / f"{entries[0].record.id}.json"
     cli.write_json(str(table), records)
-    wanted = ["--figures", given.figures] if given.figures else []
-    wanted += ["--json", given.json] if given.json else []
-    return compare.main(["--table", str(table), *wanted, *configs])
+    scores = tables.read(str(table), layout.Layout(models=[*configs]))
+    outputs = studying.Outputs(json=given.json, figures=given.figures)
+    studying.write(studying.study(scores), outputs)
+    return 0
 
 
 def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:

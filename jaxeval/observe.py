@@ -5,6 +5,7 @@ import dataclasses
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -12,7 +13,8 @@ from typing import Any
 
 from jaxeval import runs, studies
 from jaxeval.report.runs import progress, terminal
-from jaxeval.studies import cohorts, events, running
+from jaxeval.report.sweep import plan
+from jaxeval.studies import cohorts, events, running, sweeps, timing
 from jaxeval.studies.trial import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
@@ -63,6 +65,7 @@ def train(
     *,
     again: bool = False,
     outputs: bool = False,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder, with progress on stderr; what is recorded of them.
 
@@ -70,11 +73,49 @@ def train(
       store_url: database instead of the folder's.
       again: also those that have ended without the saved model or outcomes that are asked for.
       outputs: keep what each member gets right or wrong, item by item.
+      quiet: without progress; signals are left alone.
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
     asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
-    return train_cohorts(planned, folder, store_url, **asked)
+    return train_cohorts(planned, folder, store_url, quiet=quiet, **asked)
+
+
+def sweep(
+    drawn: sweeps.Sweep,
+    store_url: str | None = None,
+    *,
+    most_cohorts: int | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> list[runs.MemberRow]:
+    """Plans a sweep, writes the plan down, and trains it; arguments as of `train`.
+
+    Args:
+      most_cohorts: compiled programs at most, whatever padding costs.
+    """
+    with running.locked(drawn.folder, drawn.record.id):
+        estimates = drawn.estimates(most_cohorts)
+        if not quiet:
+            ratio = drawn.measured(store_url)
+            plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
+        drawn.save(estimates)
+        planned = drawn.grouped(estimates)
+        shown = [cohort.estimate for cohort in planned if cohort.estimate]
+
+        def start(started: events.Started) -> None:
+            plan.announce(started.number, shown)
+            announce(started)
+
+        return train_cohorts(
+            planned,
+            drawn.folder,
+            store_url,
+            again=again,
+            session=drawn.session,
+            start=start,
+            quiet=quiet,
+        )
 
 
 def train_cohorts(
@@ -86,12 +127,13 @@ def train_cohorts(
     outputs: bool = False,
     session: studies.Session | None = None,
     start: Callable[[events.Started], None] = announce,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again, outputs)
     asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
     with runs.open_store(store_url or folder) as store:
-        watch(studies.run_cohorts(planned, store, folder, **asked), start)
+        watch(studies.run_cohorts(planned, store, folder, **asked), start, quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
@@ -100,6 +142,7 @@ def watch(
     happening: Generator[Any, None, None],
     start: Callable[[events.Started], None] = announce,
     other: Callable[[Any, Say], None] = lambda event, say: None,
+    quiet: bool = False,
 ) -> None:
     """Shows what happens until all is trained.
 
@@ -107,10 +150,14 @@ def watch(
       happening: events of `studies.run`, and others.
       start: is told which cohort comes next.
       other: is told what is no event of `studies.run`.
+      quiet: nothing is shown, and signals are left alone.
 
     Raises:
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
+    if quiet:
+        _exhaust(happening, other)
+        return
     known: set[str] = set()  # findings that were said before
     with contextlib.closing(happening), _signals() as signals:
         for event in happening:
@@ -127,6 +174,14 @@ def watch(
                     _watch_cohort(happening, event, signals, other)
                 case _:
                     other(event, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _exhaust(happening: Generator[Any, None, None], other: Callable[[Any, Say], None]) -> None:
+    """Lets all happen, and shows nothing of it."""
+    with contextlib.closing(happening):
+        for event in happening:
+            if not isinstance(event, events.Event):
+                other(event, lambda line: None)
 
 
 def _watch_cohort(
@@ -167,8 +222,14 @@ def _watch_cohort(
 
 @contextlib.contextmanager
 def _signals() -> Iterator[_Signals]:
-    """The first signal stops training after the epoch, a second one at once."""
+    """The first signal stops training after the epoch, a second one at once.
+
+    They arrive in a process's main thread, and only there they can be handled.
+    """
     signals = _Signals()
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
     before = {number: signal.signal(number, signals.note) for number in _SIGNALS}
     try:
         yield signals

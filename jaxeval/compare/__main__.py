@@ -3,11 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from jaxeval import cli
-from jaxeval.compare import options
-from jaxeval.errors import ConfigError
+from jaxeval.compare import options, studying
 from jaxeval.runs import arguments
 
 _DESCRIPTION = """\
@@ -87,10 +85,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if words[:1] == ["options"]:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
-    from jaxeval.report import figures
-    from jaxeval.report.comparison import as_json, paste, progress, terminal
-    from jaxeval.report.comparison import figures as drawings
-    from jaxeval.stats import pairwise, study
+    from jaxeval.stats import pairwise
 
     rules = pairwise.Rules(
         alpha=args.alpha,
@@ -103,26 +98,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.control and models and args.control not in models:
         models = [*models, args.control]
     table = arguments.table(args, models)
-    how = {"control": args.control, "gamma": args.gamma, "told": progress.shown()}
-    result = study.study(table, rules, args.unit, **how)
-    pasted = {"latex": paste.latex, "markdown": paste.markdown}
-    targets = {name: getattr(args, name) for name in ("json", *pasted)}
-    if list(targets.values()).count("-") > 1:
-        raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
-    if args.figures:
-        figures.folder(Path(args.figures))  # before anything is written
-    if args.json:
-        cli.write_json(args.json, as_json.to_dict(result))
-    for name, make in pasted.items():
-        if targets[name]:
-            cli.write_out(targets[name], make(result))
-    paths: list[Path] = []
-    if args.figures:
-        paths = figures.save_all(drawings.draw(result), Path(args.figures))
-    if "-" not in targets.values():
-        terminal.print_study(result, args.details)
-        for path in paths:
-            print(f"figure: {path}")
+    study = studying.study(table, rules, args.unit, control=args.control, gamma=args.gamma)
+    outputs = studying.Outputs(args.json, args.latex, args.markdown, args.figures, args.details)
+    studying.write(study, outputs)
     return 0
 
 

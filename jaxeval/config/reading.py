@@ -36,16 +36,20 @@ def settings(cls: type[T]) -> type[T]:
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
 
 
-def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
-    """The value that a file and overrides give a top-level key; None without one."""
-    tree = {} if path is None else read_toml(path)
+# a TOML file or a shipped name, plain data, settings, or None: all defaults
+Source = object
+
+
+def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
+    """The value that a config and overrides give a top-level key; None without one."""
+    tree = _tree(source)
     for override in overrides:
         _apply(tree, override)
     return tree.get(key)
 
 
-def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
-    """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
+def read(cls: type[T], source: Source, overrides: Sequence[str] = ()) -> T:
+    """The settings of a TOML file or of plain data, changed by `key=value` overrides.
 
     The value "null" in a file says that a key is absent, even where its default is not. A table
     that is given in part keeps the defaults of the settings that it belongs to, which may be
@@ -54,10 +58,27 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else _without_nulls(read_toml(path))
+    tree = _tree(source)
     for override in overrides:
         _apply(tree, override)
-    return from_dict(cls, tree, "" if path is None else f"{path}: ")
+    return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "")
+
+
+def _tree(source: Source) -> dict[str, Any]:
+    """Plain data of a config, which may be changed.
+
+    Raises:
+      ConfigError: as `read_toml`, or it is no config.
+    """
+    if source is None:
+        return {}
+    if isinstance(source, str | Path):
+        return _without_nulls(read_toml(source))
+    if _fields(type(source)):
+        return to_dict(source)
+    if isinstance(source, Mapping):
+        return {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
+    raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
 
 
 def from_dict(cls: type[T], tree: Mapping[str, Any], where: str = "") -> T:

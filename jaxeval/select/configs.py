@@ -51,7 +51,7 @@ def _trial(config: Mapping[str, Any], number: int, random_splits: bool) -> studi
 
 
 def arms(
-    paths: Sequence[str],
+    sources: Sequence[reading.Source],
     changes: Sequence[str],
     data: str | None,
     random_splits: bool | None = None,
@@ -60,7 +60,7 @@ def arms(
     """Reads configs and their data; nothing is trained.
 
     Args:
-      paths: of configs, or their names.
+      sources: paths of configs, their names, plain data or settings.
       changes: `key=value` each, of all configs.
       random_splits: None: where the task has them.
       part: None: test on random splits, which no choice has seen; dev on the data's own, where
@@ -69,10 +69,10 @@ def arms(
     Raises:
       ConfigError: two configs are the same, or their metrics differ.
     """
-    configs = [studies.read(path, changes, data) for path in paths]
+    configs = [studies.read(source, changes, data) for source in sources]
     if random_splits is None:
         random_splits = all(map(_has_random_splits, configs))
-    names = _names([config.name for config in configs], paths)
+    names = _names([config.name for config in configs], sources)
     trees = {name: reading.to_dict(config) for name, config in zip(names, configs, strict=True)}
     session = studies.Session()
     first = [_trial(tree, 1, random_splits) for tree in trees.values()]
@@ -91,9 +91,14 @@ def _has_random_splits(config: Any) -> bool:
     return True
 
 
-def _names(names: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """The configs' own names; their paths where two share one."""
-    return list(names if len(set(names)) == len(names) else paths)
+def _names(names: Sequence[str], sources: Sequence[reading.Source]) -> list[str]:
+    """The configs' own names; their paths, or else their places, where two share one."""
+    if len(set(names)) == len(names):
+        return list(names)
+    return [
+        str(source) if isinstance(source, str | Path) else f"{name} ({number})"
+        for number, (name, source) in enumerate(zip(names, sources, strict=True), 1)
+    ]
 
 
 def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:

@@ -1,6 +1,7 @@
-"""Selections among configs: the verb's side of `configs`."""
+"""Selections among configs, with progress and a state file."""
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,28 +25,52 @@ def run(given: argparse.Namespace) -> int:
     random_splits = None if given.splits is None else given.splits == "random"
     arms = configs.arms(paths, changes, given.data, random_splits, given.part)
     rule = options.rule(given, arms.record.higher_is_better, len(jax.devices()))
-    folder = Path(given.out)
-    with (
-        saved.opened(_state_of(given, arms), rule, [*arms.configs], _source(arms)) as selected,
-        runs.open_store(given.store or folder) as store,
-    ):
-        _train(rule, selected, arms, store, given)
-        state = selected.state
-    answer = rule.answer(state) or configs.leading(rule, state).answer(state)
-    assert answer is not None
-    tree = as_json.result(rule, state, answer)
-    tree |= {"part": arms.part, "metric": arms.record.metric}
+    state = Path(given.state) if given.state else None
+    tree = select(rule, arms, Path(given.out), given.store, path=state, seconds=given.seconds)
     return options.write(tree, terminal.print_result, given)
 
 
-def _state_of(given: argparse.Namespace, arms: configs.Arms) -> Path:
-    """The state's file: as asked for, else by the models and the rule."""
-    if given.state:
-        return Path(given.state)
+def select(
+    rule: "Rule",
+    arms: configs.Arms,
+    folder: Path,
+    store_url: str | None = None,
+    *,
+    path: Path | None = None,
+    seconds: float | None = None,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Goes on with a selection until the rule has its answer or its time is spent.
+
+    Args:
+      folder: the runs folder.
+      path: of the state; None: in the runs folder, named by models and rule.
+      seconds, quiet: as of `configs.select` and `observe.watch`.
+
+    Returns:
+      The result as `report.selection.as_json.result` tells it, with part and metric.
+    """
+    path = path or _state_of(rule, arms, folder)
+    with (
+        saved.opened(path, rule, [*arms.configs], _source(arms)) as selected,
+        runs.open_store(store_url or folder) as store,
+    ):
+        happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
+        _train(rule, selected, happening, quiet)
+        state = selected.state
+    answer = rule.answer(state) or configs.leading(rule, state).answer(state)
+    assert answer is not None
+    whole = as_json.result(rule, state, answer)
+    return whole | {"part": arms.part, "metric": arms.record.metric}
+
+
+def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
+    """The state's file, by the models and the rule."""
     ids = sorted(record.id for record in arms.records.values())
-    rule = [given.rule, given.delta, given.budget, given.epsilon, given.seed]
-    name = reading.digest(reading.canonical([ids, arms.part, arms.random_splits, rule]))
-    return Path(given.out) / "selections" / f"{name}.json"
+    ruled = {**dataclasses.asdict(rule), "name": type(rule).__name__}
+    ruled.pop("batch_size", None)  # may differ when a selection goes on
+    name = reading.digest(reading.canonical([ids, arms.part, arms.random_splits, ruled]))
+    return folder / "selections" / f"{name}.json"
 
 
 def _source(arms: configs.Arms) -> dict[str, Any]:
@@ -54,18 +79,11 @@ def _source(arms: configs.Arms) -> dict[str, Any]:
     return {"experiments": ids, "part": arms.part, "random_splits": arms.random_splits}
 
 
-def _train(
-    rule: "Rule",
-    selected: saved.Saved,
-    arms: configs.Arms,
-    store: runs.Store,
-    given: argparse.Namespace,
-) -> None:
-    """Trains until the rule has its answer or its time is spent, saving the state on the way."""
-    if selected.state.evaluations:
-        print(
-            f"{selected.path}: {selected.state.evaluations} evaluations are known", file=sys.stderr
-        )
+def _train(rule: "Rule", selected: saved.Saved, happening: Any, quiet: bool) -> None:
+    """Lets it happen, saving the state on the way."""
+    known = selected.state.evaluations
+    if known and not quiet:
+        print(f"{selected.path}: {known} evaluations are known", file=sys.stderr)
 
     def told(event: Any, say: observe.Say) -> None:
         selected.save(event.state)
@@ -75,7 +93,4 @@ def _train(
         else:
             say(terminal.progress(rule, event))
 
-    happening = configs.select(
-        rule, selected.state, arms, store, Path(given.out), seconds=given.seconds
-    )
-    observe.watch(happening, lambda started: None, told)
+    observe.watch(happening, lambda started: None, told, quiet=quiet)

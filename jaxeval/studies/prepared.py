@@ -39,11 +39,11 @@ class Prepared(NamedTuple):
         return Problem(self.task, self.source.corpus, self.source.split, self.config.training)
 
 
-def read(path: str | None, changes: Sequence[str] = (), data: str | None = None) -> Any:
+def read(source: reading.Source, changes: Sequence[str] = (), data: str | None = None) -> Any:
     """The config of a file (None: the embedded default), whatever its task.
 
     Args:
-      path: TOML file.
+      source: TOML file, shipped name, plain data or settings.
       changes: `key=value` each.
       data: where the data is, instead of where the config says.
 
@@ -55,9 +55,15 @@ def read(path: str | None, changes: Sequence[str] = (), data: str | None = None)
             f"--data: got {data!r}, an empty path (a shell variable that is not set?); expected a "
             "folder, a file or tfds:NAME, or no --data"
         )
-    kind = registry.kind(reading.peek(path, changes, "task") or "tagging")
-    place = [] if data is None else [f"{kind.data_key}={json.dumps(data, ensure_ascii=False)}"]
-    return reading.read(kind.Config, path, [*changes, *place])
+    task = reading.peek(source, changes, "task") or "tagging"
+    return reading.read(registry.kind(task).Config, source, [*changes, *data_changes(task, data)])
+
+
+def data_changes(task: str, data: str | None) -> list[str]:
+    """The changes of a config that say where its data is; none where that is not given."""
+    if data is None:
+        return []
+    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
 
 
 class Loader:

@@ -57,7 +57,7 @@ def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[
 
 
 def draws(
-    path: str | None,
+    source: reading.Source,
     changes: Sequence[str],
     of: Space,
     seed: int,
@@ -69,7 +69,7 @@ def draws(
     A sweep tries seeds as it tries everything else.
 
     Args:
-      path: of the base config.
+      source: of the base config.
       changes: `key=value` each, before what is drawn.
       seed: of the draws.
       where: what messages begin with.
@@ -77,8 +77,8 @@ def draws(
     Raises:
       ConfigError: a run's values are no config; with its number and values.
     """
-    kind = registry.kind(reading.peek(path, changes, "task") or "tagging")
-    base: Any = reading.read(kind.Config, path, changes)
+    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
+    base: Any = reading.read(kind.Config, source, changes)
     _refuse_leaks(base, of, where)
     study = Study("sweep", reading.to_dict(base), {"space": space.to_dict(of), "seed": seed})
     trials = []
@@ -89,7 +89,7 @@ def draws(
             for key, value in space.changes(of, values)
         ]
         try:
-            config: Any = reading.read(kind.Config, path, [*changes, *drawn])
+            config: Any = reading.read(kind.Config, source, [*changes, *drawn])
         except ConfigError as error:
             shown = json.dumps(values, ensure_ascii=False)
             raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None

@@ -1,6 +1,7 @@
-"""The kinds of tasks that there are: a new one is a line here."""
+"""The kinds of tasks that there are: a new one is a line here.
 
-from collections.abc import Mapping
+A task outside of this package adds its own: `registry.KINDS["parity"] = parity.KIND`.
+"""
 
 from jaxeval.errors import ConfigError
 from jaxeval.tasks import (
@@ -13,7 +14,7 @@ from jaxeval.tasks import (
 )
 from jaxeval.tasks.kind import Kind
 
-KINDS: Mapping[str, Kind] = {
+KINDS: dict[str, Kind] = {
     "tagging": tagging.KIND._replace(predict=tagging_prediction.predict),
     "language": language.KIND._replace(predict=language_prediction.predict),
     "seq2seq": seq2seq.KIND._replace(predict=seq2seq_prediction.predict),
@@ -26,6 +27,6 @@ def kind(task: str) -> Kind:
     Raises:
       ConfigError: no such task.
     """
-    if task not in KINDS:
+    if not isinstance(task, str) or task not in KINDS:
         raise ConfigError(f"task: expected one of {', '.join(KINDS)}, got {task!r}")
     return KINDS[task]
