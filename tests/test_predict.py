@@ -73,7 +73,7 @@ Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what 
 def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
     """Three members, whose corpus is then taken away but for its dev part."""
     data, folder = corpus(place / "data"), place / "runs"
-    train.main([*words, *SHORT, "--seeds", "3", "--data", str(data), "--out", str(folder)])
+    train.main([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
     dev = shutil.move(data / "dev", place / "dev")
     shutil.rmtree(data)
     return folder, Path(dev), runs.load(folder)
