@@ -73,7 +73,7 @@ Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what 
 def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
     """Three members, whose corpus is then taken away but for its dev part."""
     data, folder = corpus(place / "data"), place / "runs"
-    train.main([*words, *SHORT, "--seeds", "3", "--data", str(data), "--out", str(folder)])
+    train.main([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
     dev = shutil.move(data / "dev", place / "dev")
     shutil.rmtree(data)
     return folder, Path(dev), runs.load(folder)
@@ -288,3 +288,49 @@ def test_damaged_files_are_named(
     message = str(error.value)
     assert "\n" not in message and len(message) < 400
     assert name in message or ("labels" in str(damage) or "seed1.npz" in message)
+
+
+@pytest.mark.parametrize("trained", ["true", "false"])
+def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
+    """Dies if a word outside the vocabulary loses its pretrained vector, or digits are not read
+    as in training; a CoNLL-U line loses a column."""
+    units = {
+        "train": "Ann met\nBo left\nsaw Zoe\nA1 saw\n" * 6,
+        "dev": "Cy left\nmet Di\nA7 met\n",
+    }
+    for part, content in {**units, "test": "Cy saw\nAnn left\n"}.items():
+        sentences = [
+            "".join(f"{k}\t{w}\t_\t{_tag(w)}" + "\t_" * 6 + "\n" for k, w in enumerate(words, 1))
+            for words in map(str.split, content.splitlines())
+        ]
+        _write(tmp_path / f"data/{part}.conllu", "# a comment\n" + "\n".join(sentences) + "\n")
+    names = "".join(f"{name} 1 {k} 0\n" for k, name in enumerate(("ann", "bo", "cy", "di")))
+    _write(tmp_path / "vectors", names + "met 0 0 1\nleft 0 1 1\n")
+    words = [f"data.vectors={tmp_path / 'vectors'}", f"model.words.trained={trained}", RATE]
+    words += ["data.zero_digits=true", "model.layers=[4]", "model.characters.encoder=none"]
+    words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
+    data, folder = tmp_path / "data", tmp_path / "runs"
+    train.main([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    (tmp_path / "vectors").unlink()
+    made = folder, data / "dev.conllu", runs.load(folder)
+    lines = _predicted(made)
+    assert lines[0] == ["# a comment"] and lines[3] == [""]
+    right = [line[3] == line[10] for line in lines if len(line) > 1]
+    assert np.mean(right) == made[2][0].dev == 1.0  # by unknown words' vector it would not be
+
+
+def _tag(word: str) -> str:
+    return "V" if word in VERBS else "N"
+
+
+def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a byte is another number than in training, or stdin is not read."""
+    data, folder = _text(tmp_path / "data"), tmp_path / "runs"
+    words = [*SHORT, *TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
+    train.main([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    made = folder, data / "dev", runs.load(folder)
+    with (data / "dev").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        head, row = _predicted(made, "--whole", file=Path("-"))
+    assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
+    assert float(row[3]) == pytest.approx(made[2][0].dev, rel=1e-5)

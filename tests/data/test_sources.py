@@ -48,9 +48,9 @@ def test_iob1_must_be_named(tmp_path: Path) -> None:
 def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
     """Dies if part-of-speech tags are parsed, or tags that are all O are spans."""
     source = _folder(tmp_path, content)
-    parts, entities = sources.read(source, "iobes")
+    parts, scheme = sources.read(source, "iobes")
     assert parts["train"][0].tags == tuple(content.split()[1::2])
-    assert not entities
+    assert scheme == "none"
 
 
 def test_the_scheme_none_leaves_entity_tags_alone(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
     for of, split in zip(both, (0, 1), strict=True):
         (trial,) = proposers.seeds_by_splits(of.config, [1], [split])
         entry = cohorts.Entry(trial, of, of.record)
-        saved.save(tmp_path, entry, of.config, Member(1, split), {"bias": np.zeros(2)})
+        saved.save(tmp_path, entry, of.config, Member(1, split), {"bias": np.zeros(2)}, 0.5)
         folder = saved.path_of(tmp_path, entry).parent
         with np.load(folder / "tables.npz") as tables:
             np.testing.assert_array_equal(tables["vectors"], of.data.table.vectors)

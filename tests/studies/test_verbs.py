@@ -62,8 +62,8 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     assert evaluate.main([*words, "--temperature", "search"]) == 0
     assert "temperature" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="expected language, got tagging"):
-        evaluate.main([])
+    with pytest.raises(ConfigError, match="--dynamic: of language models"):
+        evaluate.main(["--dynamic"])
 
 
 def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> None:
