@@ -103,7 +103,12 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.control and models and args.control not in models:
         models = [*models, args.control]
     table = arguments.table(args, models)
-    how = {"control": args.control, "gamma": args.gamma, "told": progress.shown()}
+    how = {
+        "control": args.control,
+        "gamma": args.gamma,
+        "trained": arguments.trained(args, models, table),
+        "told": progress.shown(),
+    }
     result = study.study(table, rules, args.unit, **how)
     pasted = {"latex": paste.latex, "markdown": paste.markdown}
     targets = {name: getattr(args, name) for name in ("json", *pasted)}
