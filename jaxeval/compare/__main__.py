@@ -98,7 +98,14 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.control and models and args.control not in models:
         models = [*models, args.control]
     table = arguments.table(args, models)
-    study = studying.study(table, rules, args.unit, control=args.control, gamma=args.gamma)
+    study = studying.study(
+        table,
+        rules,
+        args.unit,
+        control=args.control,
+        gamma=args.gamma,
+        trained=arguments.trained(args, models, table),
+    )
     outputs = studying.Outputs(args.json, args.latex, args.markdown, args.figures, args.details)
     studying.write(study, outputs)
     return 0

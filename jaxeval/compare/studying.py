@@ -1,6 +1,6 @@
 """A score table studied, and its study written: all of `compare` but its arguments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +9,7 @@ from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.trained import TrainedModel
     from jaxeval.runs.units import Unit
     from jaxeval.stats.pairwise import Rules
     from jaxeval.stats.study import Study
@@ -42,11 +43,13 @@ def study(
     *,
     control: str | None = None,
     gamma: float | None = None,
+    trained: "Sequence[TrainedModel] | None" = None,
 ) -> "Study":
     """`stats.study.study`, which tells on stderr how far it is where that takes its time.
 
     Args:
       rules: None: the default ones.
+      trained: one trained model of each model, to be compared item by item.
     """
     from jaxeval.report.comparison import progress
     from jaxeval.stats import pairwise
@@ -54,7 +57,9 @@ def study(
 
     rules = rules or pairwise.Rules()
     told = progress.shown()
-    return studies.study(table, rules, unit, control=control, gamma=gamma, told=told)
+    return studies.study(
+        table, rules, unit, control=control, gamma=gamma, trained=trained, told=told
+    )
 
 
 def write(study: "Study", to: Outputs) -> None:

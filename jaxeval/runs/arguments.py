@@ -9,7 +9,9 @@ from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.runs.foreign import Columns
+    from jaxeval.runs.layout import Layout
     from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.trained import TrainedModel
 
 
 class Once(argparse.Action):
@@ -79,19 +81,33 @@ def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    from jaxeval.runs import layout, own, tables
+    from jaxeval.runs import own, tables
 
     _one_source(args)
-    table_layout = layout.Layout(
+    if args.runs is not None:
+        return own.score_table(args.runs, _layout(args, models), args.rows)
+    return tables.read(args.table, _layout(args, models), args.rows)
+
+
+def trained(
+    args: argparse.Namespace, models: Sequence[str], of: "ScoreTable"
+) -> "list[TrainedModel] | None":
+    """One trained model of each of a table's models; None: the table is not of our own runs."""
+    from jaxeval.runs import trained
+
+    return None if args.runs is None else trained.of_table(args.runs, of, _layout(args, models))
+
+
+def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":
+    from jaxeval.runs import layout
+
+    return layout.Layout(
         columns=roles(args.column) | ({"score": args.score} if args.score else {}),
         models=list(dict.fromkeys(models)),
         metric=args.metric,
         missing=args.missing,
         higher_is_better=not args.lower_is_better,
     )
-    if args.runs is not None:
-        return own.score_table(args.runs, table_layout, args.rows)
-    return tables.read(args.table, table_layout, args.rows)
 
 
 def columns(args: argparse.Namespace) -> "Columns":

@@ -74,7 +74,7 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
     everything, place = _load(location), database.place(location)
-    members = everything if layout.models else _comparable(everything, place, layout.metric)
+    members = _chosen(everything, place, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
@@ -85,6 +85,15 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
     directed = tables.directed(table, higher[table.metric])
     notes = [*_left_out(left_out), *_differing(table, found["config_hash"])]
     return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
+
+
+def members(location: str, layout: Layout) -> Sequence[MemberRow]:
+    """Those that the rows of `score_table` are numbered by, from 1."""
+    return _chosen(_load(location), database.place(location), layout)
+
+
+def _chosen(rows: Sequence[MemberRow], place: str, layout: Layout) -> Sequence[MemberRow]:
+    return rows if layout.models else _comparable(rows, place, layout.metric)
 
 
 def _comparable(rows: Sequence[MemberRow], place: str, metric: str | None) -> Sequence[MemberRow]:

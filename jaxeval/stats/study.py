@@ -10,13 +10,15 @@ from jaxeval.errors import DataError
 from jaxeval.runs import units
 from jaxeval.runs.foreign import listed
 from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Samples, Unit
-from jaxeval.stats import across, comparison, describe, nested
+from jaxeval.stats import across, comparison, describe, nested, single_models
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Comparison
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.single_models import SingleModels
 
 _FEW_FOR_BOOTSTRAP = 10
 _MOST_ALIKE = 4  # warnings of one kind
@@ -43,7 +45,11 @@ class Described:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Everything that is said of a score table."""
+    """Everything that is said of a score table.
+
+    Attributes:
+      single: tests on the items of one trained model a method; None where none is known.
+    """
 
     table: ScoreTable
     samples: Samples
@@ -51,6 +57,7 @@ class Study:
     comparison: Comparison
     across: Across | None
     warnings: tuple[str, ...]
+    single: SingleModels | None = None
 
 
 def study(
@@ -60,6 +67,7 @@ def study(
     *,
     control: str | None = None,
     gamma: float | None = None,
+    trained: Sequence[TrainedModel] | None = None,
     told: Callable[[float], None] = lambda share: None,
 ) -> Study:
     """Describes and compares all models of a score table.
@@ -67,6 +75,7 @@ def study(
     Args:
       control: only pairs with this model.
       gamma: the score at which a data set counts as solved; 1 where scores are fractions.
+      trained: one trained model of each model, to be compared item by item.
       told: is called now and then with the share that is done.
 
     Raises:
@@ -87,7 +96,8 @@ def study(
     )
     together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
     warnings = (*table.warnings, *_warnings(table, samples, compared, together))
-    return Study(table, samples, described, compared, together, warnings)
+    single = None if trained is None else single_models.compare(trained, rules, control)
+    return Study(table, samples, described, compared, together, warnings, single)
 
 
 def _gamma(table: ScoreTable) -> float | None:

@@ -194,6 +194,31 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
     assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
 
 
+def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a program that fits is compiled again, one that does not is called, or a population
+    trains before what it compiles is told."""
+    programs: loop.Programs = {}
+
+    def compiled(name: str, members: list[Member], count: int) -> int:
+        events = [*loop.train(toy.problem(), members, tmp_path / name, ended, count, None, *more)]
+        told = [event for event in events if isinstance(event, loop.Compilation)]
+        assert told == events[: len(told)] and len(events) > len(told)
+        assert all(told.count((program, None)) == 1 for program, _ in told)
+        return len(told)
+
+    def ended(report: loop.Report) -> None:
+        ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
+
+    ends: dict[Member, Any] = {}
+    more = (lambda restored: None, programs)
+    assert compiled("first", MEMBERS[:2], 4) == 8  # four programs, each begun and done
+    assert compiled("again", MEMBERS[2:], 4) == 0
+    assert ends == truth[1]
+    assert compiled("wider", MEMBERS, 8) == 8
+    assert compiled("other names", [toy.member(1, more=0.0)], 4) == 8
+    assert len(programs) == 3
+
+
 def test_shared_tables_are_arguments() -> None:
     """Dies if a table is closed over: the program's text would then hold its numbers."""
     big = toy.problem()

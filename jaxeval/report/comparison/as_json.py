@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jaxeval.report.comparison import overall, verdict
+from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.plain import plain
 from jaxeval.report.scores import Scale
 from jaxeval.stats import comparison
@@ -40,6 +40,7 @@ def to_dict(study: Study) -> dict[str, Any]:
         "models": [_model(described) for described in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
         "across_datasets": None if study.across is None else _across(study.across),
+        "single_models": None if study.single is None else _single(study, scale),
         "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),
     }
@@ -86,6 +87,32 @@ def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Any]:
         **{name: plain(effect) for name, effect in pair.effects.items()},
         "rope": plain(pair.rope),
         **plain(pair.plan),
+    }
+
+
+def _single(study: Study, scale: Scale) -> dict[str, Any]:
+    assert study.single is not None
+    return {
+        "notes": list(study.single.notes),
+        "pairs": [
+            {
+                "a": pair.a.model,
+                "b": pair.b.model,
+                "dataset": pair.a.dataset,
+                "seeds": [pair.a.member.seed, pair.b.member.seed],
+                "split": pair.a.member.split,
+                "part": pair.a.part,
+                "items": pair.items,
+                "scores": list(pair.scores),
+                "text": single.of_pair(pair, study, scale),
+                "difference": plain(pair.difference),
+                **{
+                    name: plain(test) | {"p_adjusted": pair.adjusted[name]}
+                    for name, test in pair.tests.items()
+                },
+            }
+            for pair in study.single.pairs
+        ],
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxeval.report import tables, text
-from jaxeval.report.comparison import overall, verdict
+from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.comparison import tables as rows
 from jaxeval.report.comparison.tables import MOST_PAIRS, is_large
 from jaxeval.report.scores import Scale
@@ -31,9 +31,22 @@ def print_study(study: Study, details: bool = False) -> None:
         _print_tables(console, study, scale)
         for pair in pairs if details else pairs[:MOST_PAIRS]:
             _print_pair(console, pair, study, scale)
+    _print_single(console, study, scale, details)
     if (len(pairs) > MOST_PAIRS or is_large(study)) and not details:
         console.print(f"\n{_behind(study)}", markup=False)
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
+
+
+def _print_single(console: Any, study: Study, scale: Scale, details: bool) -> None:
+    """What is said of single trained models, or why nothing is."""
+    if study.single is None:
+        return
+    if study.single.pairs:
+        console.print("\nSingle trained models, item by item", markup=False, style="bold")
+    else:
+        console.print()
+    for line in single.shown(study, scale, None if details else MOST_PAIRS):
+        console.print(f"  {line}" if study.single.pairs else line, markup=False)
 
 
 def _behind(study: Study) -> str:

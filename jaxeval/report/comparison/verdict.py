@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jaxeval.report import scores, text
+from jaxeval.report.comparison import single
 from jaxeval.report.scores import Scale
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
@@ -183,7 +184,7 @@ def of_study(study: Study, scale: Scale) -> list[str]:
         where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
         head = f"{pair.scores.a} against {pair.scores.b}{where}: " if len(pairs) > 1 else ""
         sentences += [head + line for line in of_pair(pair, study.comparison.rules, scale)]
-    return sentences
+    return [*sentences, *single.of_study(study, scale)]
 
 
 def counted(study: Study) -> list[str]:
