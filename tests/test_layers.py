@@ -58,7 +58,8 @@ def _file(parts: tuple[str, ...]) -> Path | None:
 
 def _reached(start: Path) -> set[Path]:
     """All files of jaxeval that a file imports, at its top or in a function, and theirs."""
-    seen, todo = {start}, [start]
+    # the package itself hands on what it names at its first use, by importlib
+    seen, todo = {start, PACKAGE / "__init__.py"}, [start]
     while todo:
         found = {f for parts in _imports(todo.pop()) if (f := _file(parts))} - seen
         seen |= found

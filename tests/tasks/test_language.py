@@ -16,7 +16,7 @@ from jaxeval.models import budget
 from jaxeval.models.cells import Cell
 from jaxeval.models.language_settings import LanguageDropout
 from jaxeval.models.language_settings import LanguageModelSettings as Settings
-from jaxeval.population import engine, loop, member, optimisers
+from jaxeval.population import engine, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
