@@ -76,7 +76,8 @@ def _run(parts: tuple[str, ...]) -> set[Path]:
 
 def _reached(start: Path) -> set[Path]:
     """All files of jaxeval that a file imports, at its top or in a function, and theirs."""
-    seen, todo = {start}, [start]
+    # the package itself hands on what it names at its first use, by importlib
+    seen, todo = {start, PACKAGE / "__init__.py"}, [start]
     while todo:
         found = {
             file for parts in _imports(todo.pop(), types=False) for file in _run(parts)

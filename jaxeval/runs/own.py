@@ -64,7 +64,14 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
 
 
 def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
-    """The score table of a runs folder or database; its metric says whether higher is better.
+    """The score table of a runs folder or database; rest and errors as of `of_members`."""
+    return of_members(_load(location), database.place(location), layout, rows)
+
+
+def of_members(
+    everything: Sequence[MemberRow], place: str, layout: Layout, rows: int | None = None
+) -> tables.ScoreTable:
+    """The score table of members; their metric says whether higher is better.
 
     Without models asked for, those whose members differ in seed or split; runs of other studies
     (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
@@ -73,7 +80,6 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
       RunError: no member has ended, or no experiment of the folder can be compared.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    everything, place = _load(location), database.place(location)
     members = _chosen(everything, place, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]

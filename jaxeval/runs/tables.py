@@ -48,11 +48,42 @@ class ScoreTable:
 
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
+        return self.score[self.of(model)]
+
+    def of(self, model: str) -> np.ndarray:
+        """[rows] whether a score is of this model.
+
+        Raises:
+          DataError: no such model.
+        """
         if model not in self.models:
             raise DataError(
                 f"no model {model!r}; expected one of {listed(self.models)}", self.source
             )
-        return self.score[self.model == self.models.index(model)]
+        mine: np.ndarray = self.model == self.models.index(model)
+        return mine
+
+
+def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
+    """Some models of a table, in this order; all of it for none.
+
+    Raises:
+      DataError: no such model.
+    """
+    if not models:
+        return table
+    rows = np.concatenate([np.flatnonzero(table.of(model)) for model in models])
+    names = np.array(table.models, object)[table.model[rows]]
+    return dataclasses.replace(
+        table,
+        models=tuple(models),
+        model=_coded(names, models)[1],
+        score=table.score[rows],
+        axes={axis: values[rows] for axis, values in table.axes.items()},
+        rows=table.rows[rows],
+        statuses={name: table.statuses[name] for name in models if name in table.statuses},
+        dev=None if table.dev is None else table.dev[rows],
+    )
 
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:

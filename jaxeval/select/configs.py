@@ -69,6 +69,8 @@ def arms(
     Raises:
       ConfigError: two configs are the same, or their metrics differ.
     """
+    if not sources:
+        raise ConfigError("expected two or more models to choose from, got none")
     configs = [studies.read(source, changes, data) for source in sources]
     if random_splits is None:
         random_splits = all(map(_has_random_splits, configs))

@@ -30,6 +30,16 @@ def run(given: argparse.Namespace) -> int:
     return options.write(tree, terminal.print_result, given)
 
 
+def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":
+    """The rule in the direction of the models' metric.
+
+    Args:
+      batched: ask for an evaluation a device at once.
+    """
+    size: dict[str, Any] = {"batch_size": len(jax.devices())} if batched else {}
+    return dataclasses.replace(rule, higher_is_better=arms.record.higher_is_better, **size)
+
+
 def select(
     rule: "Rule",
     arms: configs.Arms,

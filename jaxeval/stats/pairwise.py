@@ -1,11 +1,13 @@
 """All tests and effects for the scores of two models on one data set."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from jaxeval.errors import ConfigError
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
 from jaxeval.stats.results import Effect, HypothesisTest, gaps, without_rounding
 
@@ -32,6 +34,17 @@ class Rules:
     resamples: int = 9999
     seed: int = 0
     higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        if self.correction not in get_args(multiple.Method):
+            allowed = ", ".join(get_args(multiple.Method))
+            raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
+        if not 0 < self.alpha < 1:
+            raise ConfigError(f"alpha: expected a number between 0 and 1, got {self.alpha}")
+        if self.margin is not None and not 0 < self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
+        if self.resamples < 1:
+            raise ConfigError(f"resamples: expected a whole number from 1, got {self.resamples}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Values that are impossible are refused with key, value and range, before anything is done."""
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any
 import pydantic
 import pytest
 
-from jaxeval import cli, studies, train
+from jaxeval import cli, studies
 from jaxeval.config import markers
 from jaxeval.errors import ConfigError
 from jaxeval.population import optimisers
 from jaxeval.studies import cohorts, memory, prepared, proposers, running
 from jaxeval.tasks import registry
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 _RATE = "training.optimiser.hyperparameters"
 REFUSED = {

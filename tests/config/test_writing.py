@@ -1,12 +1,15 @@
 """Settings as TOML that is read back."""
 
+import importlib
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from jaxeval import studies, train
+from jaxeval import studies
 from jaxeval.config import writing
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]

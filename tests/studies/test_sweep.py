@@ -45,7 +45,7 @@ _DOOMED = """
 import os, signal
 from jaxeval import backend, cli
 backend.prepare()
-from jaxeval import sweep
+from jaxeval.sweep import main
 from jaxeval.runs import store
 
 left, original = [2], store.Store.record
@@ -57,7 +57,7 @@ def record(*given):
         os.kill(os.getpid(), signal.SIGKILL)
 
 store.Store.record = record
-cli.run(sweep.main)
+cli.run(main)
 """
 CONFIG = """
 name = "toy"

@@ -1,5 +1,6 @@
 """The verbs that study language models, on a tiny text, end to end."""
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, evaluate, neighbourhood, noise, studies, train
+from jaxeval import ablation, evaluate, neighbourhood, noise, studies
 from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
@@ -15,6 +16,8 @@ from jaxeval.report.runs import conditions
 from jaxeval.studies import cohorts, evaluation, prepared, proposers, running
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]

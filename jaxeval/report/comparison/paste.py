@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from jaxeval.report.comparison import overall, tables, verdict
 from jaxeval.report.comparison.tables import Row
-from jaxeval.report.scores import Scale
 from jaxeval.stats.study import Study
 
 _LATEX = str.maketrans(
@@ -14,7 +13,9 @@ _LATEX = str.maketrans(
 )
 
 
-def _sentences(study: Study, scale: Scale) -> list[str]:
+def sentences(study: Study) -> list[str]:
+    """The verdict; of many data sets only what they say together."""
+    scale = verdict.scale_of(study)
     together = overall.headline(study, scale)
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
@@ -24,7 +25,7 @@ def latex(study: Study) -> str:
     scale = verdict.scale_of(study)
     blocks = [
         *(_latex_table(head, rows) for head, rows in tables.pasted(study, scale)),
-        "\n".join(f"% {line}" for line in _sentences(study, scale)),
+        "\n".join(f"% {line}" for line in sentences(study)),
         f"% {verdict.signature(study)}",
     ]
     return "\n\n".join(blocks) + "\n"
@@ -47,7 +48,7 @@ def markdown(study: Study) -> str:
     scale = verdict.scale_of(study)
     blocks = [
         *(_markdown_table(head, rows) for head, rows in tables.pasted(study, scale)),
-        "\n".join(f"* {_cell(line)}" for line in _sentences(study, scale)),
+        "\n".join(f"* {_cell(line)}" for line in sentences(study)),
         f"`{verdict.signature(study)}`",
     ]
     return "\n\n".join(blocks) + "\n"

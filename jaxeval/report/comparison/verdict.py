@@ -27,6 +27,7 @@ CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini-Hochberg",
+    "none": "no correction",
 }
 
 

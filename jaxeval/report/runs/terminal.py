@@ -13,15 +13,34 @@ from jaxeval.stats import describe
 def print_summary(summary: Summary) -> None:
     """The distribution of dev and test scores, and what to know beside it."""
     console = tables.console()
-    kind = ": a random sweep" if summary.sweep else ""
-    title = f"\n{summary.name} ({summary.experiment}){kind}"
-    console.print(title, markup=False, style="bold")
-    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
-    parts = {"dev": summary.dev, "test": summary.test}
-    rows = [_row(part, known, summary.unit) for part, known in parts.items()]
-    tables.print_table(console, head, rows)
+    console.print(f"\n{title(summary)}", markup=False, style="bold")
+    tables.print_table(console, *table(summary))
     for line in remarks(summary):
         console.print(line, markup=False)
+
+
+def title(summary: Summary) -> str:
+    """The experiment's name and id."""
+    kind = ": a random sweep" if summary.sweep else ""
+    return f"{summary.name} ({summary.experiment}){kind}"
+
+
+def line(summary: Summary) -> str:
+    """The experiment and its test scores in a line."""
+    known, unit = summary.test, summary.unit
+    told = text.statuses(summary.statuses)
+    if known is None:
+        return f"{title(summary)}: no test scores; {told}"
+    median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
+    label = scores.label(summary.metric, unit)
+    return f"{title(summary)}: test {label} median {median}, {low} to {high}; {told}"
+
+
+def table(summary: Summary) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row of numbers each for dev and test."""
+    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
+    parts = {"dev": summary.dev, "test": summary.test}
+    return head, [_row(part, known, summary.unit) for part, known in parts.items()]
 
 
 _NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")

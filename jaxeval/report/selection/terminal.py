@@ -1,6 +1,6 @@
 """A selection, its progress, and a simulation of many in the terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxeval.bandits import Rule
@@ -25,19 +25,22 @@ def progress(rule: Rule, told: Told) -> str:
 def print_result(tree: Mapping[str, Any]) -> None:
     """A row a model, and the answer."""
     console = tables.console()
-    rows = [
-        _row(model, scores, tree["probability_of_best"].get(model))
-        for model, scores in tree["scores"].items()
-    ]
     console.print()
-    tables.print_table(console, ("model", "evaluations", "mean", "sd", "P(best)"), rows)
-    for note in _notes(tree):
+    tables.print_table(console, *table(tree))
+    for note in notes(tree):
         console.print(note, markup=False)
-    console.print(f"\n{_answer(tree)}", markup=False, style="bold")
+    console.print(f"\n{answer(tree)}", markup=False, style="bold")
     console.print(f"{tree['rule']['name']} | {tree['signature']}", markup=False, style="dim")
 
 
-def _row(model: str, scores: list[float], p: float | None) -> tuple[str, ...]:
+def table(tree: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row a model."""
+    known = tree["probability_of_best"]
+    rows = [_row(model, scores, known.get(model)) for model, scores in tree["scores"].items()]
+    return ("model", "evaluations", "mean", "sd", "P(best)"), rows
+
+
+def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
     probability = "-" if p is None else f"{p:.4f}"
     if not scores:
         return model, "0", "-", "-", probability
@@ -46,7 +49,8 @@ def _row(model: str, scores: list[float], p: float | None) -> tuple[str, ...]:
     return model, str(described.n), f"{described.mean:.4g}", sd, probability
 
 
-def _notes(tree: Mapping[str, Any]) -> Iterator[str]:
+def notes(tree: Mapping[str, Any]) -> Iterator[str]:
+    """What to know of single models, a line each."""
     for model, reason in tree["excluded"].items():
         yield f"{model} was dropped: {reason}"
     for model in tree["constant"]:
@@ -56,7 +60,7 @@ def _notes(tree: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _answer(tree: Mapping[str, Any]) -> str:
+def answer(tree: Mapping[str, Any]) -> str:
     """The best model, how sure that is, and what it took."""
     epsilon, delta = tree["rule"].get("epsilon"), tree["rule"].get("delta")
     p, replay = tree["probability"], tree["replay"]
