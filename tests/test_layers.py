@@ -10,12 +10,13 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "files", "backend", "config", ""}
 ROOMS = [  # downstream only
-    *("data", "models", "tasks", "population", "runs", "sweep", "stats", "bandits"),
+    # a task's config holds the trainer's settings
+    *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "bandits"),
     *("sensitivity", "report"),
 ]
 VERBS = {
-    *("train", "evaluate", "noise", "neighbourhood", "ablation", "experiment", "compare"),
-    *("select", "configs"),
+    *("train", "evaluate", "noise", "neighbourhood", "ablation", "sweep", "compare"),
+    *("select", "configs", "observe", "results", "api"),
 }
 HEAVY = {"jax", "flax", "optax", "orbax"}
 LOADED_FAST = [
