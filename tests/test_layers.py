@@ -11,6 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "files", "backend", "config", "__init__"}
 ROOMS = [  # downstream only
+    # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "bandits"),
     *("sensitivity", "report"),
 ]
@@ -18,6 +19,7 @@ OBSERVE = "observe"  # what the verbs share
 VERBS = {
     *("train", "evaluate", "sweep", "noise", "neighbourhood", "ablation", "compare", "select"),
     *("runs.__main__", "sensitivity.__main__", "report.__main__", "configs", "__main__"),
+    *("observe", "results", "api"),
 }
 HEAVY = {"jax", "flax", "optax", "orbax"}
 LOADED_FAST = [
