@@ -22,7 +22,7 @@ from jaxeval.stats.results import (
 
 Score = Callable[[np.ndarray], np.ndarray]
 _BLOCK = 20_000  # shuffles or resamples at a time, fewer of many examples: bounds memory
-_MOST_DRAWN = 20_000_000  # numbers at a time
+_MOST_DRAWN = 4_000_000  # numbers at a time
 _AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
