@@ -1,6 +1,7 @@
 """The river: which room may import which (the rules of CONTRIBUTING.md)."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,8 @@ LOADED_FAST = [
 ]
 
 
-def _imports(file: Path, types: bool = True) -> set[tuple[str, ...]]:
+@functools.cache
+def _imports(file: Path, types: bool = True) -> frozenset[tuple[str, ...]]:
     """Modules of jaxeval that a file imports, as parts after "jaxeval".
 
     Args:
@@ -61,7 +63,7 @@ def _imports(file: Path, types: bool = True) -> set[tuple[str, ...]]:
             found |= {
                 tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")
             }
-    return found
+    return frozenset(found)
 
 
 def _checking(node: ast.AST) -> TypeGuard[ast.If]:
@@ -69,6 +71,7 @@ def _checking(node: ast.AST) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
+@functools.cache
 def _file(parts: tuple[str, ...]) -> Path | None:
     """The file of a module of jaxeval; for a name inside a module, that module's file."""
     for end in range(len(parts), -1, -1):
@@ -97,7 +100,8 @@ def _reached(start: Path) -> set[Path]:
     return seen
 
 
-def _outside(file: Path) -> set[str]:
+@functools.cache
+def _outside(file: Path) -> frozenset[str]:
     """Top-level names of all packages that a file imports."""
     names = set()
     for node in ast.walk(ast.parse(file.read_text())):
@@ -105,7 +109,7 @@ def _outside(file: Path) -> set[str]:
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names.add((node.module or "").split(".")[0])
-    return names
+    return frozenset(names)
 
 
 def _unit(parts: tuple[str, ...]) -> str:

@@ -146,8 +146,8 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a", "b"], "expected one of --command"),
-        (["a", "b", "--table", "T", "--command", "true {model}"], "expected one of --command"),
+        (["a", "b"], "a: no such config file"),
+        (["a", "b", "--table", "T", "--command", "true {model}"], "at most one of --command"),
         (["--table", "T", "--rule", "sequential-halving"], "expected --budget"),
         (["--table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["a", "--table", "T"], "two or more different names"),

@@ -158,7 +158,7 @@ def _by_command(given: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
     rule = options.rule(given, not given.lower_is_better, given.workers)
     command = evaluate.Command(given.command, given.json_field, given.time_limit)
-    path = Path(given.state or "selection.json")
+    path = Path("selection.json" if given.state is None else given.state)
     source = {"command": given.command, "json_field": given.json_field}
     with saved.opened(path, rule, given.models, source) as selected:
         if selected.state.evaluations:
