@@ -112,9 +112,9 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
             compiled.append(seconds)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    from jaxeval import observe, studies, sweep
+    from jaxeval import observe, studies
     from jaxeval.space import space
-    from jaxeval.studies import cohorts, costs, proposers
+    from jaxeval.studies import cohorts, costs, proposers, sweeps
 
     begin = time.perf_counter()
     path = str(CONFIGS / f"georgian_{given.architecture}_small.toml")
@@ -126,7 +126,7 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
     entries = cohorts.entries(trials, session.loader)
     prepared = session.loader.prepare(studies.read(path, changes))
     jobs, sizes = cohorts.jobs(entries), cohorts.bucket_sizes(prepared)
-    machine = sweep.machine_of(prepared)
+    machine = sweeps.machine_of(prepared)
     if given.how == "ragged":
         estimates = costs.plan(jobs, sizes, machine)
         operations = sum(estimate.operations for estimate in estimates)

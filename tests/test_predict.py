@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import evaluate, predict, runs, sweep, train
+from jaxeval import evaluate, predict, runs
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
+from jaxeval.train import main as train
 
 SHORT = ["training.keep_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
 RATE = "training.optimiser.hyperparameters.learning_rate=0.02"
@@ -73,7 +75,7 @@ Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what 
 def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
     """Three members, whose corpus is then taken away but for its dev part."""
     data, folder = corpus(place / "data"), place / "runs"
-    train.main([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
+    train([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
     dev = shutil.move(data / "dev", place / "dev")
     shutil.rmtree(data)
     return folder, Path(dev), runs.load(folder)
@@ -209,7 +211,7 @@ def test_the_best_of_a_sweep(tmp_path: Path) -> None:
     )
     data, folder = _pairs(tmp_path / "data"), tmp_path / "runs"
     words = ["--space", str(space), "--runs", "3", "--most-cohorts", "1"]
-    sweep.main([*PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
+    sweep([*PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
     made = folder, data / "dev", runs.load(folder)
     rows = [row for row in _members(made) if row.dev is not None]
     right = [target == output for _, target, output in _predicted(made)]
@@ -222,7 +224,7 @@ def test_any_task_is_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) ->
     """Dies if saved models score otherwise than in training, or are read as texts."""
     data, folder = _tags(tmp_path / "data"), tmp_path / "runs"
     words = [*TAGS, *SHORT, "--seeds", "2", "--data", str(data), "--out", str(folder)]
-    train.main(words)
+    train(words)
     capsys.readouterr()
     assert evaluate.main([*words, "--part", "dev", "--json", "-"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -310,7 +312,7 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
     words += ["data.zero_digits=true", "model.layers=[4]", "model.characters.encoder=none"]
     words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
     data, folder = tmp_path / "data", tmp_path / "runs"
-    train.main([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    train([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])
     (tmp_path / "vectors").unlink()
     made = folder, data / "dev.conllu", runs.load(folder)
     lines = _predicted(made)
@@ -327,7 +329,7 @@ def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """Dies if a byte is another number than in training, or stdin is not read."""
     data, folder = _text(tmp_path / "data"), tmp_path / "runs"
     words = [*SHORT, *TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
-    train.main([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    train([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
     made = folder, data / "dev", runs.load(folder)
     with (data / "dev").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import observe, runs, studies, train
+from jaxeval import observe, runs, studies
 from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import records
 from jaxeval.studies import evaluation, prepared
+from jaxeval.train import main as train  # jaxeval.train itself is the API's function
 from tests.golden import corpora
 from tests.population import toy
 from tests.studies import toy_kind
@@ -83,7 +84,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
     changes = [f"task={task}", *_TRAINED.split(), *words.split()]
     place = str(data / FOLDERS[task])
     asked = ["--seed-list", "1,2", "--outputs", "--out", str(tmp_path)]
-    assert train.main([*changes, "--data", place, *asked]) == 0
+    assert train([*changes, "--data", place, *asked]) == 0
     learned = prepared.prepare(studies.read(None, changes, place)).task
     recorded = {row.seed: row for row in runs.load(tmp_path)}
     for part in PARTS:
