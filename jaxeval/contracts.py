@@ -7,7 +7,7 @@ Everything in a Task is written for ONE member; only `jaxeval.population` adds t
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 
@@ -16,20 +16,11 @@ Tree = Any  # a pytree of arrays
 Hparams = Mapping[str, Any]  # name -> traced float32 scalar
 
 
-Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
-
-
 class Metric(NamedTuple):
-    """What early stopping reads and what a member is ranked by.
-
-    Attributes:
-      margin: difference below which two models count as equal, in the metric's unit.
-    """
+    """What early stopping reads and what a member is ranked by."""
 
     name: str
     higher_is_better: bool = True
-    unit: Unit = "number"
-    margin: float = 0.0
 
     @property
     def worst(self) -> float:
@@ -104,7 +95,6 @@ class Member:
     seed: int
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
-    repeat: int = 0  # trainings of the same seed are told apart by it, and by nothing else
 
 
 GIVEN_SPLIT = 0

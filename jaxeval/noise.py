@@ -50,11 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     config = experiment.read(given.config, given.changes, given.data)
     prepared = experiment.study(experiment.prepare(config), "noise")
-    plain = experiment.members(config, seeds, [0])
-    parts = [
-        (prepared, [dataclasses.replace(who, repeat=repeat) for who in plain])
-        for repeat in range(given.repeats)
-    ]
+    plain, parts = experiment.members(config, seeds, [0]), []
+    for k in range(1, given.repeats + 1):
+        # a hyperparameter that no program reads: it only tells the runs of a seed apart
+        mark = ("repeat", float(k))
+        members = [
+            dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, mark)))) for who in plain
+        ]
+        parts.append((prepared, members))
     # each repeat apart from the others
     rows = [row for repeat in running.run_all(parts, Path(given.out)) for row in repeat]
     found = _split(rows, seeds)

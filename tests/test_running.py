@@ -22,9 +22,7 @@ from tests.population import toy
 
 MEMBERS = [toy.member(seed) for seed in (1, 2, 3)]
 CONFIG = json.dumps({"training": {"epochs": 4}})
-RECORD = runs.Experiment(
-    "e1", "toy", "tagging", "accuracy", True, "fraction", 0.01, CONFIG, "c1", "toy", "d1"
-)
+RECORD = runs.Experiment("e1", "toy", "tagging", "accuracy", True, CONFIG, "c1", "toy", "d1")
 
 
 def _prepared(**changes: Any) -> base.Prepared:

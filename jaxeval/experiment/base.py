@@ -114,8 +114,6 @@ def _record(config: Any, read: Read, task: Task) -> runs.Experiment:
         task=config.task,
         metric=task.metric.name,
         higher_is_better=task.metric.higher_is_better,
-        unit=task.metric.unit,
-        margin=task.metric.margin,
         config=text,
         config_hash=config_hash,
         data=read.source,
@@ -153,10 +151,10 @@ def parameters(prepared: Prepared) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(prepared)))
 
 
-def key_of(prepared: Prepared, who: Member) -> tuple[int, int, int, str]:
-    """Under what a member is found in the runs database: seed, split, repeat, hparams."""
+def key_of(prepared: Prepared, who: Member) -> tuple[int, int, str]:
+    """Under what a member is found in the runs database: seed, split, hparams."""
     drawn = prepared.drawn.get(who)
-    return who.seed, who.split, who.repeat, drawn or hparams_json(prepared.config, who)
+    return who.seed, who.split, drawn or hparams_json(prepared.config, who)
 
 
 def listed(members: Sequence[Member], most: int = 8) -> str:

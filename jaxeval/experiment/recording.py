@@ -35,9 +35,9 @@ class Recorder:
         self._store.record(ended, [row for s in report.scores for row in self._scores(s)])
 
     def _key(self, who: Member) -> dict:
-        seed, split, repeat, hparams = base.key_of(self._prepared, who)
-        key = {"seed": seed, "split": split, "repeat": repeat, "hparams": hparams}
-        return {"experiment": self._prepared.record.id, **key}
+        seed, split, hparams = base.key_of(self._prepared, who)
+        experiment = self._prepared.record.id
+        return {"experiment": experiment, "seed": seed, "split": split, "hparams": hparams}
 
     def _result(self, end: seats.Ended, ran_in: str) -> runs.MemberResult:
         return runs.MemberResult(

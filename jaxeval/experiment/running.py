@@ -143,7 +143,7 @@ def _run(
     return [
         row
         for row in store.members()
-        if row.experiment == record.id and (row.seed, row.split, row.repeat, row.hparams) in keys
+        if row.experiment == record.id and (row.seed, row.split, row.hparams) in keys
     ]
 
 

@@ -191,5 +191,5 @@ def from_json(data: Mapping[str, Any]) -> Seat:
     if plain is None:
         return Seat()
     hparams = tuple((name, value) for name, value in plain["hparams"])
-    member = Member(plain["seed"], plain["split"], hparams, plain.get("repeat", 0))
+    member = Member(plain["seed"], plain["split"], hparams)
     return Seat(**{**data, "member": member, "bests": tuple(data["bests"])})

@@ -73,11 +73,11 @@ def of_experiment(
     members: Sequence[MemberRow], points: Sequence[CurveRow]
 ) -> list[figures.Figure]:
     """The figures of one experiment."""
-    own = {(row.seed, row.split, row.repeat, row.hparams) for row in members}
+    own = {(row.seed, row.split, row.hparams) for row in members}
     curve = [
         p
         for p in points
-        if p.experiment == members[0].experiment and (p.seed, p.split, p.repeat, p.hparams) in own
+        if p.experiment == members[0].experiment and (p.seed, p.split, p.hparams) in own
     ]
     found = [figures.scatter(members), figures.curves(curve, members[0].metric)]
     sweep = sweep_data.of_members(members)

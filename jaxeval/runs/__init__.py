@@ -5,18 +5,10 @@ The store is imported at its first use: SQLAlchemy takes half a second, which `-
 
 from typing import TYPE_CHECKING, Any
 
-from jaxeval.runs.records import (
-    CurveRow,
-    EpochScore,
-    Experiment,
-    MemberResult,
-    MemberRow,
-    Outcomes,
-)
+from jaxeval.runs.records import CurveRow, EpochScore, Experiment, MemberResult, MemberRow
 
 if TYPE_CHECKING:
-    from jaxeval.runs.database import place
-    from jaxeval.runs.store import Store, load, load_curves, open_store, upgrade
+    from jaxeval.runs.store import Store, load, load_curves, open_store, place
 
 __all__ = [
     "CurveRow",
@@ -24,22 +16,16 @@ __all__ = [
     "Experiment",
     "MemberResult",
     "MemberRow",
-    "Outcomes",
     "Store",
     "load",
     "load_curves",
     "open_store",
     "place",
-    "upgrade",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "place":
-        from jaxeval.runs import database
-
-        return database.place
-    if name in ("Store", "load", "load_curves", "open_store", "upgrade"):
+    if name in ("Store", "load", "load_curves", "open_store", "place"):
         import jaxeval.runs.store as store
 
         return getattr(store, name)

@@ -33,8 +33,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--to", default="-", metavar="FILE", help=".csv or .parquet; - is stdout (-)"
     )
-    upgrade = verbs.add_parser("upgrade", help="convert a database of an older jaxeval")
-    for verb in (listing, export, upgrade):
+    for verb in (listing, export):
         verb.add_argument("runs", help="runs folder or database URL")
     return made
 
@@ -45,9 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import runs
     from jaxeval.runs import export, records
 
-    if given.verb == "upgrade":
-        runs.upgrade(given.runs)
-        return 0
     if given.verb == "export":
         rows: Sequence[Any] = (
             runs.load_curves(given.runs) if given.curves else runs.load(given.runs)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxeval.errors import RunError
-from jaxeval.runs import database, experiments, foreign, store, tables
+from jaxeval.runs import experiments, foreign, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -19,13 +19,13 @@ def columns(location: str) -> foreign.Columns:
     model is an experiment, named by its name, by a hash too where two on one data set share a
     name, and by the hyperparameters in which its members differ from the config.
     """
-    return _columns(_load(location), database.place(location))
+    return _columns(_load(location), store.place(location))
 
 
 def _load(location: str) -> list[MemberRow]:
     rows = store.load(location)
     if not rows:
-        raise RunError(f"{database.place(location)}: no member has ended")
+        raise RunError(f"{store.place(location)}: no member has ended")
     return rows
 
 
@@ -40,9 +40,8 @@ def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") ->
     if len(names) > 1:
         values["dataset"] = [names[row.data_hash] for row in rows]
     values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
-    for axis in ("split", "repeat"):
-        if not any(values[axis]):
-            del values[axis]  # all members have the corpus's own split, and none is repeated
+    if not any(row.split for row in rows):
+        del values["split"]  # all members trained on the given split
     return foreign.Columns(place, values, range(1, len(rows) + 1))
 
 
@@ -73,7 +72,7 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
       RunError: no member has ended, or no experiment of the folder can be compared.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    everything, place = _load(location), database.place(location)
+    everything, place = _load(location), store.place(location)
     members = everything if layout.models else _comparable(everything, place, layout.metric)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]

@@ -12,9 +12,7 @@ from jaxeval import runs
 from jaxeval.report import progress
 
 CONFIG = json.dumps({"training": {"epochs": 10}})
-RECORD = runs.Experiment(
-    "e1", "name", "tagging", "f1", True, "fraction", 0.01, CONFIG, "c1", "somewhere", "d1"
-)
+RECORD = runs.Experiment("e1", "name", "tagging", "f1", True, CONFIG, "c1", "somewhere", "d1")
 
 
 def _seat(epoch: int, best: float | None = None) -> Any:
