@@ -15,9 +15,10 @@ backend.prepare()
 import jax  # noqa: E402  (after the environment is prepared)
 import numpy as np  # noqa: E402
 
-from jaxeval import experiment  # noqa: E402
+from jaxeval import studies  # noqa: E402
 from jaxeval.contracts import Member  # noqa: E402
 from jaxeval.population import loop  # noqa: E402
+from jaxeval.studies import prepared as preparing  # noqa: E402
 
 # 2 x 100 BiLSTM, character CNN, CRF, global norm 1, Nadam, frozen 100-dimensional vectors
 MODEL = (
@@ -39,18 +40,27 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def prepare(data: str, batch: int, sentences: int | None) -> experiment.Prepared:
-    """The measured experiment."""
+def prepare(data: str, batch: int, sentences: int | None) -> studies.Prepared:
+    """The measured studies."""
     changes = [*MODEL, f"data.source.path={data}", f"training.batch_size={batch}"]
     if sentences:
         changes.append(f"data.train_sentences={sentences}")
-    return experiment.prepare(experiment.read(None, changes))
+    return studies.prepare(studies.read(None, changes))
 
 
-def population(prepared: experiment.Prepared, members: int) -> tuple[loop.Population, float]:
+def members_of(prepared: studies.Prepared, count: int) -> list[Member]:
+    """Members with seeds 1 .. count."""
+    return [preparing.member_of(prepared, seed) for seed in range(1, count + 1)]
+
+
+def parameters(prepared: studies.Prepared) -> int:
+    """Number of trained parameters of a member."""
+    return preparing.parameters(prepared.problem, preparing.member_of(prepared))
+
+
+def population(prepared: studies.Prepared, members: int) -> tuple[loop.Population, float]:
     """A population with all lanes taken, and the seconds its programs took to compile."""
-    chosen: list[Member] = experiment.members(prepared.config, range(1, members + 1), [0])
-    made = loop.Population(prepared.problem, chosen, members)
+    made = loop.Population(prepared.problem, members_of(prepared, members), members)
     seconds = made.compile()
     made.arrange()
     return made, seconds
@@ -60,7 +70,7 @@ def epoch_seconds(made: loop.Population) -> float:
     """Seconds of one epoch of training (no evaluation) of all lanes."""
     import time
 
-    flags = made.flags([seat.active for seat in made.seats])
+    flags = made.flags([slot.active for slot in made.slots])
     begin = time.perf_counter()
     made.state, loss = made.engine.epoch(made.engine.shared, made.state, made.lanes, flags)
     jax.block_until_ready(loss)

@@ -124,7 +124,7 @@ def discounts(counts: np.ndarray) -> tuple[float, float, float]:
 
 def measure(path: str, unit: language.Unit, order: int) -> dict[str, Any]:
     """Fits train of a text, and scores its dev and test."""
-    text = language.build(language.Data(path=path, unit=unit), 1, 1)
+    text = language.build(language.LanguageData(path=path, unit=unit), 1, 1)
     stream, part, begin = text.corpus.shared["tokens"], {}, 0
     for name, size in text.tokens.items():
         part[name] = stream[begin + 1 : begin + 1 + size]  # each stands after an end of line

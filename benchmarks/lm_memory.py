@@ -12,7 +12,7 @@ import resource
 
 import common
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.models import language
 
 
@@ -30,10 +30,10 @@ def main() -> None:
     before = _peak()
     sizes = [f"model.hidden={given.hidden}", f"training.batch_size={given.batch}"]
     changes = ["task=language", f"data.window={given.window}", "data.turn=2", *sizes]
-    prepared = experiment.prepare(experiment.read(None, changes, given.data))
+    prepared = studies.prepare(studies.read(None, changes, given.data))
     population, _ = common.population(prepared, given.members)
     common.epoch_seconds(population)
-    count, vocabulary = experiment.parameters(prepared), prepared.read.facts["vocabulary"]
+    count, vocabulary = common.parameters(prepared), prepared.source.facts["vocabulary"]
     positions = given.window * given.batch
     common.report(
         benchmark="lm_memory",

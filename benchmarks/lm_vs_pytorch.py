@@ -22,7 +22,7 @@ import peers
 import processes
 import torch
 
-from jaxeval import experiment
+from jaxeval import studies
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
         **peers.summary(rounds, "tokens_per_second", lambda seconds: size / seconds),
         **{k: getattr(given, k) for k in ("kind", "unit", "hidden", "layers", "depth", "batch")},
         members=given.members,
-        vocabulary=prepared.read.facts["vocabulary"],
+        vocabulary=prepared.source.facts["vocabulary"],
         torch=torch.__version__,
         compile_seconds=round(seconds, 1),
         peak_gigabytes=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _prepare(given: argparse.Namespace) -> experiment.Prepared:
+def _prepare(given: argparse.Namespace) -> studies.Prepared:
     gates = {"lstm": ["model.gates=untied"], "rhn": ["model.gates=tied"], "nas": []}
     changes = [
         "task=language",
@@ -86,16 +86,16 @@ def _prepare(given: argparse.Namespace) -> experiment.Prepared:
         f"model.hidden={given.hidden}",
         f"training.batch_size={given.batch}",
     ]
-    return experiment.prepare(experiment.read(None, changes, given.data))
+    return studies.prepare(studies.read(None, changes, given.data))
 
 
-def _write(prepared: experiment.Prepared, given: argparse.Namespace, path: Path) -> Path:
+def _write(prepared: studies.Prepared, given: argparse.Namespace, path: Path) -> Path:
     """What the processes of PyTorch read."""
     need = given.window * given.steps + 1
     stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * given.batch]
     sizes = {k: getattr(given, k) for k in ("kind", "hidden", "layers", "depth")}
     content = {
-        "model": {**sizes, "vocabulary": int(prepared.read.facts["vocabulary"])},
+        "model": {**sizes, "vocabulary": int(prepared.source.facts["vocabulary"])},
         "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(given.batch, -1).T)).long(),
         "window": given.window,
         "steps": given.steps,

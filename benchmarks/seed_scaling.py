@@ -22,7 +22,7 @@ from jax import lax
 from jaxeval.population import lanes
 
 
-def operations(prepared: common.experiment.Prepared, batch: int) -> float:
+def operations(prepared: common.studies.Prepared, batch: int) -> float:
     """Floating-point operations of the matrix products of one member's epoch of training."""
     tagged = prepared.data
     vectors, characters = tagged.table.vectors.shape[1], 30

@@ -10,11 +10,11 @@ import seq2seq_pytorch
 import seq2seq_weights
 import torch
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.contracts import Batch
 
 
-def rows_of(prepared: experiment.Prepared, part: str) -> list[dict[str, np.ndarray]]:
+def rows_of(prepared: studies.Prepared, part: str) -> list[dict[str, np.ndarray]]:
     """The pairs of a part, unpadded, bucket by bucket; `limit` of what is written."""
     found = []
     chosen = getattr(prepared.data.split(0), part)
@@ -30,7 +30,7 @@ def rows_of(prepared: experiment.Prepared, part: str) -> list[dict[str, np.ndarr
 
 
 def check(
-    prepared: experiment.Prepared, params: Any, theirs: torch.nn.Module, smoothing: float
+    prepared: studies.Prepared, params: Any, theirs: torch.nn.Module, smoothing: float
 ) -> dict[str, float]:
     """Stops unless losses, gradients and outputs are equal; returns by how much they differ."""
     rows, task = rows_of(prepared, "dev"), prepared.problem.task

@@ -13,7 +13,7 @@ import numpy as np
 import seq2seq_agreement
 import torch
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.population import lanes, loop
 
 
@@ -22,14 +22,14 @@ class Training:
 
     def __init__(
         self,
-        prepared: experiment.Prepared,
+        prepared: studies.Prepared,
         population: loop.Population,
         given: argparse.Namespace,
     ):
         self.population, self.members = population, given.members
         self.buckets = [len(rows) for rows in prepared.data.split(0).train]
         steps, batch = jax.device_get(population.engine.shared.steps), given.batch
-        self.steps = list(zip(steps.bucket.tolist(), steps.slot.tolist(), strict=True))
+        self.steps = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
         self.items = sum(min(batch, self.buckets[b] - batch * s) for b, s in self.steps)
 
     def ours(self) -> float:
@@ -42,7 +42,7 @@ class Decoding:
 
     def __init__(
         self,
-        prepared: experiment.Prepared,
+        prepared: studies.Prepared,
         population: loop.Population,
         given: argparse.Namespace,
     ):
@@ -71,11 +71,11 @@ class Decoding:
     def ours(self) -> float:
         """Seconds for a member."""
         population = self.population
-        flags = population.flags([True] * len(population.seats))
+        flags = population.flags([True] * len(population.slots))
         begin = time.perf_counter()
         counts = jax.device_get(
             population.engine.evaluate(
-                population.engine.shared, self.params, population.lanes.load, self.parts, flags
+                population.engine.shared, self.params, population.lanes.inputs, self.parts, flags
             )
         )
         seconds = time.perf_counter() - begin
@@ -85,7 +85,7 @@ class Decoding:
 
 
 def write(
-    prepared: experiment.Prepared,
+    prepared: studies.Prepared,
     training: Training,
     decoding: Decoding,
     given: argparse.Namespace,

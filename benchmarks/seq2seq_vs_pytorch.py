@@ -34,7 +34,7 @@ import seq2seq_turns
 import seq2seq_weights
 import torch
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.population import lanes, loop
 
 DROPOUT, SMOOTHING, RATE = 0.2, 0.1, 0.001
@@ -78,7 +78,7 @@ def main() -> None:
         **{k: getattr(given, k) for k in ("architecture", "language", "symbols", "batch")},
         evaluation_batch=given.evaluation_batch,
         members=given.members,
-        parameters=experiment.parameters(prepared),
+        parameters=common.parameters(prepared),
         items=training.items,
         decoded=len(decoding.rows),
         agreement=agreement,
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _prepare(given: argparse.Namespace) -> experiment.Prepared:
+def _prepare(given: argparse.Namespace) -> studies.Prepared:
     changes = [
         "task=seq2seq",
         *(f"data.{part}={given.language}_{part}.tsv" for part in ("train", "dev", "test")),
@@ -123,18 +123,18 @@ def _prepare(given: argparse.Namespace) -> experiment.Prepared:
         f"training.optimiser.hyperparameters={{learning_rate={RATE}}}",
         "training.optimiser.clip=none",
     ]
-    return experiment.prepare(experiment.read(None, changes, given.data))
+    return studies.prepare(studies.read(None, changes, given.data))
 
 
 def _population(
-    prepared: experiment.Prepared, given: argparse.Namespace
+    prepared: studies.Prepared, given: argparse.Namespace
 ) -> tuple[loop.Population, float]:
     """The members, whose epochs are cut to the steps of a turn, and the seconds of compiling."""
-    chosen = experiment.members(prepared.config, range(1, given.members + 1), [0])
+    chosen = common.members_of(prepared, given.members)
     made = loop.Population(prepared.problem, chosen, given.members)
     shared, count = made.engine.shared, max(1, given.items // given.batch)
     steps = jax.tree.map(np.asarray, shared.steps)
-    cut = steps._replace(bucket=steps.bucket[:count], slot=steps.slot[:count])
+    cut = steps._replace(bucket=steps.bucket[:count], batch=steps.batch[:count])
     steps = cut._replace(count=np.int32(len(cut.bucket)))
     shared = shared._replace(steps=lanes.replicate(steps, made.engine.mesh))
     made.engine = made.engine._replace(shared=shared)
@@ -145,7 +145,7 @@ def _population(
 
 def _warm(made: loop.Population, given: argparse.Namespace) -> Any:
     """Trains the first member, gives the others its parameters; returns them."""
-    alone = made.flags([number == 0 for number in range(len(made.seats))])
+    alone = made.flags([number == 0 for number in range(len(made.slots))])
     for _ in range(given.warm // given.items):
         made.state, _ = made.engine.epoch(made.engine.shared, made.state, made.lanes, alone)
 
@@ -157,7 +157,7 @@ def _warm(made: loop.Population, given: argparse.Namespace) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], state.params)
 
 
-def _model(prepared: experiment.Prepared, architecture: str, params: Any) -> dict[str, Any]:
+def _model(prepared: studies.Prepared, architecture: str, params: Any) -> dict[str, Any]:
     """PyTorch's model with the parameters of ours, as `seq2seq_member` takes it."""
     words = prepared.data.vocabularies
     sizes = {**SIZES[architecture], "dropout": DROPOUT}
@@ -171,7 +171,7 @@ def _model(prepared: experiment.Prepared, architecture: str, params: Any) -> dic
     }
 
 
-def _agreement(prepared: experiment.Prepared, params: Any, model: dict) -> dict[str, float]:
+def _agreement(prepared: studies.Prepared, params: Any, model: dict) -> dict[str, float]:
     theirs = seq2seq_pytorch.build(model["architecture"], model["sizes"])
     theirs.load_state_dict(model["weights"])
     return seq2seq_agreement.check(prepared, params, theirs, SMOOTHING)

@@ -12,6 +12,7 @@ of operations that is for nothing: dead units and rows of weight 0. One JSON lin
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import subprocess
@@ -111,39 +112,35 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
             compiled.append(seconds)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    from jaxeval import experiment
-    from jaxeval.experiment import running, sweeping
-    from jaxeval.sweep import cohorts, space
-    from jaxeval.sweep.__main__ import machine_of
+    from jaxeval import observe, studies
+    from jaxeval.space import space
+    from jaxeval.studies import cohorts, costs, proposers, sweeps
 
     begin = time.perf_counter()
     path = str(CONFIGS / f"georgian_{given.architecture}_small.toml")
     changes = [f"training.epochs={given.epochs}", f"data.train_items={given.items}"]
     changes.append(f"data.path={json.dumps(given.data)}")
     of = space.read(CONFIGS / f"space_{given.architecture}_small.toml")
-    config = experiment.read(path, changes)
-    module = experiment.kind(config.task)
-    runs = sweeping.draw(path, changes, module, of, 1, given.runs)
-    prepared = experiment.prepare(config)
-    asked, sizes = sweeping.asked(runs, module, prepared), sweeping.sizes_of(prepared)
+    session = studies.Session()
+    trials = proposers.draws(path, changes, of, 1, given.runs)
+    entries = cohorts.entries(trials, session.loader)
+    prepared = session.loader.prepare(studies.read(path, changes))
+    jobs, sizes = cohorts.jobs(entries), cohorts.bucket_sizes(prepared)
+    machine = sweeps.machine_of(prepared)
+    if given.how == "ragged":
+        estimates = costs.plan(jobs, sizes, machine)
+        operations = sum(estimate.operations for estimate in estimates)
+        needed = sum(estimate.needed for estimate in estimates)
+    else:
+        entries = [_without_extent(entry) for entry in entries]
+        apart = costs.plan(cohorts.jobs(entries), sizes, machine, join=False)
+        estimates = _by_operations(apart, jobs)[given.part :: given.parts]
+        mine = [jobs[number] for estimate in estimates for number in estimate.jobs]
+        operations = sum(_operations(job, _padded_rows(job, sizes)) for job in mine)
+        needed = sum(_operations(job, sum(sizes)) for job in mine)
+    work = cohorts.by_estimates(entries, estimates, session.loader)
     with tempfile.TemporaryDirectory() as folder:
-        if given.how == "ragged":
-            made = cohorts.plan(asked, sizes, machine_of(prepared))
-            record = sweeping.record_of(prepared, of, 1)
-            work = [
-                sweeping.prepare(cohort, number, runs, module, record)
-                for number, cohort in enumerate(made)
-            ]
-            operations = sum(cohort.operations for cohort in made)
-            needed = sum(cohort.needed for cohort in made)
-        else:
-            shapes = _shapes(asked)[given.part :: given.parts]
-            work = [_apart([runs[number] for number in numbers], numbers) for numbers in shapes]
-            mine = [asked[number] for numbers in shapes for number in numbers]
-            operations = sum(_operations(run, _padded_rows(run, sizes)) for run in mine)
-            needed = sum(_operations(run, sum(sizes)) for run in mine)
-        for one, members in work:
-            running.run(one, members, Path(folder))
+        observe.train_cohorts(work, Path(folder), session=session)
     return {
         "seconds": round(time.perf_counter() - begin, 1),
         "programs": len(work),
@@ -154,40 +151,30 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _shapes(asked: Any) -> list[list[int]]:
-    """Numbers of the runs of each size and batch size, most operations first."""
-    found: dict[Any, list[int]] = {}
-    for number, run in enumerate(asked):
-        found.setdefault((run.extent, run.batch_size), []).append(number)
+def _without_extent(entry: Any) -> Any:
+    """A run that only shares a program with those of its own size and batch size."""
+    kind = entry.prepared.kind._replace(extent=None)
+    return dataclasses.replace(entry, prepared=entry.prepared._replace(kind=kind))
+
+
+def _by_operations(estimates: list[Any], jobs: list[Any]) -> list[Any]:
+    """Cohorts with most operations first."""
     return sorted(
-        found.values(),
-        key=lambda numbers: sum(_operations(asked[n], 1) for n in numbers),
+        estimates,
+        key=lambda estimate: sum(_operations(jobs[n], 1) for n in estimate.jobs),
         reverse=True,
     )
 
 
-def _operations(run: Any, rows: int) -> float:
+def _operations(job: Any, rows: int) -> float:
     """Of a run at its own size, for so many rows an epoch."""
-    return run.epochs * rows * run.extent.operations(run.extent)
+    return job.epochs * rows * job.extent.operations(job.extent)
 
 
-def _padded_rows(run: Any, sizes: list[int]) -> int:
-    from jaxeval.sweep import cohorts
+def _padded_rows(job: Any, sizes: list[int]) -> int:
+    from jaxeval.studies import costs
 
-    return cohorts.rows_computed(sizes, run.batch_size, run.batch_size)
-
-
-def _apart(runs: list[Any], numbers: list[int]) -> Any:
-    """Runs of one shape as `train` would train them: one population."""
-    from jaxeval import experiment
-    from jaxeval.contracts import Member
-    from jaxeval.experiment import sweeping
-
-    members = [
-        Member(number + 1, 0, tuple(sorted(sweeping.traced(run.config).items())))
-        for number, run in zip(numbers, runs, strict=True)
-    ]
-    return experiment.prepare(runs[0].config), members
+    return costs.rows_computed(sizes, job.batch_size, job.batch_size)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def main() -> None:
     )
 
 
-def write(prepared: common.experiment.Prepared, size: int, count: int, path: Path) -> Path:
+def write(prepared: common.studies.Prepared, size: int, count: int, path: Path) -> Path:
     """What the processes of PyTorch read."""
     tagged = prepared.data
     content = {
@@ -68,7 +68,7 @@ def write(prepared: common.experiment.Prepared, size: int, count: int, path: Pat
     return path
 
 
-def batches(prepared: common.experiment.Prepared, size: int, seed: int) -> list[dict]:
+def batches(prepared: common.studies.Prepared, size: int, seed: int) -> list[dict]:
     """One epoch's batches as jaxeval forms them: within a bucket, shuffled, in mixed order."""
     generator = np.random.default_rng(seed)
     chosen = []

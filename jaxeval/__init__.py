@@ -1,3 +1,62 @@
-"""jaxeval: train populations of neural networks and compare their score distributions."""
+"""jaxeval: train populations of neural networks and compare their score distributions.
+
+    import jaxeval
+
+    small = jaxeval.train(seeds=8)
+    wide = jaxeval.train(seeds=8, changes={"name": "wide", "model.layers": [100]})
+    print(jaxeval.compare(small, wide))
+
+What is listed in `__all__` is imported at its first use.
+"""
+
+import importlib
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxeval.api import compare, load, read_scores, select, sweep, train
+    from jaxeval.errors import JaxevalError
+    from jaxeval.results import Comparison, Runs, Selection
 
 __version__ = "0.1.0"
+__all__ = [
+    "Comparison",
+    "JaxevalError",
+    "Runs",
+    "Selection",
+    "compare",
+    "load",
+    "read_scores",
+    "select",
+    "sweep",
+    "train",
+]
+_MODULES = {  # name -> where it is defined; all others are of `api`
+    **dict.fromkeys(("Comparison", "Runs", "Selection"), "jaxeval.results"),
+    "JaxevalError": "jaxeval.errors",
+}
+
+
+class _Package(types.ModuleType):
+    """The package, of which `train` is a function, whether the verb's module is imported or not.
+
+    Importing `jaxeval.train` would set it to that module, which is found in `sys.modules` as ever.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES.get(name, "jaxeval.api")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

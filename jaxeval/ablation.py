@@ -2,9 +2,9 @@
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
@@ -12,14 +12,17 @@ from jaxeval import cli
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 
+if TYPE_CHECKING:
+    from jaxeval.studies import cohorts
+
 _DESCRIPTION = """\
 Trains CONFIG and every variant of a file (as in Table 4 of Melis et al. 2018), each with the same
 seeds, and compares their test scores. Nothing is tuned anew for a variant.
 """
 _EXAMPLES = """\
 examples:
-  python -m jaxeval.ablation configs/melis2018/enwik8_lstm_small.toml \\
-      --variants configs/melis2018/ablations/small.toml --data FILE --seeds 8
+  python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
+      --variants melis2018/ablations/small --data FILE --seeds 8
 
 a file of variants:
   [[variant]]
@@ -63,38 +66,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.compare.__main__ import main as compare
-    from jaxeval.experiment import running
+    from jaxeval import observe, studies
+    from jaxeval.compare import studying
+    from jaxeval.runs import layout, tables
+    from jaxeval.studies import cohorts, proposers
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     if len(changes) <= len(variants):
         raise ConfigError(f"{given.variants}: expected another name for each variant")
-    prepared = {}
-    for name, changed in changes.items():  # all, before the first is trained
-        config = experiment.read(given.config, [*given.changes, *changed], given.data)
+    configs = {}
+    for name, changed in changes.items():
+        config = studies.read(given.config, [*given.changes, *changed], given.data)
         whole = f"{config.name}, {name}" if name else config.name
-        config = dataclasses.replace(config, name=whole)
-        prepared[whole] = experiment.prepare(config)
-    _refuse_equals(prepared, given.variants)
-    seeds = cli.seeds_of(given)
-    parts = [(one, experiment.members(one.config, seeds, [0])) for one in prepared.values()]
-    by_variant = running.run_all(parts, Path(given.out), again=given.again)
+        configs[whole] = dataclasses.replace(config, name=whole)
+    session = studies.Session()
+    trials = proposers.variants(configs, cli.seeds_of(given))
+    entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
+    _refuse_equals(entries, given.variants)
+    rows = observe.train_cohorts(
+        cohorts.by_program(entries), Path(given.out), again=given.again, session=session
+    )
+    by_key = {(row.experiment, row.seed): row for row in rows}
     records = [
-        _record(name, row) for name, rows in zip(prepared, by_variant, strict=True) for row in rows
+        _record(entry.trial.labels["model"], by_key[entry.record.id, entry.trial.seed])
+        for entry in entries
     ]
-    table = Path(given.out) / "ablations" / f"{next(iter(prepared.values())).record.id}.json"
+    table = Path(given.out) / "ablations" / f"{entries[0].record.id}.json"
     cli.write_json(str(table), records)
-    wanted = ["--figures", given.figures] if given.figures else []
-    wanted += ["--json", given.json] if given.json else []
-    return compare(["--table", str(table), *wanted, *prepared])
+    scores = tables.read(str(table), layout.Layout(models=[*configs]))
+    outputs = studying.Outputs(json=given.json, figures=given.figures)
+    studying.write(studying.study(scores), outputs)
+    return 0
 
 
-def _refuse_equals(prepared: Mapping[str, Any], file: str) -> None:
+def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:
     """Raises ConfigError if a variant changes nothing, or two are the same."""
     first: dict[str, str] = {}
-    for name, one in prepared.items():
-        same = first.setdefault(one.record.id, name)
+    for entry in entries:
+        name = entry.trial.labels["model"]
+        same = first.setdefault(entry.record.id, name)
         if same != name:
             raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
 

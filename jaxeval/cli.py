@@ -16,6 +16,7 @@ MOST = 1_000_000  # members, runs ... of a command
 
 
 _SIGNALLED = 128  # exit status, less the number of the signal
+_MODULE = "python -m jaxeval."  # and the verb
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -58,13 +59,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """A verb's parser, its texts shown as they are written."""
+    """A verb's parser; its texts are shown as they are written, but for how verbs are called.
+
+    Args:
+      verb: its name, "" for the command that takes a verb.
+      description, epilog: with examples that begin with `python -m jaxeval.VERB`.
+    """
+    called = _called()
     return _Parser(
-        f"python -m jaxeval.{verb}",
-        description=description,
-        epilog=epilog,
+        f"{called}{verb}".strip(" ."),
+        description=description.replace(_MODULE, called),
+        epilog=epilog.replace(_MODULE, called),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def _called() -> str:
+    """How the user calls verbs, up to the verb, as told by what runs in this process."""
+    program = Path(sys.argv[0])
+    if program.stem == "jaxeval":  # the console script
+        return "jaxeval "
+    if program == Path(__file__).with_name("__main__.py"):
+        return "python -m jaxeval "
+    return _MODULE
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
@@ -89,23 +106,23 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
 
 def add_again(parser: argparse.ArgumentParser) -> None:
     """Adds --again, of verbs that can keep models."""
-    about = "train members again that have ended without a saved model (training.keep_models)"
+    about = "train members again that have ended without what is to be kept of them"
     parser.add_argument("--again", action="store_true", help=about)
 
 
-def seeds_of(given: argparse.Namespace) -> list[int]:
+def seeds_of(args: argparse.Namespace) -> list[int]:
     """The seeds that were asked for."""
-    return given.seed_list or list(range(1, given.seeds + 1))
+    return args.seed_list or list(range(1, args.seeds + 1))
 
 
 def parse_config(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
     """Parses the arguments of a verb that takes `add_config`'s."""
-    given = parser.parse_intermixed_args(arguments)
-    if given.config and "=" in given.config:  # no config file, only changes
-        given.config, given.changes = None, [given.config, *given.changes]
-    return given
+    args = parser.parse_intermixed_args(arguments)
+    if args.config and "=" in args.config:  # no config file, only changes
+        args.config, args.changes = None, [args.config, *args.changes]
+    return args
 
 
 def positive(text: str) -> int:
@@ -120,13 +137,13 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
     def read(text: str) -> float:
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not (low <= found <= high and math.isfinite(found)):
+            value = math.nan
+        if not (low <= value <= high and math.isfinite(value)):
             upto = f" to {high:g}" if math.isfinite(high) else ""
             raise argparse.ArgumentTypeError(f"expected a number from {low:g}{upto}, got {text!r}")
-        return found
+        return value
 
     return read
 
@@ -134,7 +151,9 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
     if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
-        raise argparse.ArgumentTypeError(f"expected numbers below 2^32 (3,5,8), got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers below 2^32, such as 3,5,8, got {text!r}"
+        )
     return list(dict.fromkeys(int(part) for part in parts))
 
 

@@ -7,7 +7,7 @@ Everything in a Task is written for ONE member; only `jaxeval.population` adds t
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
@@ -16,11 +16,21 @@ Tree = Any  # a pytree of arrays
 Hparams = Mapping[str, Any]  # name -> traced float32 scalar
 
 
+Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
+
+
 class Metric(NamedTuple):
-    """What early stopping reads and what a member is ranked by."""
+    """What early stopping reads and what a member is ranked by.
+
+    Attributes:
+      unit: what scores are measured in, by which they are printed.
+      margin: equivalence margin: difference below which two models count as equal, in the unit.
+    """
 
     name: str
     higher_is_better: bool = True
+    unit: Unit = "number"
+    margin: float = 0.0
 
     @property
     def worst(self) -> float:
@@ -39,7 +49,8 @@ class Batch(NamedTuple):
     weight: Array  # [B] float32: 1 for a real row, 0 for padding
     shared: Tree  # tables of the corpus, the same for all members (never a member axis)
     split: Tree  # tables that depend on the member's own split
-    places: Array | None = None  # [B] int32, of each row in the batch of an update; None: in order
+    # [B] int32, of each row in the batch of an update; None: in order
+    positions: Array | None = None
 
 
 def weighted_rows(batch: Batch) -> Array:
@@ -53,9 +64,9 @@ class Task:
 
     Laws (tests/conformance.py holds every task to them): the same key gives the same params; rows
     of weight 0 change neither loss nor counts; counts of two halves add up to those of the whole,
-    as shares do, and the mean of their losses by share is the loss of the whole; `predict` ignores
-    gold fields; the loss of an untrained model is near log(outcomes) a decision and falls on fixed
-    rows; traced hparams cause no compilation; perfect outputs score best.
+    as normalisers do, and the mean of their losses, weighted by these, is the loss of the whole;
+    `predict` ignores gold fields; the loss of an untrained model is near log(outcomes) a decision
+    and falls on fixed rows; traced hparams cause no compilation; perfect outputs score best.
     """
 
     init: Callable[[Array, Batch, Hparams], Tree]  # (key, batch, hparams) -> params
@@ -66,10 +77,10 @@ class Task:
     score: Callable[[Mapping[str, float]], dict[str, float]]  # on the host, float64
     metric: Metric
     # what the loss is a mean over (rows, words ...): [] float32, how many of them a batch has
-    share: Callable[[Batch], Array] = weighted_rows
-    # whether random draws go by `Batch.places`: then all parts of a batch are given one key, and
-    # it makes no difference into which parts a batch is cut
-    by_place: bool = False
+    normaliser: Callable[[Batch], Array] = weighted_rows
+    # whether random draws go by `Batch.positions`: then all parts of a batch are given one key,
+    # and it makes no difference into which parts a batch is cut
+    keyed_by_position: bool = False
 
 
 class Corpus(NamedTuple):
@@ -95,6 +106,7 @@ class Member:
     seed: int
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
+    repeat: int = 0  # trainings of the same seed are told apart by it, and by nothing else
 
 
 GIVEN_SPLIT = 0

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.evaluate`: scores kept language models in other ways than in training."""
+"""`python -m jaxeval.evaluate`: scores saved models again, language models in other ways."""
 
 import argparse
 import sys
@@ -10,15 +10,16 @@ from jaxeval import cli
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval.experiment import evaluation
+    from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
-Scores language models that `train` has kept (training.keep_models=true): by one reader and by as
-many as read in training, and, where asked for, with another softmax temperature, averaged over
-dropout masks, or learning while they are tested. CONFIG, changes, data and seeds as for train.
+Scores models that `train` has kept (training.keep_models=true). Language models: by one reader and
+by as many as read in training, and, where asked for, with another softmax temperature, averaged
+over dropout masks, or learning while they are tested. CONFIG, changes, data, seeds as for train.
 """
 _EXAMPLES = """\
 examples:
+  python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
   python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
   python -m jaxeval.evaluate CONFIG --data DIR --temperature search
   python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
@@ -91,43 +92,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.experiment import evaluation
-    from jaxeval.report import conditions
+    from jaxeval import studies
+    from jaxeval.config import markers
+    from jaxeval.report.runs import conditions
+    from jaxeval.studies import cohorts, evaluation, proposers
 
-    config = experiment.read(given.config, given.changes, given.data)
+    config = studies.read(given.config, given.changes, given.data)
     if config.task != "language":
-        raise ConfigError(f"task: expected language, got {config.task}; evaluate is of texts")
+        _refuse_readings(given, config.task)
     if given.mean:
-        _refuse_rates(config.model.rates(), given.rate_factor)
-    prepared = experiment.prepare(config)
-    members = experiment.members(config, cli.seeds_of(given), [0])
-    models = evaluation.load(prepared, members, Path(given.out))
-    rows, name = [], prepared.record.metric
+        _refuse_rates(markers.active(config.model), given.rate_factor)
+    trials = proposers.seeds_by_splits(config, cli.seeds_of(given))
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
+    models = evaluation.load(cohort, Path(given.out))
+    (record,) = cohort.records
+    rows, name = [], record.metric
     for condition in _conditions(given, models):
-        print(f"{condition} ...", file=sys.stderr, flush=True)
-        found = evaluation.scores(models, condition, given.part)
+        said = "as in training" if condition is None else str(condition)
+        print(f"{said} ...", file=sys.stderr, flush=True)
+        if condition is None:
+            found = evaluation.as_trained(models, given.part)
+        else:
+            found = evaluation.scores(models, condition, given.part)
         rows += [
             {
-                "model": f"{config.name}, {condition}",
-                "condition": str(condition),
+                "model": f"{config.name}, {said}",
+                "condition": said,
                 "seed": who.seed,
                 "part": given.part,
                 "metric": name,
-                "higher_is_better": prepared.record.higher_is_better,
+                "higher_is_better": record.higher_is_better,
                 "score": one[name],
             }
-            for who, one in zip(members, found, strict=True)
+            for who, one in zip(cohort.members, found, strict=True)
         ]
         # at once: later conditions may take hours
         if given.json and given.json != "-":
             cli.write_json(given.json, rows)
-        print(conditions.line(rows, str(condition)), file=sys.stderr, flush=True)
+        print(conditions.line(rows, said), file=sys.stderr, flush=True)
     if given.json == "-":
         cli.write_json(given.json, rows)
     if given.json != "-":
         conditions.show(rows)
     return 0
+
+
+def _refuse_readings(given: argparse.Namespace, task: str) -> None:
+    """Raises ConfigError where a text is asked to be read in other ways, and there is none."""
+    for name in ("batch", "temperature", "mean", "dynamic"):
+        if getattr(given, name):
+            raise ConfigError(f"--{name}: of language models; this config's task is {task}")
 
 
 def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
@@ -141,10 +155,16 @@ def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
 
 
 def _conditions(
-    given: argparse.Namespace, models: "evaluation.Kept"
-) -> "Iterator[evaluation.Condition]":
-    """The plain readings first; then, by as many readers as the first, each that was asked for."""
-    from jaxeval.experiment import evaluation
+    given: argparse.Namespace, models: "evaluation.Models"
+) -> "Iterator[evaluation.Condition | None]":
+    """The plain readings first; then, by as many readers as the first, each that was asked for.
+
+    None: as in training, of other tasks than language.
+    """
+    if models.prepared.config.task != "language":
+        yield None
+        return
+    from jaxeval.studies import evaluation
     from jaxeval.tasks.dynamic_evaluation import Dynamic
     from jaxeval.tasks.language_averaging import Averaging
 

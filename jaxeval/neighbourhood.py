@@ -4,11 +4,14 @@ import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity.neighbourhood import LEAST, Range, describe, draw, parse_range
+from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
+
+if TYPE_CHECKING:
+    from jaxeval.config import markers
 
 _DESCRIPTION = """\
 Trains random settings near that of CONFIG (Melis et al. 2018, section 7.3): each traced
@@ -25,9 +28,6 @@ examples:
 Ranges that are not given (the authors did not publish theirs): learning rates .0001 to .1 and l2
 1e-7 to .001, both logarithmic; dropout rates 0 to .9. A value of 0 of l2 stays 0.
 """
-RANGES = {"learning_rate": Range(1e-4, 0.1, True), "l2": Range(1e-7, 1e-3, True)}
-_RATE = Range(0.0, 0.9)
-NEAR = {"bits": 0.05}  # as much as 3 of the 80 of a perplexity of words
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         "--within",
         type=cli.number(0),
         metavar="X",
-        help="of the best is near (3.0; bits: .05; fractions: .01)",
+        help="of the best is near (the metric's equivalence margin)",
     )
     made.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
@@ -64,78 +64,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.contracts import Member
-    from jaxeval.experiment import running
+    from jaxeval import observe, studies
+    from jaxeval.config import markers
+    from jaxeval.studies import proposers
 
-    config = experiment.read(given.config, given.changes, given.data)
-    centre = dict(experiment.members(config, [1], [0])[0].hparams)
-    ranges = ranges_of(centre, config.model.rates(), given.range)
+    config = studies.read(given.config, given.changes, given.data)
+    # in an order that stays when keys move: every draw depends on those before it
+    traced = {name: h for name, h in sorted(markers.traced(config).items()) if h.active}
+    ranges = ranges_of(traced, given.range)
+    centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, given.width, given.settings, given.seed)
-    prepared = experiment.study(experiment.prepare(config), "neighbourhood")
-    members = [
-        Member(k, 0, tuple(sorted({**centre, **setting}.items())))
-        for k, setting in enumerate(settings, 1)
-    ]
-    rows = running.run(prepared, members, Path(given.out))
-    by_key = {(row.seed, row.hparams): getattr(row, given.part) for row in rows}
-    scores = [by_key[who.seed, experiment.hparams_json(config, who)] for who in members]
-    _answer(scores, settings, ranges, given, prepared.record)
+    rows = observe.train(proposers.neighbourhood(config, settings), Path(given.out))
+    scores = [getattr(row, given.part) for row in rows]
+    _answer(scores, settings, ranges, given, rows[0])
     return 0
 
 
 def ranges_of(
-    centre: Mapping[str, float], rates: Mapping[str, float], given: Sequence[str]
-) -> dict[str, Range]:
+    traced: "Mapping[str, markers.Hyperparameter]", given: Sequence[str]
+) -> "dict[str, markers.Range]":
     """The range of each hyperparameter that is varied.
 
     Args:
-      centre: all that may be varied.
-      rates: those of them that are dropout rates.
+      traced: all that may be varied.
       given: NAME=RANGE each, before the defaults.
 
     Raises:
       ConfigError: no such hyperparameter, or no range.
     """
-    found = {}
+    asked = {}
     for text in given:
         name, equals, span = text.partition("=")
-        if not equals or name not in centre:
-            raise ConfigError(f"range: expected one of {', '.join(centre)}, got {text!r}")
-        found[name] = parse_range(span)
-        _possible(name, found[name], name in rates)
-    for name in centre:
-        default = _RATE if name in rates else RANGES.get(name)
-        if name not in found and default is not None and not (default.log and centre[name] == 0):
-            found[name] = default
-    return {name: found[name] for name in centre if name in found}
+        if not equals or name not in traced:
+            raise ConfigError(f"range: expected one of {', '.join(traced)}, got {text!r}")
+        asked[name] = parse_range(span)
+        _possible(name, asked[name], traced[name].marker.limits)
+    for name, hyperparameter in traced.items():
+        default = hyperparameter.marker.range
+        if name in asked or default is None or (default.log and hyperparameter.value == 0):
+            continue
+        asked[name] = default
+    return {name: asked[name] for name in traced if name in asked}
 
 
-def _possible(name: str, span: Range, rate: bool) -> None:
+def _possible(name: str, span: "markers.Range", limits: "markers.Limits") -> None:
     """Raises ConfigError if a range has values that its hyperparameter cannot have."""
-    from jaxeval.population import optimisers
-
-    limits = optimisers.FRACTION if rate else optimisers.LIMITS.get(name, optimisers.NOT_NEGATIVE)
-    if span.low < limits.low or span.high > limits.high or (rate and span.high == limits.high):
+    if not (limits.allow(span.low) and limits.allow(span.high)):
         raise ConfigError(f"range: {name}: expected {limits}, got {span.low:g} to {span.high:g}")
 
 
 def _answer(
     scores: Sequence[float | None],
     settings: Sequence[Mapping[str, float]],
-    ranges: Mapping[str, Range],
+    ranges: "Mapping[str, markers.Range]",
     given: argparse.Namespace,
     record: Any,
 ) -> None:
-    from jaxeval.report import figures, neighbourhood, summary
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import neighbourhood
 
-    near = given.within
-    if near is None:
-        near = 0.01 if summary.is_fraction(record.metric) else NEAR.get(record.metric, 3.0)
+    near = record.margin if given.within is None else given.within
     found = describe(scores, settings, near, record.higher_is_better)
     if given.figures:
         metric = f"{given.part} {record.metric}"
-        drawn = neighbourhood.draw(scores, settings, ranges, metric, found)
+        drawn = neighbourhood.draw(scores, settings, ranges, metric, record.unit, found)
         figures.save_all([drawn], Path(given.figures))
     if given.json:
         points = [
@@ -144,7 +136,7 @@ def _answer(
         whole = {"metric": record.metric, "part": given.part, "width": given.width}
         cli.write_json(given.json, {**whole, **dataclasses.asdict(found), "points": points})
     if given.json != "-":
-        neighbourhood.show(found, f"{given.part} {record.metric}", ranges)
+        neighbourhood.show(found, f"{given.part} {record.metric}", record.unit, ranges)
 
 
 if __name__ == "__main__":

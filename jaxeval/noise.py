@@ -45,27 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
-    from jaxeval.experiment import running
+    from jaxeval import observe, studies
+    from jaxeval.studies import proposers
 
-    config = experiment.read(given.config, given.changes, given.data)
-    prepared = experiment.study(experiment.prepare(config), "noise")
-    plain, parts = experiment.members(config, seeds, [0]), []
-    for k in range(1, given.repeats + 1):
-        # a hyperparameter that no program reads: it only tells the runs of a seed apart
-        mark = ("repeat", float(k))
-        members = [
-            dataclasses.replace(who, hparams=tuple(sorted((*who.hparams, mark)))) for who in plain
-        ]
-        parts.append((prepared, members))
-    # each repeat apart from the others
-    rows = [row for repeat in running.run_all(parts, Path(given.out)) for row in repeat]
+    config = studies.read(given.config, given.changes, given.data)
+    rows = observe.train(proposers.repeats(config, seeds, given.repeats), Path(given.out))
     found = _split(rows, seeds)
     if given.json:
         content = {part: dataclasses.asdict(noise) for part, noise in found.items()}
-        cli.write_json(given.json, {"metric": prepared.record.metric, **content})
+        cli.write_json(given.json, {"metric": rows[0].metric, **content})
     if given.json != "-":
-        _show(found, prepared.record.metric)
+        _show(found, rows[0].metric)
     return 0
 
 

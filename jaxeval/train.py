@@ -9,7 +9,7 @@ from jaxeval import cli
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval import experiment
+    from jaxeval import studies
 
 _DESCRIPTION = """\
 Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
@@ -21,7 +21,7 @@ _EXAMPLES = """\
 examples:
   python -m jaxeval.train                              # the embedded default, 8 seeds
   python -m jaxeval.train training.batch_size=8 --seeds 16
-  python -m jaxeval.train configs/reimers2017/wnut17_ner.toml --data DIR --seeds 8
+  python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
   python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
   python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
   python -m jaxeval.train --help-config                # every key a config may hold
@@ -43,6 +43,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     cli.add_again(made)
+    made.add_argument(
+        "--outputs",
+        action="store_true",
+        help="keep what each member gets right or wrong, item by item (compare --runs reads it)",
+    )
     made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     made.add_argument("--help-config", action="store_true", help="list all keys of a config")
     return made
@@ -54,62 +59,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import experiment
+    from jaxeval import studies
     from jaxeval.config import reading
+    from jaxeval.studies import proposers
+    from jaxeval.tasks import registry
 
     if given.help_config:
         task = reading.peek(given.config, given.changes, "task") or "tagging"
-        _print_keys(reading.keys(experiment.kind(task).Config))
+        _print_keys(reading.keys(registry.kind(task).Config))
         return 0
-    config = experiment.read(given.config, given.changes, given.data)
+    config = studies.read(given.config, given.changes, given.data)
     seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
     if len(seeds) * len(splits) > cli.MOST:
         raise ConfigError(
             f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
             f"{len(splits)} splits"
         )
-    prepared = experiment.prepare(config, random_splits=bool(given.splits))
-    members = experiment.members(config, seeds, splits)
-    if given.dry_run:
-        return _dry_run(prepared, members, given.json)
-    return _train(prepared, members, given)
+    trials = proposers.seeds_by_splits(config, seeds, splits)
+    return _dry_run(trials, given.json) if given.dry_run else _train(trials, given)
 
 
 def _print_keys(keys: Iterable[Any]) -> None:
     from rich.console import Console
 
-    from jaxeval.report import terminal
+    from jaxeval.report import tables
 
     rows = [(key.name, key.kind, key.default, key.about) for key in keys]
-    terminal.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
+    tables.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
 
 
-def _dry_run(prepared: "experiment.Prepared", members: list, json_path: str | None) -> int:
+def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
     """Prints the plan as comments above the config, a file that trains the same."""
-    from jaxeval import experiment
     from jaxeval.config import writing
+    from jaxeval.studies import cohorts, plan, prepared, running
 
-    plan = experiment.plan(prepared, members)
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    running.refuse_impossible([cohort])
+    described = plan.describe(cohort)
     if json_path:
-        cli.write_json(json_path, plan)
+        cli.write_json(json_path, described)
     if json_path != "-":
-        for key, value in plan.items():
+        for key, value in described.items():
             if key != "config":
                 print(f"# {key}: {value}")
-        print(f"\n{writing.to_toml(prepared.config)}", end="")
+        print(f"\n{writing.to_toml(cohort.config)}", end="")
     return 0
 
 
-def _train(prepared: "experiment.Prepared", members: list, given: argparse.Namespace) -> int:
-    from jaxeval.experiment import running
-    from jaxeval.report import summary, terminal
+def _train(trials: "Sequence[studies.Trial]", given: argparse.Namespace) -> int:
+    from jaxeval import observe
+    from jaxeval.report.runs import summary, terminal
 
-    rows = running.run(prepared, members, Path(given.out), given.store, again=given.again)
-    found = summary.of_members(rows)
+    asked: dict[str, bool] = {"again": given.again, "outputs": given.outputs}
+    rows = observe.train(trials, Path(given.out), given.store, **asked)
+    scores = summary.of_members(rows)
     if given.json:
-        cli.write_json(given.json, summary.to_dict(found))
+        cli.write_json(given.json, summary.to_dict(scores))
     if given.json != "-":
-        terminal.print_summary(found)
+        terminal.print_summary(scores)
     return 0
 
 

@@ -66,8 +66,8 @@ def _loss(case: Case, compiled: Compiled, params: Any, batch: Batch) -> Any:
 
 
 def _counts(compiled: Compiled, params: Any, batch: Batch) -> dict[str, float]:
-    found = compiled.counts(compiled.outputs(params, batch), batch)
-    return {name: float(value) for name, value in found.items()}
+    counts = compiled.counts(compiled.outputs(params, batch), batch)
+    return {name: float(value) for name, value in counts.items()}
 
 
 def _seeded(init: Any, case: Case, params: Any) -> None:
@@ -108,14 +108,15 @@ def _additive(case: Case, compiled: Compiled, params: Any) -> None:
 
 
 def _shared(case: Case, compiled: Compiled, params: Any) -> None:
-    """The loss of the whole is the mean of its parts' losses by share; the draws are the same."""
+    """The loss of the whole is its parts' mean, weighted by normaliser; the draws are the same."""
     part = np.arange(len(case.batch.weight)) < len(case.batch.weight) // 3
     parts = [_weighted(case.batch, weight) for weight in (part, ~part)]
-    shares = [float(case.task.share(batch)) for batch in parts]
-    assert min(shares) > 0 and sum(shares) == float(case.task.share(case.batch))
+    normalisers = [float(case.task.normaliser(batch)) for batch in parts]
+    assert min(normalisers) > 0
+    assert sum(normalisers) == float(case.task.normaliser(case.batch))
     losses = [float(_loss(case, compiled, params, batch)) for batch in parts]
     whole = float(_loss(case, compiled, params, case.batch))
-    np.testing.assert_allclose(np.average(losses, weights=shares), whole, rtol=1e-5)
+    np.testing.assert_allclose(np.average(losses, weights=normalisers), whole, rtol=1e-5)
 
 
 def _blind(case: Case, compiled: Compiled, params: Any) -> None:
@@ -125,15 +126,15 @@ def _blind(case: Case, compiled: Compiled, params: Any) -> None:
         for name, column in case.batch.rows.items()
     }
     other = case.batch._replace(rows=shuffled)
-    found = [compiled.outputs(params, batch) for batch in (case.batch, other)]
-    jax.tree.map(np.testing.assert_array_equal, *found)
+    outputs = [compiled.outputs(params, batch) for batch in (case.batch, other)]
+    jax.tree.map(np.testing.assert_array_equal, *outputs)
 
 
 def _uninformed(case: Case, compiled: Compiled, params: Any) -> None:
     """The loss of an untrained model is near log(outcomes) a decision."""
     expected = math.log(case.outcomes) * case.decisions(case.batch)
-    found = _loss(case, compiled, params, case.batch)
-    np.testing.assert_allclose(found, expected, rtol=case.tolerance)
+    loss = _loss(case, compiled, params, case.batch)
+    np.testing.assert_allclose(loss, expected, rtol=case.tolerance)
 
 
 def _learns(case: Case, compiled: Compiled, params: Any) -> None:

@@ -7,8 +7,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.population import engine, lanes
+from jaxeval.studies import prepared as preparing
 
 S = 5  # lanes; no other size is 5
 TAGGER = [
@@ -50,11 +51,9 @@ def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: P
     buckets becomes a selection among all of them; or if the corpus is given a lane axis."""
     changes, data, branches = CASES[task]
     where = [] if data is None else [data(tmp_path)]
-    prepared = experiment.prepare(
-        experiment.read(None, [*changes, *where, "training.batch_size=4"])
-    )
+    prepared = studies.prepare(studies.read(None, [*changes, *where, "training.batch_size=4"]))
     problem, split = prepared.problem, prepared.problem.split(0)
-    who = experiment.members(prepared.config, [1], [0])[0]
+    who = preparing.member_of(prepared)
     mesh = lanes.make_mesh(jax.devices()[:1])
     programs = engine.build(problem.program, problem.corpus, split, mesh, "vmap")
     lane = engine.lane_of(problem.program, who, split, 0)

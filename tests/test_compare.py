@@ -37,12 +37,12 @@ def test_the_verdict_is_one_a_reviewer_accepts(
     assert compare.main(["A", "B", "--table", str(_table(tmp_path))]) == 0
     shown = capsys.readouterr().out
     for said in (
-        "A's distribution is higher: median",
+        "A's distribution is higher: medians",
         "Brunner-Munzel, corrected p < .001",
         "No difference in spread was shown: sd",
-        "With 12 scores each a difference below",
+        "With 12 scores each a difference of",
         "unit of replication: seed",
-        "holm over 2 tests of the verdict",
+        "Holm over 2 primary tests",
         "seed 0",
     ):
         assert said in shown
@@ -82,6 +82,36 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     assert expected[-1] == pytest.approx(max(a)) and len(expected) == 12
 
 
+@pytest.mark.parametrize(
+    ("column", "factor", "more", "unit"),
+    [
+        ("score", 1, "", "number"),  # nobody says what it is
+        ("test_f1", 1, "", "fraction"),
+        ("test_f1", 100, "", "number"),  # percentages already
+        ("test_perplexity", 1, "", "perplexity"),
+        ("score", 1, "error rate", "error rate"),
+    ],
+)
+def test_scores_are_read_by_the_unit_of_their_metric(
+    tmp_path: Path, capsys: pytest.CaptureFixture, column: str, factor: int, more: str, unit: str
+) -> None:
+    """Dies if the range of the scores decides what they are, or percentages are multiplied."""
+    head, *rows = _table(tmp_path).read_text().split()
+    named = (",unit", f",{more}") if more else ("", "")
+    lines = [head.replace("score", column) + named[0]]
+    for row in rows:
+        model, seed, score = row.split(",")
+        lines.append(f"{model},{seed},{factor * float(score):.4f}{named[1]}")
+    path = tmp_path / "named.csv"
+    path.write_text("\n".join(lines))
+    words = ["--table", str(path), "--score", column, "--resamples", "99"]
+    assert _json(capsys, *words)["metric_unit"] == unit
+    assert compare.main(words) == 0
+    shown = capsys.readouterr().out
+    assert ("points, 95 % CI" in shown) == (unit in ("fraction", "error rate"))
+    assert f"{column} (%)" in shown or unit not in ("fraction", "error rate")
+
+
 def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the higher perplexity is recommended."""
     path = tmp_path / "ppl.csv"
@@ -102,9 +132,9 @@ def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
     assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
     shown = capsys.readouterr().out
     assert "No difference in location was shown" in shown
-    assert "As good as equal: the means differ by less than 2.00 points" in shown
+    assert "Equivalent within 0.02: the means differ by less" in shown
     assert compare.main(["--table", str(path), "--margin", "0.0001"]) == 0
-    assert "Not shown to be equal within" in capsys.readouterr().out
+    assert "Equivalence within 0.0001 was not shown" in capsys.readouterr().out
 
 
 def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -126,7 +156,7 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "a: no scores on z; not compared there" in shown
-    assert "Over 2 data sets there is no verdict" in shown and "Friedman" in shown
+    assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
     drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")
@@ -180,8 +210,8 @@ def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.Capture
         (["A", "--table", "T"], "two or more models"),
         (["--table", "T", "--column", "arch=model"], "column arch: expected one of"),
         (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
-        (["--table", "T", "--unit", "split"], "no axis split"),
-        (["--table", "T", "--json", "-", "--latex"], "only one of them"),
+        (["--table", "T", "--unit", "split"], "--unit split: no such column"),
+        (["--table", "T", "--json", "-", "--latex"], "at most one"),
         (["--table", "T", "--rows", "1"], "two or more models"),
         (["--table", "none.csv"], "no such file"),
         (["--runs", "none"], "none"),
@@ -275,7 +305,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     one = _json(capsys, *words, "--where", "layers=2")
     assert one["paired_options"][0]["n"] == 1
     for change, message in (
-        (["--where", "layers=9"], "no row has layers=9"),
+        (["--where", "layers=9"], "layers=9: no row has this value"),
         (["--fold-case", "nope"], "no column 'nope'"),
         (["--ignore", "IDD"], "no column 'IDD'; did you mean ID"),
         (["--ignore", "backend"], "leave columns that depend on the option out"),

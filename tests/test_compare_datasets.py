@@ -11,7 +11,7 @@ import pytest
 from jaxeval import runs
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import JaxevalError
-from jaxeval.report import verdict
+from jaxeval.report import text
 from tests.runs import test_store
 from tests.stats.test_datasets import DEMSAR
 
@@ -82,8 +82,8 @@ def test_the_headline_of_two_models_is_the_verdict_of_the_pair(
         tree = _json(capsys, "--table", table)
         (pair,), (headline,) = tree["pairs"], tree["headline"]
         p = pair["wilcoxon_signed_rank"]["p_adjusted"]
-        assert f"corrected p {verdict.p_value(p)}" in headline
-        assert f"corrected p {verdict.p_value(p)}" in tree["verdict"][0]
+        assert f"corrected p {text.p_value(p)}" in headline
+        assert f"corrected p {text.p_value(p)}" in tree["verdict"][0]
         headlines.append(headline.replace("between B and A", "between A and B"))
     assert says in headlines[0] and headlines[0] == headlines[1]
     shown = "No difference" not in tree["verdict"][0]
@@ -97,7 +97,7 @@ def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFix
     tree = _json(capsys, "--table", table, "--control", "C4.5")
     assert {pair["a"] for pair in tree["pairs"]} == {"C4.5"} and len(tree["pairs"]) == 3
     assert tree["headline"][1].startswith("Against the control C4.5, ranked better: C4.5+m+cf (p")
-    assert "not told apart: C4.5+cf" in tree["headline"][1]
+    assert "no significant difference: C4.5+cf" in tree["headline"][1]
     losses = _json(capsys, "--table", table, "--control", "C4.5", "--lower-is-better")
     assert "ranked worse: C4.5+m" in losses["headline"][1]
     words = ["--table", str(table), "--control", "C4.5", "--figures", str(out)]

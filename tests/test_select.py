@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import select
 from jaxeval.errors import JaxevalError
+from jaxeval.select import __main__ as select
 
 TRAIN = """\
 import random, sys, time
@@ -108,7 +108,7 @@ def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     tree = json.loads((tmp_path / "out.json").read_text())
     assert tree["best"] == "good" and "no such model" in tree["excluded"]["broken"]
-    assert "broken was given up" in ended.stdout and "tried again" in ended.stderr
+    assert "broken was dropped" in ended.stdout and "tried again" in ended.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (tmp_path / "calls").read_text().splitlines() == calls  # nothing is evaluated again
@@ -146,13 +146,13 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a", "b"], "expected one of --command"),
-        (["a", "b", "--table", "T", "--command", "true {model}"], "expected one of --command"),
+        (["a", "b"], "a: no such config file"),
+        (["a", "b", "--table", "T", "--command", "true {model}"], "at most one of --command"),
         (["--table", "T", "--rule", "sequential-halving"], "expected --budget"),
         (["--table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["a", "--table", "T"], "two or more different names"),
         (["a", "z", "--table", "T"], "no model 'z'"),
-        (["--table", "T", "--pairing", "kept"], "no seed or split"),
+        (["--table", "T", "--pairing", "kept"], "expected a seed or split"),
         (["a", "b", "--command", "true {model}", "--simulate", "3"], "--simulate"),
         (["a", "b", "--command", "train.sh"], "expected {model}"),
         (["a", "--command", "true {model}"], "two or more different names"),
@@ -199,7 +199,7 @@ def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
     ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     tree = json.loads(ended.stdout)
     assert (tree["best"], tree["evaluations"]) == ("good", 1)
-    assert tree["reason"] == "all other models were given up"
+    assert tree["reason"] == "all other models were dropped"
 
 
 def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
         ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stdout) == (2, "")
         last = ended.stderr.splitlines()[-1]
-        for part in ("every model was given up", "bad, evaluation 1: exit code 1", "nan: "):
+        for part in ("every model was dropped", "bad, evaluation 1: exit code 1", "nan: "):
             assert part in last
         assert "delete selection.json" in last
 

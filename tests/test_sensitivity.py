@@ -100,7 +100,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     ("words", "message"),
     [
         (["S", "--score", "acc"], "row 9, column acc: missing"),
-        (["S", "--score", "accuracy"], "no column 'accuracy'; it has acc"),
+        (["S", "--score", "accuracy"], "no column 'accuracy'; expected one of acc"),
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
         (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
         (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),

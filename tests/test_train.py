@@ -56,8 +56,9 @@ elif where == "recorded":
     deadly(store.Store, "record", False)      # recorded, not checkpointed
 elif where == "checkpoint":
     deadly(checkpoints.Checkpoints, "save", False)  # while Orbax writes in the background
-from jaxeval import cli, train
-cli.run(train.main)
+from jaxeval import cli
+from jaxeval.train import main
+cli.run(main)
 """
 
 

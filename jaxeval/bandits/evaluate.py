@@ -54,13 +54,13 @@ def run(
         `EvaluationFailed` when there is no score. Its `stop()`, if it has one, is called at the
         end, when evaluations that no longer matter may still be running.
       workers: evaluations at once; the rule's `batch_size` should be as large.
-      retries: times that a failed evaluation is tried again; then its model is given up.
+      retries: times that a failed evaluation is tried again; then its model is dropped.
 
     Yields:
       Told after every score and every failure. The state can be saved there.
 
     Raises:
-      RunError: every model was given up; with the last error of each.
+      RunError: every model was dropped; with the last error of each.
     """
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, found {workers}, {retries}")
@@ -86,7 +86,7 @@ def run(
                     reason = f"evaluation {job[1]} failed {failures[job]} times: {result}"
                     state = states.exclude(state, job[0], reason)
                     desk.drop(job[0])
-                    note = f"{result}; {job[0]} is given up"
+                    note = f"{result}; {job[0]} was dropped"
                 yield Told(state, *job, None, note)
 
 
@@ -108,7 +108,7 @@ class _Desk:
         return [(job, _result(future)) for job, future in ended]
 
     def drop(self, model: str) -> None:
-        """Forgets what waits of a model that is given up."""
+        """Forgets what waits of a model that is dropped."""
         self.waiting = deque(job for job in self.waiting if job[0] != model)
 
 
@@ -225,16 +225,16 @@ def read_score(output: str, field: str | None) -> float:
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
     if field is None:
-        found: Any = lines[-1].strip()
+        value: Any = lines[-1].strip()
     else:
-        found = _field(output, lines[-1], field)
+        value = _field(output, lines[-1], field)
     try:
-        if not isinstance(found, bool):
-            return float(found)
+        if not isinstance(value, bool):
+            return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
     where = f"field {field}" if field else "the last line"
-    raise EvaluationFailed(f"{where} is {str(found)[:80]!r}; expected a number")
+    raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
 
 
 def _field(output: str, last: str, field: str) -> Any:

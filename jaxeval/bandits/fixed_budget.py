@@ -23,19 +23,19 @@ class SequentialHalving(Rule):
 
     def begin(self, models: Sequence[str]) -> State:
         """A selection among these models; the budget must cover one evaluation a round of all."""
-        made = super().begin(models)
-        least = len(made.models) * _rounds(len(made.models))
+        state = super().begin(models)
+        least = len(state.models) * _rounds(len(state.models))
         if self.budget < least:
             raise ConfigError(
-                f"budget: {len(made.models)} models need at least {least}, got {self.budget}"
+                f"budget: {len(state.models)} models need at least {least}, got {self.budget}"
             )
-        return made
+        return state
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
-        survivors, wanted, _ = self._stand(state)
+        survivors, target, _ = self._stand(state)
         missing = [
-            [state.models[k]] * (wanted - len(state.scores[k]) - len(state.pending[k]))
+            [state.models[k]] * (target - len(state.scores[k]) - len(state.pending[k]))
             for k in survivors
         ]
         return tuple(name for names in missing for name in names)
@@ -53,25 +53,25 @@ class SequentialHalving(Rule):
         """Survivors of the rounds that are complete, and the evaluations each should have then.
 
         Computed anew from the scores: the first evaluations of each model, by number, are those
-        of the first round. A model given up drops out of the round that it did not end, and leaves
+        of the first round. A dropped model drops out of the round that it did not end, and leaves
         its share unspent.
         """
-        survivors, wanted = list(range(len(state.models))), 0
+        survivors, target = list(range(len(state.models))), 0
         rounds = _rounds(len(state.models))
         while len(survivors) > 1:
-            wanted += self.budget // (len(survivors) * rounds)
+            target += self.budget // (len(survivors) * rounds)
             kept = len(survivors) - len(survivors) // 2
-            behind = [k for k in survivors if len(state.scores[k]) < wanted]
+            behind = [k for k in survivors if len(state.scores[k]) < target]
             if any(k in state.alive for k in behind):
-                return [k for k in survivors if k in state.alive], wanted, False
+                return [k for k in survivors if k in state.alive], target, False
             ranked = [k for k in survivors if k not in behind]
-            means = [self._mean_of_first(state, k, wanted) for k in ranked]
+            means = [self._mean_of_first(state, k, target) for k in ranked]
             order = np.argsort(-np.array(means), kind="stable")[:kept]
             survivors = sorted(ranked[k] for k in order)
-        return survivors, wanted, True
+        return survivors, target, True
 
-    def _mean_of_first(self, state: State, place: int, count: int) -> float:
-        scores = state.scores_of(state.models[place])[:count]
+    def _mean_of_first(self, state: State, arm: int, count: int) -> float:
+        scores = state.scores_of(state.models[arm])[:count]
         return float(self.transformed(np.array(scores)).mean())
 
 

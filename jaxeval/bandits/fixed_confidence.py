@@ -80,13 +80,13 @@ class Confident(Rule):
 
     def begin(self, models: Sequence[str]) -> State:
         """A selection among these models; a budget must cover their first evaluations."""
-        made = super().begin(models)
-        least = self.initial * len(made.models)
+        state = super().begin(models)
+        least = self.initial * len(state.models)
         if self.budget is not None and self.budget < least:
             raise ConfigError(
-                f"budget: {len(made.models)} models need at least {least}, got {self.budget}"
+                f"budget: {len(state.models)} models need at least {least}, got {self.budget}"
             )
-        return made
+        return state
 
     def moments(self, state: State) -> Moments:
         """Of the models that are not excluded, in their order; 0 of what has no scores."""
@@ -142,10 +142,10 @@ class Confident(Rule):
             return np.zeros(0, int)
         uniforms = self.uniforms(state.evaluations + int(pending.sum()))[:slots]
         moments = self.moments(state)
-        found: np.ndarray = self.choose(
+        chosen: np.ndarray = self.choose(
             moments, self.probabilities(moments), pending.astype(np.float64), uniforms
         )
-        return found
+        return chosen
 
     def uniforms(self, step: int) -> np.ndarray:
         """[batch_size, 3] random numbers of a step: a function of the seed and the step alone."""
@@ -189,12 +189,13 @@ class Confident(Rule):
           moments: [..., N].
           evaluations: [...] so far in all.
         """
-        found = self.probabilities(moments, self.epsilon)
-        highest = found.max(axis=-1, keepdims=True)
+        probabilities = self.probabilities(moments, self.epsilon)
+        highest = probabilities.max(axis=-1, keepdims=True)
         known = self.known(moments)
         sure = known & (highest[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
-        best = np.argmax(np.where(found >= highest - 1e-9, moments.means, -np.inf), axis=-1)
-        return Decision(known, sure, self._spent(evaluations, found.shape[-1]), best, found)
+        among = np.where(probabilities >= highest - 1e-9, moments.means, -np.inf)
+        spent = self._spent(evaluations, probabilities.shape[-1])
+        return Decision(known, sure, spent, np.argmax(among, axis=-1), probabilities)
 
     def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
         return evaluations >= (math.inf if self.budget is None else self.budget)
@@ -221,9 +222,9 @@ class NonAdaptive(Confident):
         """What is missing of this round; nothing new before all results are in."""
         told = [len(state.scores[k]) for k in state.alive]
         begun = [n + len(state.pending[k]) for n, k in zip(told, state.alive, strict=True)]
-        wanted = max(self.initial, *begun, min(told) + 1)
+        target = max(self.initial, *begun, min(told) + 1)
         missing = [
-            [state.models[k]] * (wanted - n) for n, k in zip(begun, state.alive, strict=True)
+            [state.models[k]] * (target - n) for n, k in zip(begun, state.alive, strict=True)
         ]
         return tuple(name for names in missing for name in names)
 

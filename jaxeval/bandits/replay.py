@@ -74,8 +74,8 @@ class Replay:
         size = len(self.scores[model])
         stream = 0 if self.pairing == "kept" else 1 + list(self.scores).index(model)
         if self.replacement:
-            chunk, place = divmod(number, _CHUNK)
-            return int(_drawn(self.seed, stream, chunk, size)[place])
+            chunk, offset = divmod(number, _CHUNK)
+            return int(_drawn(self.seed, stream, chunk, size)[offset])
         if number >= size:
             raise DataError(f"{model}: evaluation {number + 1} of {size} recorded scores")
         return int(_shuffled(self.seed, stream, size)[number])

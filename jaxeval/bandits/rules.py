@@ -24,7 +24,7 @@ from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
 
 CONFIDENT, SPENT = "confident", "the budget is spent"
-ALONE = "all other models were given up"
+ALONE = "all other models were dropped"
 
 
 class Answer(NamedTuple):
@@ -92,11 +92,11 @@ class Rule:
         """The outcome, or None as long as the selection goes on.
 
         Raises:
-          RunError: every model was given up.
+          RunError: every model was dropped.
         """
         if not state.alive:
             reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
-            raise RunError(f"every model was given up ({reasons})")
+            raise RunError(f"every model was dropped ({reasons})")
         if len(state.alive) > 1:
             return self.decided(state)
         last = state.alive[0]
@@ -125,9 +125,9 @@ class Rule:
 
     def means(self, state: State) -> np.ndarray:
         """Mean transformed score of each model; -inf without scores and for excluded ones."""
-        found = np.full(len(state.models), -math.inf)
-        for place in state.alive:
-            scores = state.scores_of(state.models[place])
+        means = np.full(len(state.models), -math.inf)
+        for arm in state.alive:
+            scores = state.scores_of(state.models[arm])
             if scores:
-                found[place] = self.transformed(np.array(scores)).mean()
-        return found
+                means[arm] = self.transformed(np.array(scores)).mean()
+        return means

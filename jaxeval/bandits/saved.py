@@ -2,17 +2,16 @@
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, DataError
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
 
@@ -52,23 +51,9 @@ def opened(
     fresh = rule.begin(models)  # what cannot begin leaves no file
     if not path.name:
         raise ConfigError("--state: expected the name of a file")
-    with _locked(path):
-        yield Saved(path, head, _read(path, head, models) if path.exists() else fresh)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
     lock = path.with_name(f".{path.name}.lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with lock.open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunError(f"{path}: another process works on this selection") from None
-            yield
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with files.locked(lock, f"{path}: another process works on this selection"):
+        yield Saved(path, head, _read(path, head, models) if path.exists() else fresh)
 
 
 def _read(path: Path, head: dict[str, Any], models: Sequence[str]) -> State:

@@ -17,16 +17,16 @@ from jaxeval.stats.results import Sample
 Evaluate = Callable[[str, int], float]  # (model, number of its evaluation from 1) -> score
 
 
-class Mean(NamedTuple):
+class MonteCarloMean(NamedTuple):
     """A mean over repetitions with its standard error."""
 
     value: float
     standard_error: float
 
 
-def _mean(values: np.ndarray) -> Mean:
+def _mean(values: np.ndarray) -> MonteCarloMean:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-    return Mean(float(np.mean(values)), spread / math.sqrt(len(values)))
+    return MonteCarloMean(float(np.mean(values)), spread / math.sqrt(len(values)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Simulation:
     reasons: tuple[str, ...]
 
     @property
-    def mean_evaluations(self) -> Mean:
+    def mean_evaluations(self) -> MonteCarloMean:
         """Of the evaluations spent."""
         return _mean(self.evaluations)
 
     @property
-    def share_correct(self) -> Mean:
+    def share_correct(self) -> MonteCarloMean:
         """Of the repetitions that found the best model."""
         return _mean(self.correct)
 
@@ -116,9 +116,9 @@ def trials(
         raise DataError(f"most: expected {rule.initial} evaluations or more of every model")
     rules = [dataclasses.replace(rule, seed=seed) for seed in seeds]
     active = np.arange(len(rules))
-    for place in range(len(models)):
+    for arm in range(len(models)):
         for _ in range(rule.initial):
-            sums.add(active, np.full(len(active), place))
+            sums.add(active, np.full(len(active), arm))
     answers: dict[int, Answer] = {}
     while len(active):
         moments = sums.moments(active)

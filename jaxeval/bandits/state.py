@@ -1,4 +1,4 @@
-"""What a selection knows so far: every score told, what is under way, what was given up."""
+"""What a selection knows so far: every score told, what is under way, what was dropped."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ class State:
     models: tuple[str, ...]
     scores: tuple[Numbered, ...]
     pending: tuple[tuple[int, ...], ...]  # numbers under way
-    excluded: Mapping[str, str]  # model -> why it was given up
+    excluded: Mapping[str, str]  # model -> why it was dropped
 
     @property
     def evaluations(self) -> int:
@@ -41,13 +41,13 @@ class State:
 
     def scores_of(self, model: str) -> list[float]:
         """Scores of a model in the order of their numbers."""
-        found = self.scores[self.place(model)]
-        return [found[number] for number in sorted(found)]
+        scores = self.scores[self.place(model)]
+        return [scores[number] for number in sorted(scores)]
 
     def next_number(self, model: str) -> int:
         """The lowest number of a model that is neither told nor under way."""
-        place = self.place(model)
-        taken = {*self.scores[place], *self.pending[place]}
+        arm = self.place(model)
+        taken = {*self.scores[arm], *self.pending[arm]}
         return next(k for k in range(1, len(taken) + 2) if k not in taken)
 
 
@@ -71,17 +71,17 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
     Raises:
       DataError: unknown model, a score that is not finite, a number told before.
     """
-    place = state.place(model)
+    arm = state.place(model)
     if not math.isfinite(score):
         raise DataError(f"{model}: expected a finite score, found {score}")
     if number is None:
-        waiting = state.pending[place]
+        waiting = state.pending[arm]
         number = waiting[0] if waiting else state.next_number(model)
-    if number in state.scores[place]:
+    if number in state.scores[arm]:
         raise DataError(f"{model}: evaluation {number} was told before")
-    told = {**state.scores[place], number: float(score)}
-    changed = dataclasses.replace(state, scores=_put(state.scores, place, told))
-    return _with_pending(changed, model, [k for k in state.pending[place] if k != number])
+    told = {**state.scores[arm], number: float(score)}
+    changed = dataclasses.replace(state, scores=_put(state.scores, arm, told))
+    return _with_pending(changed, model, [k for k in state.pending[arm] if k != number])
 
 
 def exclude(state: State, model: str, reason: str) -> State:
@@ -101,8 +101,8 @@ def _with_pending(state: State, model: str, numbers: Sequence[int]) -> State:
     )
 
 
-def _put(values: tuple, place: int, value: Any) -> tuple:
-    return (*values[:place], value, *values[place + 1 :])
+def _put(values: tuple, arm: int, value: Any) -> tuple:
+    return (*values[:arm], value, *values[arm + 1 :])
 
 
 def to_dict(state: State) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def to_dict(state: State) -> dict[str, Any]:
     return {
         "models": list(state.models),
         "scores": {
-            name: {str(k): found[k] for k in sorted(found)}
-            for name, found in zip(state.models, state.scores, strict=True)
+            name: {str(k): scores[k] for k in sorted(scores)}
+            for name, scores in zip(state.models, state.scores, strict=True)
         },
         "pending": {
             name: list(numbers) for name, numbers in zip(state.models, state.pending, strict=True)
@@ -127,15 +127,15 @@ def from_dict(tree: Any) -> State:
       DataError: anything else.
     """
     try:
-        made = begin(tree["models"])
-        for name in made.models:
+        state = begin(tree["models"])
+        for name in state.models:
             for number, score in tree["scores"][name].items():
-                made = tell(made, name, float(score), int(number))
-            made = _with_pending(made, name, [int(k) for k in tree["pending"][name]])
+                state = tell(state, name, float(score), int(number))
+            state = _with_pending(state, name, [int(k) for k in tree["pending"][name]])
         for name, reason in tree["excluded"].items():
-            made = dataclasses.replace(made, excluded={**made.excluded, str(name): str(reason)})
+            state = dataclasses.replace(state, excluded={**state.excluded, str(name): str(reason)})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"not the state of a selection ({type(error).__name__}: {error})"
         ) from None
-    return made
+    return state

@@ -56,9 +56,9 @@ class TopTwoThompson(Confident):
             u = uniforms[..., slot, :]
             leader = _drawn(probabilities, u[..., 0])
             others = np.where(places == leader[..., None], 0.0, probabilities + _TINY)
-            found = np.where(u[..., 1] < 0.5, leader, _drawn(others, u[..., 2]))
-            planned = planned + (places == found[..., None])
-            chosen.append(found)
+            arm = np.where(u[..., 1] < 0.5, leader, _drawn(others, u[..., 2]))
+            planned = planned + (places == arm[..., None])
+            chosen.append(arm)
         return np.stack(chosen, axis=-1)
 
 

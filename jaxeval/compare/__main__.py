@@ -3,18 +3,16 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from jaxeval import cli
-from jaxeval.compare import options
-from jaxeval.errors import ConfigError
+from jaxeval.compare import options, studying
 from jaxeval.runs import arguments
 
 _DESCRIPTION = """\
 Compares the score distributions of two or more models: from any score table (CSV, TSV,
 JSON, JSON lines, Parquet) or from a runs folder. Without names, all models of the table.
 
-  python -m jaxeval.compare options ...     what one hyperparameter does (see: options --help)
+  python -m jaxeval.compare options ...     # what one hyperparameter does: options --help
 """
 _EPILOG = """\
 a table is tidy (columns model and score; seed, split, dataset, metric, status, dev where known)
@@ -34,10 +32,10 @@ docs/compare.md says what is computed, and describes the JSON.
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("compare", _DESCRIPTION, _EPILOG)
-    made.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
-    arguments.add_table(made)
-    rules = made.add_argument_group("how they are compared")
+    parser = cli.parser("compare", _DESCRIPTION, _EPILOG)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
+    arguments.add_table(parser)
+    rules = parser.add_argument_group("how they are compared")
     rules.add_argument(
         "--unit",
         choices=("seed", "split", "dataset", "row"),
@@ -70,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
     rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
-    out = made.add_argument_group("output")
+    out = parser.add_argument_group("output")
     out.add_argument(
         "--details", action="store_true", help="print all tests of all pairs on all data sets"
     )
@@ -78,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--latex", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--markdown", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--figures", metavar="DIR", help="violins, ECDF, profiles ... as SVG and PNG")
-    return made
+    return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -86,40 +84,30 @@ def main(words: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if words is None else words)
     if words[:1] == ["options"]:
         return options.main(words[1:])
-    given = arguments.parse(parser(), words)
-    from jaxeval.report import figures, study_figures, study_json, study_terminal
-    from jaxeval.stats import pairwise, study
+    args = arguments.parse(parser(), words)
+    from jaxeval.stats import pairwise
 
     rules = pairwise.Rules(
-        alpha=given.alpha,
-        correction=given.correction,
-        margin=given.margin,
-        resamples=given.resamples,
-        seed=given.seed,
+        alpha=args.alpha,
+        correction=args.correction,
+        margin=args.margin,
+        resamples=args.resamples,
+        seed=args.seed,
     )
-    models = given.models
-    if given.control and models and given.control not in models:
-        models = [*models, given.control]
-    table = arguments.table(given, models)
-    found = study.study(table, rules, given.unit, control=given.control, gamma=given.gamma)
-    pasted = {"latex": study_terminal.latex, "markdown": study_terminal.markdown}
-    wanted = {name: getattr(given, name) for name in ("json", *pasted)}
-    if list(wanted.values()).count("-") > 1:
-        raise ConfigError("--json, --latex, --markdown: only one of them can go to stdout")
-    if given.figures:
-        figures.folder(Path(given.figures))  # before anything is written
-    if given.json:
-        cli.write_json(given.json, study_json.to_dict(found))
-    for name, make in pasted.items():
-        if wanted[name]:
-            cli.write_out(wanted[name], make(found))
-    paths: list[Path] = []
-    if given.figures:
-        paths = figures.save_all(study_figures.draw(found), Path(given.figures))
-    if "-" not in wanted.values():
-        study_terminal.print_study(found, given.details)
-        for path in paths:
-            print(f"figure: {path}")
+    models = args.models
+    if args.control and models and args.control not in models:
+        models = [*models, args.control]
+    table = arguments.table(args, models)
+    study = studying.study(
+        table,
+        rules,
+        args.unit,
+        control=args.control,
+        gamma=args.gamma,
+        trained=arguments.trained(args, models, table),
+    )
+    outputs = studying.Outputs(args.json, args.latex, args.markdown, args.figures, args.details)
+    studying.write(study, outputs)
     return 0
 
 

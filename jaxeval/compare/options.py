@@ -30,113 +30,114 @@ example (the published 51,422 networks):
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("compare options", _DESCRIPTION, _EPILOG)
-    read = arguments.add_source(made)
+    parser = cli.parser("compare options", _DESCRIPTION, _EPILOG)
+    read = arguments.add_source(parser)
     read.add_argument(
         "--where", action="append", default=[], metavar="COLUMN=VALUE", help="only such rows"
     )
     read.add_argument(
         "--fold-case", action="append", default=[], metavar="COLUMN", help="ignore case in it"
     )
-    made.add_argument("--option", required=True, metavar="COLUMN", help="what is studied")
-    made.add_argument("--score", required=True, metavar="COLUMN")
-    made.add_argument(
+    parser.add_argument("--option", required=True, metavar="COLUMN", help="what is studied")
+    parser.add_argument("--score", required=True, metavar="COLUMN")
+    parser.add_argument(
         "--values", metavar="A,B,..", help="compare only these values of the option (all)"
     )
-    made.add_argument("--group", nargs="+", default=[], metavar="COLUMN", help="reported apart")
-    made.add_argument(
+    parser.add_argument("--group", nargs="+", default=[], metavar="COLUMN", help="reported apart")
+    parser.add_argument(
         "--ignore", nargs="+", default=[], metavar="COLUMN", help="not part of the key"
     )
-    made.add_argument(
+    parser.add_argument(
         "--key", nargs="+", metavar="COLUMN", help="the key, in so many words; commas do as well"
     )
-    made.add_argument(
+    parser.add_argument(
         "--repeats",
         choices=("first", "last", "mean", "median"),
         default="first",
         help="which score stands for several of one configuration (first)",
     )
-    made.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the sds (1)")
-    made.add_argument("--lower-is-better", action="store_true", help="for losses")
-    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
-    return made
+    parser.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the sds (1)")
+    parser.add_argument("--lower-is-better", action="store_true", help="for losses")
+    parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    return parser
 
 
 def main(words: Sequence[str]) -> int:
     """Reads, compares, prints."""
-    given = parser().parse_args(words)
+    args = parser().parse_args(words)
     for name in ("group", "ignore", "key"):
-        setattr(given, name, arguments.names(getattr(given, name) or ()))
+        setattr(args, name, arguments.names(getattr(args, name) or ()))
     from jaxeval import stats
-    from jaxeval.report import options_terminal, verdict
+    from jaxeval.report import text
+    from jaxeval.report.comparison import options
     from jaxeval.report.plain import plain
 
-    table, unusable = _table(given)
-    key = _key(table, given)
-    found = stats.paired_options(
+    table, unusable = _table(args)
+    key = _key(table, args)
+    comparisons = stats.paired_options(
         table,
-        given.option,
-        given.score,
-        by=given.group,
+        args.option,
+        args.score,
+        by=args.group,
         key=key,
-        options=given.values.split(",") if given.values else _ordered(table[given.option]),
-        repeats=given.repeats,
-        higher_is_better=not given.lower_is_better,
-        ddof=given.ddof,
+        options=args.values.split(",") if args.values else _ordered(table[args.option]),
+        repeats=args.repeats,
+        higher_is_better=not args.lower_is_better,
+        ddof=args.ddof,
     )
-    effect = _seed_effect(table, given, key)
-    adjusted = options_terminal.adjusted(found)
-    if given.json:
+    effect = _seed_effect(table, args, key)
+    adjusted = options.adjusted(comparisons)
+    if args.json:
         tree = {
-            "option": given.option,
-            "score": given.score,
+            "option": args.option,
+            "score": args.score,
             "key": key,
             "rows": len(next(iter(table.values()))),
-            "missing": given.missing,
+            "missing": args.missing,
             "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
-            "paired_options": options_terminal.with_adjusted(plain(found), adjusted),
+            "paired_options": options.with_adjusted(plain(comparisons), adjusted),
             "seed_effect": plain(effect),
         }
-        cli.write_json(given.json, tree)
-    if given.json != "-":
+        cli.write_json(args.json, tree)
+    if args.json != "-":
         if unusable:
-            print(verdict.unusable(unusable, given.missing))
-        options_terminal.show(given.option, found, effect, adjusted)
+            print(text.unusable(unusable, args.missing))
+        options.show(args.option, comparisons, effect, adjusted)
     return 0
 
 
 def _table(
-    given: argparse.Namespace,
+    args: argparse.Namespace,
 ) -> tuple[Mapping[str, Sequence[Any]], Sequence["Unusable"]]:
     """The rows asked for, column by column as text, scores as numbers; and what was unusable."""
     from jaxeval.runs import checks, foreign
 
-    table = arguments.columns(given)
+    table = arguments.columns(args)
     for name in (
-        given.option,
-        given.score,
-        *given.group,
-        *given.ignore,
-        *(given.key or ()),
-        *given.fold_case,
+        args.option,
+        args.score,
+        *args.group,
+        *args.ignore,
+        *(args.key or ()),
+        *args.fold_case,
     ):
         table[name]  # a column that is named must exist
-    for name, value in arguments.roles(given.where).items():
+    for name, value in arguments.roles(args.where).items():
         column = table[name]
         table = foreign.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
         if not len(table):
-            raise DataError(f"no row has {name}={value}", table.source)
-    if given.missing == "zero" and given.lower_is_better:
-        raise DataError("--missing zero: 0 would be the best of losses; --missing drop")
-    scores, keep, unusable = checks.usable(table, given.score, given.missing)
+            raise DataError(f"--where {name}={value}: no row has this value", table.source)
+    if args.missing == "zero" and args.lower_is_better:
+        raise DataError("--missing zero: 0 would be the best loss; expected --missing drop")
+    scores, keep, unusable = checks.usable(table, args.score, args.missing)
     kept = foreign.pick(table, keep.tolist()).values
     values: dict[str, Sequence[Any]] = {
         name: [str(value) for value in column] for name, column in kept.items()
     }
-    for name in given.fold_case:
+    for name in args.fold_case:
         values[name] = [value.lower() for value in values[name]]
-    return {**values, given.score: scores[keep]}, unusable
+    return {**values, args.score: scores[keep]}, unusable
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
@@ -148,18 +149,18 @@ def _ordered(values: Sequence[Any]) -> list[Any]:
         return distinct
 
 
-def _key(table: Mapping[str, Sequence[Any]], given: argparse.Namespace) -> list[str]:
-    taken = {given.option, given.score, *given.group, *given.ignore}
-    return given.key or [name for name in table if name not in taken]
+def _key(table: Mapping[str, Sequence[Any]], args: argparse.Namespace) -> list[str]:
+    taken = {args.option, args.score, *args.group, *args.ignore}
+    return args.key or [name for name in table if name not in taken]
 
 
 def _seed_effect(
-    table: Mapping[str, Sequence[Any]], given: argparse.Namespace, key: Sequence[str]
+    table: Mapping[str, Sequence[Any]], args: argparse.Namespace, key: Sequence[str]
 ) -> Any:
     """None where no configuration was trained twice."""
     from jaxeval import stats
 
     try:
-        return stats.seed_effect(table, given.score, key=[*key, given.option], by=given.group)
+        return stats.seed_effect(table, args.score, key=[*key, args.option], by=args.group)
     except DataError:
         return None

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, dataclass_transform
 import pydantic
 from pydantic.dataclasses import dataclass
 
+from jaxeval.config import shipped
 from jaxeval.errors import ConfigError
 
 T = TypeVar("T")
@@ -35,16 +36,20 @@ def settings(cls: type[T]) -> type[T]:
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
 
 
-def peek(path: str | Path | None, overrides: Sequence[str], key: str) -> Any:
-    """The value that a file and overrides give a top-level key; None without one."""
-    tree = {} if path is None else read_toml(Path(path))
+# a TOML file or a shipped name, plain data, settings, or None: all defaults
+Source = object
+
+
+def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
+    """The value that a config and overrides give a top-level key; None without one."""
+    tree = _tree(source)
     for override in overrides:
         _apply(tree, override)
     return tree.get(key)
 
 
-def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -> T:
-    """The settings of a TOML file (None: all defaults), changed by `key=value` overrides.
+def read(cls: type[T], source: Source, overrides: Sequence[str] = ()) -> T:
+    """The settings of a TOML file or of plain data, changed by `key=value` overrides.
 
     The value "null" in a file says that a key is absent, even where its default is not. A table
     that is given in part keeps the defaults of the settings that it belongs to, which may be
@@ -53,9 +58,38 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
-    tree = {} if path is None else _without_nulls(read_toml(Path(path)))
+    tree = _tree(source)
     for override in overrides:
         _apply(tree, override)
+    return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "")
+
+
+def _tree(source: Source) -> dict[str, Any]:
+    """Plain data of a config, which may be changed.
+
+    Raises:
+      ConfigError: as `read_toml`, or it is no config.
+    """
+    if source is None:
+        return {}
+    if isinstance(source, str | Path):
+        return _without_nulls(read_toml(source))
+    if _fields(type(source)):
+        return to_dict(source)
+    if isinstance(source, Mapping):
+        return {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
+    raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
+
+
+def from_dict(cls: type[T], tree: Mapping[str, Any], where: str = "") -> T:
+    """The settings of plain data, all or some of their keys.
+
+    Args:
+      where: what messages begin with.
+
+    Raises:
+      ConfigError: as `read`.
+    """
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))
@@ -69,10 +103,9 @@ def read(cls: type[T], path: str | Path | None, overrides: Sequence[str] = ()) -
         ]
     if not lines:
         return settings
-    place = "" if path is None else f"{path}: "
     if len(lines) == 1:
-        raise ConfigError(place + lines[0])
-    raise ConfigError(f"{place}{len(lines)} errors:\n  " + "\n  ".join(lines))
+        raise ConfigError(where + lines[0])
+    raise ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
 def _too_large(tree: Any, key: str = "") -> Iterator[str]:
@@ -90,7 +123,7 @@ def _too_large(tree: Any, key: str = "") -> Iterator[str]:
 def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
     """The tree with what its tables leave out."""
     fields = _fields(cls)
-    return {name: _over(_default(fields.get(name)), given) for name, given in tree.items()}
+    return {name: _over(_default(fields.get(name)), value) for name, value in tree.items()}
 
 
 def _without_nulls(tree: Any) -> Any:
@@ -108,13 +141,13 @@ def _default(field: Any) -> Any:
     return to_dict(default) if _fields(default) else None
 
 
-def _over(default: Any, given: Any) -> Any:
+def _over(default: Any, values: Any) -> Any:
     """Given values over default ones; what has another name has nothing in common."""
-    if not (isinstance(default, dict) and isinstance(given, dict)):
-        return given
-    if given.get("name", default.get("name")) != default.get("name"):
-        return given
-    return {**default, **{key: _over(default.get(key), value) for key, value in given.items()}}
+    if not (isinstance(default, dict) and isinstance(values, dict)):
+        return values
+    if values.get("name", default.get("name")) != default.get("name"):
+        return values
+    return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
 
 
 def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
@@ -122,24 +155,16 @@ def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file as they stand.
+def read_toml(name: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file as they stand; a shipped one is known by its name.
 
     Raises:
       ConfigError: no such file, not text, or not TOML (with the line).
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        folder = path.parent
-        names = [f.name for f in folder.iterdir()] if folder.is_dir() else []
-        near = difflib.get_close_matches(path.name, names, 1)
-        hint = f"; did you mean {folder / near[0]}?" if near else ""
-        raise ConfigError(f"{path}: no such config file{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as a text file ({error})") from None
+        return tomllib.loads(shipped.read_text(name))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+        raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
@@ -170,14 +195,14 @@ def _value(text: str) -> Any:
 
 def _explain(cls: type, error: Any) -> str:
     """One line for one of pydantic's errors."""
-    place = [str(part) for part in error["loc"]]
-    key = ".".join(place) or "config"
+    path = [str(part) for part in error["loc"]]
+    key = ".".join(path) or "config"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        known = _keys(cls, place[:-1])
-        near = difflib.get_close_matches(place[-1], known, 1)
-        parent = ".".join(place[:-1])
+        known = _keys(cls, path[:-1])
+        near = difflib.get_close_matches(path[-1], known, 1)
+        parent = ".".join(path[:-1])
         hint = (
-            f"did you mean {'.'.join([*place[:-1], near[0]])}?"
+            f"did you mean {'.'.join([*path[:-1], near[0]])}?"
             if near
             else (f"{parent or 'a config'} has {', '.join(known)}")
         )
@@ -206,8 +231,8 @@ def _nested(annotation: Any) -> Any:
     return next((c for c in candidates if isinstance(c, type) and _fields(c)), None)
 
 
-def _keys(cls: Any, place: Sequence[str]) -> list[str]:
-    for part in place:
+def _keys(cls: Any, path: Sequence[str]) -> list[str]:
+    for part in path:
         field = _fields(cls).get(part)
         cls = None if field is None else _nested(field.annotation)
     return sorted(_fields(cls))
@@ -215,8 +240,8 @@ def _keys(cls: Any, place: Sequence[str]) -> list[str]:
 
 def to_dict(instance: Any) -> dict[str, Any]:
     """Plain JSON types, defaults included."""
-    found: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
-    return found
+    tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
+    return tree
 
 
 def to_json(instance: Any) -> str:
@@ -248,15 +273,15 @@ class Key(typing.NamedTuple):
     about: str
 
 
-def keys(cls: Any, prefix: str = "", given: Any = None) -> Iterator[Key]:
+def keys(cls: Any, prefix: str = "", instance: Any = None) -> Iterator[Key]:
     """All keys of a settings class, depth first, as `training.batch_size`.
 
     Args:
-      given: an instance whose values are the defaults, instead of the class's.
+      instance: one whose values are the defaults, instead of the class's.
     """
     for name, field in _fields(cls).items():
         default = "" if field.is_required() else field.get_default(call_default_factory=True)
-        default = default if given is None else getattr(given, name)
+        default = default if instance is None else getattr(instance, name)
         inner = _nested(field.annotation)
         if inner is not None:
             yield from keys(inner, f"{prefix}{name}.", default if _fields(default) else None)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from jaxeval.errors import DataError
 
-_MANY = 0.5  # from this share of repeated items on a warning
+_MANY = 0.5  # from this fraction of repeated items on a warning
 _EXAMPLES = 5  # symbols named in a warning
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
@@ -38,7 +38,7 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
     Raises:
       DataError: test holds the same items as train.
     """
-    counts = {part: Counter(own) for part, own in parts.items()}
+    counts = {part: Counter(of_part) for part, of_part in parts.items()}
     if counts["test"] == counts["train"]:
         raise DataError(
             f"train and test hold the same {items} ({len(parts['test'])}): test scores would be "
@@ -48,9 +48,9 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
     warnings = []
     for part in ("dev", "test"):
         again = sum(n for item, n in counts[part].items() if item in counts["train"])
-        share = again / max(len(parts[part]), 1)
-        if share >= _MANY:
-            warnings.append(f"{share:.0%} of the {items} of {part} also occur in train")
+        fraction = again / max(len(parts[part]), 1)
+        if fraction >= _MANY:
+            warnings.append(f"{fraction:.0%} of the {items} of {part} also occur in train")
     if counts["dev"] == counts["test"]:
         warnings.append(f"dev and test hold the same {items}: models are selected on test")
     return warnings
@@ -103,17 +103,17 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> list[Unseen]:
       symbols: part -> how often each symbol stands in it.
     """
     train = symbols["train"]
-    others = [
-        Unseen(part, Counter({s: n for s, n in own.items() if s not in train}), own.total())
-        for part, own in symbols.items()
+    lacking = [
+        Unseen(part, Counter({s: n for s, n in counts.items() if s not in train}), counts.total())
+        for part, counts in symbols.items()
         if part != "train"
     ]
-    return [own for own in others if own.counts]
+    return [of_part for of_part in lacking if of_part.counts]
 
 
-def counts(found: Iterable[Unseen]) -> dict[str, dict[str, int]]:
+def counts(unseen: Iterable[Unseen]) -> dict[str, dict[str, int]]:
     """The same as plain data: by part how many symbols, and how often they occur."""
-    return {own.part: {"types": len(own.counts), "tokens": own.counts.total()} for own in found}
+    return {u.part: {"types": len(u.counts), "tokens": u.counts.total()} for u in unseen}
 
 
 def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
@@ -123,7 +123,7 @@ def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
       texts: part -> its texts. Those that are the same in NFC and NFD tell nothing; of the others
         the form of most counts.
     """
-    forms = {part: _form(own) for part, own in texts.items()}
+    forms = {part: _form(of_part) for part, of_part in texts.items()}
     train = forms.pop("train")
     differing = [f"{part} in {form}" for part, form in forms.items() if {form, train} == {*_FORMS}]
     if not differing:

@@ -7,7 +7,7 @@ from jaxeval.data import text
 from jaxeval.data.sentences import Sentence
 from jaxeval.errors import DataError
 
-_DOCUMENT = "-DOCSTART-"
+DOCUMENT = "-DOCSTART-"
 
 
 def read(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[Sentence]:
@@ -35,8 +35,8 @@ def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple
         if not line.strip():
             yield number, "", ""
             continue
-        columns = _columns(line)
-        if columns[0] == _DOCUMENT:
+        columns = split(line)
+        if columns[0] == DOCUMENT:
             continue
         expected = expected or len(columns)
         if len(columns) != expected:
@@ -48,35 +48,40 @@ def _rows(path: str | Path, word_column: int, tag_column: int) -> Iterator[tuple
                 "expected a column of words and one of tags (data.source.word_column, tag_column)"
             )
             raise DataError(message, path, number)
-        word, tag = (_column(columns, c, path, number) for c in (word_column, tag_column))
+        word, tag = (value(columns, c, path, number) for c in (word_column, tag_column))
         yield number, word, tag
 
 
-def _columns(line: str) -> list[str]:
-    """Split at tabs or ASCII blanks alone: a no-break space belongs to its word ("10\\xa0000")."""
+def split(line: str) -> list[str]:
+    """Columns, split at tabs or ASCII blanks alone: a no-break space belongs to its word."""
     return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
 
 
-def _column(columns: list[str], column: int, path: str | Path, number: int) -> str:
+def value(columns: list[str], column: int, path: str | Path, number: int) -> str:
+    """A line's value in a column.
+
+    Raises:
+      DataError: no such column, or it is empty.
+    """
     if not -len(columns) <= column < len(columns):
         message = f"expected a column {column} (from 0), found only {len(columns)} columns"
         raise DataError(message, path, number)
-    value = columns[column].strip(" ")
-    if not value:
+    content = columns[column].strip(" ")
+    if not content:
         raise DataError(f"column {column} is empty; expected a word or tag", path, number)
-    return value
+    return content
 
 
 def _sentences(path: str | Path, rows: Iterator[tuple[int, str, str]]) -> Iterator[Sentence]:
-    found, current = False, []
+    empty, current = True, []
     for number, word, tag in rows:
         if word:
             current.append((word, tag, number))
         elif current:
-            found = True
+            empty = False
             yield Sentence(*zip(*current, strict=True))
             current = []
     if current:
         yield Sentence(*zip(*current, strict=True))
-    elif not found:
+    elif empty:
         raise DataError("no sentence found; expected lines of words and tags", path)

@@ -11,13 +11,15 @@ from jaxeval.errors import DataError
 
 Tag = Literal["upos", "xpos", "entity"]
 _COLUMNS = 10
-_FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
+FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
 _ENTITY_FORMAT = "# global.Entity"
 _WORD, _OTHER = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
 _BRACKETS = re.compile(r"\([^()]+\)|\([^()]+|[^()]+\)")
 
 
-class _Word(NamedTuple):
+class Word(NamedTuple):
+    """A line of a word."""
+
     columns: list[str]
     line: int
 
@@ -35,7 +37,7 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
     """
     kind = 1
     sentences: list[Sentence] = []
-    current: list[_Word] = []
+    current: list[Word] = []
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line.startswith(_ENTITY_FORMAT):
             kind = _type_position(line, path, number)
@@ -43,7 +45,7 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
             sentences += _finish(current, tag, kind, path)
             current = []
         elif not line.startswith("#"):
-            current += _word(line, path, number)
+            current += word(line, path, number)
     sentences += _finish(current, tag, kind, path)
     if not sentences:
         raise DataError("no sentence found; expected CoNLL-U, ten columns a word", path)
@@ -51,14 +53,19 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
 
 
 def _type_position(line: str, path: str | Path, number: int) -> int:
-    """Place of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
+    """Position of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
     names = line.partition("=")[2].strip().split("-")
     if "etype" not in names:
         raise DataError("global.Entity names no etype; expected GRP-etype-...", path, number)
     return names.index("etype")
 
 
-def _word(line: str, path: str | Path, number: int) -> list[_Word]:
+def word(line: str, path: str | Path, number: int) -> list[Word]:
+    """The word of a line; [] for a range or an empty node.
+
+    Raises:
+      DataError: not ten columns, or no word.
+    """
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
         message = f"expected {_COLUMNS} columns separated by tabs, found {len(columns)}"
@@ -68,15 +75,15 @@ def _word(line: str, path: str | Path, number: int) -> list[_Word]:
     if not _WORD.fullmatch(columns[0]):
         message = f"expected a word's number, a range or an empty node, found {columns[0]!r}"
         raise DataError(message, path, number)
-    if not columns[_FORM].strip():
+    if not columns[FORM].strip():
         raise DataError("the word is empty", path, number)
-    return [_Word(columns, number)]
+    return [Word(columns, number)]
 
 
-def _finish(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> Iterator[Sentence]:
+def _finish(words: list[Word], tag: Tag, kind: int, path: str | Path) -> Iterator[Sentence]:
     if not words:
         return
-    forms = tuple(word.columns[_FORM] for word in words)
+    forms = tuple(word.columns[FORM] for word in words)
     lines = tuple(word.line for word in words)
     if tag == "entity":
         spans = _outermost(_mentions(words, kind, path))
@@ -90,7 +97,7 @@ def _finish(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> Iterat
     yield Sentence(forms, tags, lines)
 
 
-def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.Span]:
+def _mentions(words: list[Word], kind: int, path: str | Path) -> list[schemes.Span]:
     """All mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
     for position, word in enumerate(words):
@@ -102,10 +109,10 @@ def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.S
                 opened.append((fields[0], fields[kind], position))
             if bracket.endswith(")"):
                 group = bracket.strip("()").split("-")[0]
-                place = next((i for i, o in reversed([*enumerate(opened)]) if o[0] == group), None)
-                if place is None:
+                index = next((i for i, o in reversed([*enumerate(opened)]) if o[0] == group), None)
+                if index is None:
                     raise DataError(f"mention {group!r} closes but never opened", path, word.line)
-                _, name, start = opened.pop(place)
+                _, name, start = opened.pop(index)
                 spans.append(schemes.Span(start, position + 1, name))
     return spans + [schemes.Span(start, len(words), name) for _, name, start in opened]
 
@@ -117,8 +124,8 @@ def _entity_field(misc: str) -> str:
 
 def _outermost(spans: list[schemes.Span]) -> list[schemes.Span]:
     """Those that lie in no other; of crossing ones the first and longest."""
-    kept: list[schemes.Span] = []
+    outermost: list[schemes.Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return kept
+        if not outermost or span.start >= outermost[-1].end:
+            outermost.append(span)
+    return outermost

@@ -15,9 +15,9 @@ def only(folder: Path, pattern: str, part: str, key: str) -> Path:
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
     fitting = [name for name in names if fnmatch(name, pattern)]
     if len(fitting) != 1:
-        found = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
+        count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
         raise DataError(
-            f"{found} the {part} pattern {pattern!r}; the folder holds {', '.join(names[:8])}; "
+            f"{count} the {part} pattern {pattern!r}; the folder holds {', '.join(names[:8])}; "
             f"set {key}=NAME",
             folder,
         )

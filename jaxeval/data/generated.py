@@ -139,10 +139,10 @@ def parts(
 
 def generate(sentences: int, seed: int, part: str) -> list[Sentence]:
     """Sentences of one part ("train", "dev" or "test")."""
-    own = ["train", "dev", "test"].index(part)
+    number = ["train", "dev", "test"].index(part)
     known = lexicon(np.random.default_rng([seed, 0]))
-    fresh = lexicon(np.random.default_rng([seed, 1 + own]))
-    generator = np.random.default_rng([seed, 10 + own])
+    fresh = lexicon(np.random.default_rng([seed, 1 + number]))
+    generator = np.random.default_rng([seed, 10 + number])
     unseen = 0.0 if part == "train" else 0.6
     return [_sentence(generator, known, fresh, unseen) for _ in range(sentences)]
 

@@ -1,6 +1,6 @@
 """Text as one stream of tokens, and the windows in which it is read.
 
-Notation: N tokens of a part, T tokens a window, B read heads.
+Notation: N tokens of a part, T tokens a window, B streams, which are read side by side.
 
 A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token
 is predicted once: the first from an end of line, the last window in part.
@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, language_sources
 from jaxeval.errors import ConfigError, DataError
@@ -28,11 +28,13 @@ _SPECIALS = {"word": 2, "byte": 1}  # numbers that are no token of a text
 
 
 @reading.settings
-class Data:
+class LanguageData:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str, pydantic.Field(description="folder of three files, one file or tfds:NAME")
+        str,
+        markers.IMMATERIAL,
+        pydantic.Field(description="folder of three files, one file or tfds:NAME"),
     ] = ""
     unit: Annotated[Unit, pydantic.Field(description="word (split at spaces) or byte")] = "word"
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
@@ -43,7 +45,7 @@ class Data:
     ] = None
     window: Annotated[fields.Length, pydantic.Field(description="tokens of a window")] = 35
     turn: Annotated[
-        fields.Rows, pydantic.Field(description="steps of training between evaluations")
+        fields.Rows, pydantic.Field(description="steps per epoch: of training between evaluations")
     ] = 200
 
 
@@ -67,6 +69,11 @@ class Text(NamedTuple):
     symbols: Sequence[str | int] = ()
     findings: checks.Findings = checks.Findings()
 
+    @property
+    def places(self) -> list[np.ndarray]:
+        """Where each window begins in the text, by bucket; -1 of one that holds no token."""
+        return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
+
     def split(self, number: int) -> Split:
         """The given split; a text has no other.
 
@@ -80,19 +87,19 @@ class Text(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Evaluation windows, head by head within each step."""
+    """Evaluation windows, stream by stream within each step."""
 
-    start: np.ndarray  # [steps * B] place of the first input in the part's stream
-    length: np.ndarray  # [steps * B] tokens predicted, 0 where a head has ended
+    start: np.ndarray  # [steps * B] position of the first input in the part
+    length: np.ndarray  # [steps * B] tokens predicted, 0 where a stream has ended
 
 
-def windows(tokens: int, window: int, heads: int) -> Windows:
-    """Cuts a part into equal stretches for `heads` readers, and these into windows.
+def windows(tokens: int, window: int, streams: int) -> Windows:
+    """Cuts a part into `streams` equal stretches, and these into windows.
 
-    Step k holds the k-th window of every head, so that states can be carried from step to step.
+    Step k holds the k-th window of every stream, so that states can be carried from step to step.
     Every token is predicted exactly once.
     """
-    ends = np.arange(heads + 1) * tokens // heads
+    ends = np.arange(streams + 1) * tokens // streams
     steps = -(-int(np.diff(ends).max()) // window)
     begin = ends[:-1][None] + window * np.arange(steps)[:, None]
     length = np.clip(ends[1:][None] - begin, 0, window)
@@ -100,16 +107,16 @@ def windows(tokens: int, window: int, heads: int) -> Windows:
 
 
 # token numbers of each part; what each number stands for; tokens of dev and test not in train
-Streams = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
+Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 
 
-def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
+def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Reads a text and lays out its windows.
 
     Args:
       settings: which text.
-      batch: heads that read train at once.
-      evaluation_batch: heads that read dev and test.
+      batch: streams that train is read in.
+      evaluation_batch: streams that dev and test are read in.
 
     Raises:
       ConfigError: no text named.
@@ -119,54 +126,55 @@ def build(settings: Data, batch: int, evaluation_batch: int) -> Text:
     if not settings.path:
         raise ConfigError("data: a language model needs a text; --data PATH, or data.path")
     patterns = {part: getattr(settings, part) for part in PARTS}
-    source = language_sources.Source(settings.path, patterns, settings.text_feature)
-    streams, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(source)
-    _refuse_short(settings, streams, batch)
+    source = language_sources.TextSource(settings.path, patterns, settings.text_feature)
+    parts, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(source)
+    _refuse_short(settings, parts, batch)
     if len(symbols) - _SPECIALS[settings.unit] < 2:
         raise DataError(
             f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
         )
-    digests = {part: hashlib.sha256(stream.data).digest() for part, stream in streams.items()}
+    digests = {part: hashlib.sha256(whole.data).digest() for part, whole in parts.items()}
     same = checks.same_texts(digests, settings.path)
     end = np.zeros(1, np.int32)
-    tokens = np.concatenate([stream for part in PARTS for stream in (end, streams[part])])
+    tokens = np.concatenate([piece for part in PARTS for piece in (end, parts[part])])
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    sizes = {part: len(stream) for part, stream in streams.items()}
+    sizes = {part: len(whole) for part, whole in parts.items()}
     remarks = [
         f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {settings.unit}s"
         " that train lacks, all read as one unknown token"
         for part, count in unseen.items()
         if count
     ]
-    found = checks.Findings({"unseen_tokens": unseen}, remarks, same)
-    unread = Text(Corpus((), {"tokens": tokens}), {}, len(symbols), sizes, digest, symbols, found)
-    return laid_out(unread, settings, batch, evaluation_batch)
+    findings = checks.Findings({"unseen_tokens": unseen}, remarks, same)
+    corpus = Corpus((), {"tokens": tokens})
+    text = Text(corpus, {}, len(symbols), sizes, digest, symbols, findings)
+    return laid_out(text, settings, batch, evaluation_batch)
 
 
-def _refuse_short(settings: Data, streams: Mapping[str, np.ndarray], batch: int) -> None:
-    if len(streams["train"]) < batch * settings.window:
+def _refuse_short(settings: LanguageData, parts: Mapping[str, np.ndarray], batch: int) -> None:
+    if len(parts["train"]) < batch * settings.window:
         raise DataError(
-            f"train: {len(streams['train'])} tokens are too few for training.batch_size {batch} "
+            f"train: {len(parts['train'])} tokens are too few for training.batch_size {batch} "
             f"times data.window {settings.window}",
             settings.path,
         )
     for part in PARTS[1:]:
-        if len(streams[part]) < 2:
+        if len(parts[part]) < 2:
             raise DataError(
-                f"{part}: {len(streams[part])} tokens; expected 2 or more", settings.path
+                f"{part}: {len(parts[part])} tokens; expected 2 or more", settings.path
             )
 
 
-def laid_out(text: Text, settings: Data, batch: int, evaluation_batch: int) -> Text:
-    """The text with windows for so many heads."""
+def laid_out(text: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
+    """The text with windows for so many streams."""
     columns, rows = _rows(settings, text.tokens, batch, evaluation_batch)
     return text._replace(corpus=text.corpus._replace(buckets=(columns,)), rows=rows)
 
 
 def _rows(
-    settings: Data, tokens: Mapping[str, int], batch: int, evaluation_batch: int
+    settings: LanguageData, tokens: Mapping[str, int], batch: int, evaluation_batch: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Columns of all windows, and which rows are whose. Train rows are mere steps of a turn."""
+    """Columns of all windows, and which rows are whose. Train rows are mere steps of an epoch."""
     dev, test = (windows(tokens[part], settings.window, evaluation_batch) for part in PARTS[1:])
     steps, of_dev = settings.turn * batch, tokens["train"] + 1
     of_test = of_dev + tokens["dev"] + 1
@@ -178,41 +186,41 @@ def _rows(
     return columns, rows
 
 
-def _words(source: language_sources.Source) -> Streams:
+def _words(source: language_sources.TextSource) -> Numbered:
     """Words by number: 0 ends a line, then <unk>, then train's words as they appear.
 
     Returns:
-      Streams, symbols by number, and for dev and test how many of its tokens train lacks.
+      Token numbers, symbols by number, and for dev and test how many of its tokens train lacks.
     """
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
-    parts = language_sources.lines(source)
-    whole = {part: _encode(lines, numbers) for part, lines in parts.items()}
+    lines = language_sources.lines(source)
+    whole = {part: _encode(of_part, numbers) for part, of_part in lines.items()}
     ends = np.flatnonzero(whole["train"] == 0) + 1
-    streams = _cut(whole, ends, "lines", source.path)
-    vocabulary = int(streams["train"].max(initial=1)) + 1  # numbers beyond are not of train
-    known = {part: np.where(found < vocabulary, found, 1) for part, found in streams.items()}
-    unseen = {p: int(np.sum(streams[p] >= vocabulary)) for p in PARTS[1:]}
+    parts = _cut(whole, ends, "lines", source.path)
+    vocabulary = int(parts["train"].max(initial=1)) + 1  # numbers beyond are not of train
+    known = {part: np.where(tokens < vocabulary, tokens, 1) for part, tokens in parts.items()}
+    unseen = {p: int(np.sum(parts[p] >= vocabulary)) for p in PARTS[1:]}
     return known, [*itertools.islice(numbers, vocabulary)], unseen
 
 
 def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
-    """Lines as one stream; `numbers` makes up the number of a new word."""
-    found = array.array("i")
+    """Lines as one sequence; `numbers` makes up the number of a new word."""
+    tokens = array.array("i")
     for line in lines:
-        found.extend(map(numbers.__getitem__, line.split()))
-        found.append(0)
-    return np.array(found, np.int32)
+        tokens.extend(map(numbers.__getitem__, line.split()))
+        tokens.append(0)
+    return np.array(tokens, np.int32)
 
 
-def _bytes(source: language_sources.Source) -> Streams:
+def _bytes(source: language_sources.TextSource) -> Numbered:
     """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
     contents = language_sources.contents(source)
     whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents.items()}
-    streams = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", source.path)
-    seen = np.unique(streams["train"])
+    parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", source.path)
+    seen = np.unique(parts["train"])
     table = np.zeros(256, np.int32)
     table[seen] = np.arange(1, len(seen) + 1)
-    known = {part: table[stream] for part, stream in streams.items()}
+    known = {part: table[tokens] for part, tokens in parts.items()}
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in PARTS[1:]}
 
 
@@ -225,7 +233,7 @@ def _cut(
 
     Args:
       whole: parts that there are.
-      ends: places in train at which it may be cut, one after each unit.
+      ends: positions in train at which it may be cut, one after each unit.
       units: lines or bytes, which are counted.
       path: named in the error.
 
@@ -233,10 +241,10 @@ def _cut(
       DataError: fewer than 20 units.
     """
     lacking = [part for part in PARTS if part not in whole]
-    share = len(ends) * 5 // 100
-    if lacking and not share:
+    size = len(ends) * 5 // 100
+    if lacking and not size:
         raise DataError(f"{len(ends)} {units} are too few to cut {lacking[0]} from", path)
-    places = [ends[len(ends) - share * k - 1] for k in range(len(lacking), 0, -1)]
-    pieces = zip(("train", *lacking), np.split(whole["train"], places), strict=True)
-    found = {**whole, **dict(pieces)}
-    return {part: found[part] for part in PARTS}
+    cuts = [ends[len(ends) - size * k - 1] for k in range(len(lacking), 0, -1)]
+    pieces = zip(("train", *lacking), np.split(whole["train"], cuts), strict=True)
+    parts = {**whole, **dict(pieces)}
+    return {part: parts[part] for part in PARTS}

@@ -16,7 +16,7 @@ from jaxeval.errors import DataError
 _FEATURES = ("text", "sentence", "document", "article")
 
 
-class Source(NamedTuple):
+class TextSource(NamedTuple):
     """Where a text is."""
 
     path: str  # folder, file or tfds:NAME
@@ -24,7 +24,7 @@ class Source(NamedTuple):
     feature: str | None = None  # tfds: feature that holds the text
 
 
-def lines(source: Source) -> dict[str, Iterator[str]]:
+def lines(source: TextSource) -> dict[str, Iterator[str]]:
     """The lines of each part, without their ends.
 
     Raises:
@@ -36,7 +36,7 @@ def lines(source: Source) -> dict[str, Iterator[str]]:
     return {part: text.iterate_lines(file) for part, file in _files(source)}
 
 
-def contents(source: Source) -> dict[str, bytes]:
+def contents(source: TextSource) -> dict[str, bytes]:
     """The bytes of each part; gzip files are decompressed.
 
     Raises:
@@ -47,7 +47,7 @@ def contents(source: Source) -> dict[str, bytes]:
     return {part: text.read_bytes(file) for part, file in _files(source)}
 
 
-def _files(source: Source) -> Iterator[tuple[str, Path]]:
+def _files(source: TextSource) -> Iterator[tuple[str, Path]]:
     """Part by part its file."""
     path = Path(source.path)
     if path.is_file():
@@ -59,7 +59,7 @@ def _files(source: Source) -> Iterator[tuple[str, Path]]:
         raise DataError("no such file or folder", path)
 
 
-def _set(source: Source) -> Iterator[tuple[str, Iterator[bytes]]]:
+def _set(source: TextSource) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Part by part the examples of a set, each closed by a newline."""
     builder = tfds_sets.open_set(source.path)
     feature = _feature(builder, source)
@@ -67,7 +67,7 @@ def _set(source: Source) -> Iterator[tuple[str, Iterator[bytes]]]:
         yield part, _close(tfds_sets.examples(builder, split, source.path), feature)
 
 
-def _feature(builder: Any, source: Source) -> str:
+def _feature(builder: Any, source: TextSource) -> str:
     import tensorflow_datasets as tfds
 
     candidates = (source.feature,) if source.feature else _FEATURES
@@ -88,7 +88,7 @@ def _close(examples: Iterable[Any], feature: str) -> Iterator[bytes]:
         yield raw if raw.endswith(b"\n") else raw + b"\n"
 
 
-def _decode(closed: Iterable[bytes], place: str) -> Iterator[str]:
+def _decode(closed: Iterable[bytes], origin: str) -> Iterator[str]:
     raw_lines = (raw for example in closed for raw in example[:-1].split(b"\n"))
     for number, raw in enumerate(raw_lines, 1):
-        yield text.decode(raw, place, number)
+        yield text.decode(raw, origin, number)

@@ -29,6 +29,14 @@ class Span(NamedTuple):
     kind: str
 
 
+class Legality(NamedTuple):
+    """Which labels may follow each other, start and end a sentence."""
+
+    moves: np.ndarray  # [Y, Y] bool, from, to
+    start: np.ndarray  # [Y] bool
+    end: np.ndarray  # [Y] bool
+
+
 class IllegalTag(ValueError):
     """A tag that the scheme does not allow where it stands."""
 
@@ -114,6 +122,24 @@ def _opens(prefix: str, scheme: Scheme) -> bool:
     return prefix in {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
 
 
+def lenient_spans(tags: Sequence[str]) -> list[Span]:
+    """The spans of predicted tags, which may be invalid: as the rule `conlleval` reads them.
+
+    Args:
+      tags: BIO or IOBES.
+    """
+    spans: list[Span] = []
+    before, kind_before = "O", ""
+    for position, tag in enumerate(tags):
+        prefix, kind = tag[:1], tag[2:]
+        if prefix != "O" and prefix in "IE" and before in "BI" and kind == kind_before:
+            spans[-1] = spans[-1]._replace(end=position + 1)
+        elif prefix != "O":
+            spans.append(Span(position, position + 1, kind))
+        before, kind_before = prefix, kind
+    return spans
+
+
 def from_spans(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
     """The tags of `length` words; spans must not overlap."""
     tags = ["O"] * length
@@ -148,8 +174,8 @@ def convert_sentences(
             tags = convert(sentence.tags, source, target)
         except IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
-            place = "" if line else f"sentence {number}, word {error.position + 1}: "
-            raise DataError(f"{place}{error}{_hint(error, source)}", path, line) from None
+            position = "" if line else f"sentence {number}, word {error.position + 1}: "
+            raise DataError(f"{position}{error}{_hint(error, source)}", path, line) from None
         converted.append(sentence._replace(tags=tags))
     return converted
 
@@ -161,22 +187,16 @@ def _hint(error: IllegalTag, source: Scheme) -> str:
     return "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
 
 
-def allowed_transitions(
-    labels: Sequence[str], scheme: Scheme
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which label may follow which, start and end a sentence.
-
-    Returns:
-      moves [Y, Y] bool (from, to), start [Y] bool, end [Y] bool.
-    """
+def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> Legality:
+    """Which label may follow which, start and end a sentence."""
     count = len(labels)
     if scheme == "none":
-        return np.ones((count, count), bool), np.ones(count, bool), np.ones(count, bool)
+        return Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
     parsed = [_parse(label, scheme, 0) for label in labels]
     moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
     start = np.array([_may_follow(("O", ""), b, scheme) for b in parsed])
     end = np.array([_may_follow(a, ("O", ""), scheme) for a in parsed])
-    return moves, start, end
+    return Legality(moves, start, end)
 
 
 def _may_follow(left: tuple[str, str], right: tuple[str, str], scheme: Scheme) -> bool:

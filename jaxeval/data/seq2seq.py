@@ -6,7 +6,6 @@ A source is START, its symbols, END, then its features, which are symbols of the
 START, its symbols, END (after Wiemerslage et al. 2024).
 """
 
-import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,18 +15,20 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
 from jaxeval.errors import ConfigError, DataError
 
 
 @reading.settings
-class Data:
+class Seq2SeqData:
     """Where the pairs come from and how they are read."""
 
     path: Annotated[
-        str, pydantic.Field(description="folder of three tab-separated files, a pair a line")
+        str,
+        markers.IMMATERIAL,
+        pydantic.Field(description="folder of three tab-separated files, a pair a line"),
     ] = ""
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
@@ -61,25 +62,25 @@ class Data:
     ] = 12
 
     @pydantic.model_validator(mode="after")
-    def _distinct(self) -> "Data":
+    def _distinct(self) -> "Seq2SeqData":
         columns = [c for c in (self.source_column, self.target_column, self.features_column) if c]
         if len({*columns}) < len(columns):
             raise ValueError(
                 "source_column, target_column and features_column must differ: a model would be "
-                f"told what it is to write (got {', '.join(map(str, columns))})"
+                f"told what it is to generate (got {', '.join(map(str, columns))})"
             )
         return self
 
 
-class Pair(NamedTuple):
-    """What is to be written from what, in symbols."""
+class SequencePair(NamedTuple):
+    """A source and what is to be generated from it, in symbols."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     features: tuple[str, ...] = ()
 
 
-Parts = Mapping[str, Sequence[Pair]]
+Parts = Mapping[str, Sequence[SequencePair]]
 
 
 class Vocabularies(NamedTuple):
@@ -87,7 +88,7 @@ class Vocabularies(NamedTuple):
 
     Attributes:
       source: equal to `target` where they are tied.
-      target: of what a model writes.
+      target: of what a model generates.
       features: absent where there are none; with specials of its own, so that an unknown feature
         is not an unknown letter.
     """
@@ -111,15 +112,19 @@ class Vocabularies(NamedTuple):
         features = () if self.features is None else self.features.names
         return (*self.source.names, *(f"[{name}]" for name in features))
 
-    def encode_source(self, pair: Pair) -> list[int]:
+    def encode_source(self, pair: SequencePair) -> list[int]:
         """Numbers of a pair's source and features."""
         features = [] if self.features is None else self.features.encode(pair.features)
         shifted = (len(self.source) + number for number in features)
         return [symbols.START, *self.source.encode(pair.source), symbols.END, *shifted]
 
-    def encode_target(self, pair: Pair) -> list[int]:
+    def encode_target(self, pair: SequencePair) -> list[int]:
         """Numbers of a pair's target."""
         return [symbols.START, *self.target.encode(pair.target), symbols.END]
+
+    def target_text(self, numbers: Sequence[int], unit: symbols.Unit) -> str:
+        """A target or a model's output as text, up to its END."""
+        return symbols.join((self.target.names[n] for n in symbols.upto_end(numbers)), unit)
 
 
 class Pairs(NamedTuple):
@@ -127,13 +132,14 @@ class Pairs(NamedTuple):
 
     A bucket holds source [N, Ts], source_length [N], target [N, Tt] and target_length [N], all
     int32; lengths count START, END and features; PAD follows. UNKNOWN in a target stands for a
-    symbol that train lacks: whatever a model writes in its place is wrong, UNKNOWN too.
+    symbol that train lacks: whatever a model generates for it is wrong, UNKNOWN too.
 
     Attributes:
       widths: Ts and Tt of each bucket.
       units: of sources and of targets.
       fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
+      places: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
@@ -143,6 +149,7 @@ class Pairs(NamedTuple):
     units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
     findings: checks.Findings
+    places: Sequence[np.ndarray]
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
@@ -152,19 +159,18 @@ class Pairs(NamedTuple):
 
     def source_text(self, numbers: Sequence[int]) -> str:
         """A source for people: its text, then its features, as in "zog [N] [PL]"."""
-        own = symbols.upto_end(numbers)
-        text = symbols.join((self.vocabularies.source.names[n] for n in own), self.units[0])
+        content = symbols.upto_end(numbers)
+        text = symbols.join((self.vocabularies.source.names[n] for n in content), self.units[0])
         first = len(self.vocabularies.source)
         features = (self.vocabularies.source_names[n] for n in numbers if n >= first)
         return " ".join([text, *features])
 
     def target_text(self, numbers: Sequence[int]) -> str:
         """A target or a model's output as text, up to its END."""
-        own = symbols.upto_end(numbers)
-        return symbols.join((self.vocabularies.target.names[n] for n in own), self.units[1])
+        return self.vocabularies.target_text(numbers, self.units[1])
 
 
-def build(settings: Data, batch_size: int) -> Pairs:
+def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
@@ -181,8 +187,8 @@ def build(settings: Data, batch_size: int) -> Pairs:
     rows = buckets.assign(lengths, widths)
     columns = [
         {
-            **_padded("source", [sources[row] for row in chosen]),
-            **_padded("target", [targets[row] for row in chosen]),
+            **padded("source", [sources[row] for row in chosen]),
+            **padded("target", [targets[row] for row in chosen]),
         }
         for chosen in rows
     ]
@@ -192,12 +198,13 @@ def build(settings: Data, batch_size: int) -> Pairs:
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),
-        fingerprint(parts),
+        splits.fingerprint(parts),
         _findings(settings, parts),
+        rows,
     )
 
 
-def _findings(settings: Data, parts: Parts) -> checks.Findings:
+def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
     """What is odd about the parts.
 
     Raises:
@@ -205,7 +212,7 @@ def _findings(settings: Data, parts: Parts) -> checks.Findings:
     """
     facts, remarks = {}, list[str]()
     warnings = checks.repeats(parts, settings.path, "pairs")
-    for side in Pair._fields:
+    for side in SequencePair._fields:
         symbols_of = {
             part: Counter(symbol for pair in pairs for symbol in getattr(pair, side))
             for part, pairs in parts.items()
@@ -218,13 +225,15 @@ def _findings(settings: Data, parts: Parts) -> checks.Findings:
             )
         unseen = checks.unseen(symbols_of)
         facts[side] = checks.counts(unseen)
-        remarks += [f"symbols of {side}: {own}" for own in unseen]
-        texts = {part: {"".join(getattr(p, side)) for p in own} for part, own in parts.items()}
+        remarks += [f"symbols of {side}: {of_part}" for of_part in unseen]
+        texts = {
+            part: {"".join(getattr(pair, side)) for pair in pairs} for part, pairs in parts.items()
+        }
         warnings += [f"{side}: {line}" for line in checks.normalisation(texts)]
     return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
 
 
-def read(settings: Data) -> Parts:
+def read(settings: Seq2SeqData) -> Parts:
     """The pairs of each part.
 
     Raises:
@@ -247,37 +256,45 @@ def read(settings: Data) -> Parts:
     }
 
 
-def _read_file(settings: Data, file: Path, first: int | None) -> list[Pair]:
+def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[SequencePair]:
     """The pairs of a file, or the first so many."""
     columns = {"source": settings.source_column, "target": settings.target_column}
     if settings.features_column:
         columns["features"] = settings.features_column
     rows = itertools.islice(tsv.read(file, columns), first)
-    found = [_pair(settings, values, file, line) for line, values in rows]
-    if first is not None and len(found) < first:
-        raise DataError(f"data.train_items asks for {first} pairs, found {len(found)}", file)
-    return found
+    pairs = [pair_of(settings, values, file, line) for line, values in rows]
+    if first is not None and len(pairs) < first:
+        raise DataError(f"data.train_items asks for {first} pairs, found {len(pairs)}", file)
+    return pairs
 
 
-def _pair(settings: Data, values: Mapping[str, str], file: Path, line: int) -> Pair:
+def pair_of(
+    settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int
+) -> SequencePair:
+    """The symbols of a line's values: source, and target and features where it has them.
+
+    Raises:
+      DataError: an empty feature, or too many symbols.
+    """
     features: tuple[str, ...] = ()
     if "features" in values:
         features = tuple(values["features"].split(settings.feature_separator))
     if not all(feature.strip() for feature in features):
         raise DataError(f"an empty feature in {values['features']!r}", file, line)
     source = symbols.split(values["source"], settings.source_symbols)
-    target = symbols.split(values["target"], settings.target_symbols)
+    target = symbols.split(values.get("target", ""), settings.target_symbols)
     for name, length in (("source", len(source) + len(features)), ("target", len(target))):
         if length > settings.longest:
             message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
             raise DataError(message, file, line)
-    return Pair(source, target, features)
+    return SequencePair(source, target, features)
 
 
-def collect(pairs: Sequence[Pair], tied: bool) -> Vocabularies:
+def collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
     """The vocabularies of pairs, symbols in code-point order."""
     source, target, features = (
-        {symbol for pair in pairs for symbol in getattr(pair, field)} for field in Pair._fields
+        {symbol for pair in pairs for symbol in getattr(pair, field)}
+        for field in SequencePair._fields
     )
     if tied:
         source = target = source | target
@@ -288,19 +305,10 @@ def collect(pairs: Sequence[Pair], tied: bool) -> Vocabularies:
     )
 
 
-def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+def padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
     """Sequences padded to the longest, and their lengths."""
     lengths = np.array([len(sequence) for sequence in sequences], np.int32)
-    padded = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
+    array = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
     for row, sequence in enumerate(sequences):
-        padded[row, : len(sequence)] = sequence
-    return {name: padded, f"{name}_length": lengths}
-
-
-def fingerprint(parts: Parts) -> str:
-    """Hash of all pairs and their parts: 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in splits.PARTS:
-        for pair in parts[part]:
-            digest.update(repr((part, *pair)).encode())
-    return digest.hexdigest()[:16]
+        array[row, : len(sequence)] = sequence
+    return {name: array, f"{name}_length": lengths}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.data import (
     conll,
     conllu,
@@ -25,11 +25,12 @@ Parts = Mapping[str, Sequence[Sentence]]
 
 
 @reading.settings
-class Source:
+class SentenceSource:
     """Files, a `tfds:` name, or the generated corpus."""
 
     path: Annotated[
         str | None,
+        markers.IMMATERIAL,
         pydantic.Field(
             min_length=1, description="folder of the files or tfds:NAME; absent: generated"
         ),
@@ -61,13 +62,18 @@ class Source:
 
 
 class Labelled(NamedTuple):
-    """Sentences by part; whether their tags are entities (scored as spans) or classes."""
+    """Sentences by part, and the scheme of their tags in the files; none: they are classes."""
 
     parts: Parts
-    entities: bool
+    scheme: schemes.Scheme
+
+    @property
+    def entities(self) -> bool:
+        """Whether tags are of entities (scored as spans)."""
+        return self.scheme != "none"
 
 
-def read(source: Source, scheme: schemes.Scheme) -> Labelled:
+def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
     """The sentences of train, dev and test; entity tags converted to `scheme`.
 
     Raises:
@@ -79,22 +85,22 @@ def read(source: Source, scheme: schemes.Scheme) -> Labelled:
         tags = Counter(tag for sentences in parts.values() for s in sentences for tag in s.tags)
         of_files = schemes.detect(tags)
     if of_files == "none":
-        return Labelled(parts, False)
+        return Labelled(parts, of_files)
     converted = {
-        part: schemes.convert_sentences(sentences, of_files, scheme, place(source, part))
+        part: schemes.convert_sentences(sentences, of_files, scheme, origin(source, part))
         for part, sentences in parts.items()
     }
-    return Labelled(converted, True)
+    return Labelled(converted, of_files)
 
 
-def place(source: Source, part: str) -> str:
+def origin(source: SentenceSource, part: str) -> str:
     """Where a part comes from, for people."""
     if source.path is None or source.path.startswith(tfds_sets.PREFIX):
         return f"{source.path or 'generated corpus'} ({part})"
     return str(_file(source, part))
 
 
-def _read_raw(source: Source) -> Parts:
+def _read_raw(source: SentenceSource) -> Parts:
     if source.path is None:
         return generated.parts(source.seed)
     if source.path.startswith(tfds_sets.PREFIX):
@@ -102,7 +108,7 @@ def _read_raw(source: Source) -> Parts:
     return {part: _read_file(source, _file(source, part)) for part in ("train", "dev", "test")}
 
 
-def _file(source: Source, part: str) -> Path:
+def _file(source: SentenceSource, part: str) -> Path:
     """The one file of the folder whose name fits the part's pattern."""
     assert source.path is not None
     folder, pattern = Path(source.path), getattr(source, part)
@@ -111,7 +117,7 @@ def _file(source: Source, part: str) -> Path:
     return folders.only(folder, pattern, part, f"data.source.{part}")
 
 
-def _read_file(source: Source, file: Path) -> list[Sentence]:
+def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
     kind = source.format
     if kind == "auto":
         kind = "conllu" if ".conllu" in file.name else "conll"

@@ -4,7 +4,8 @@ A random split keeps the proportions of the parts *within each length bucket*, s
 of a corpus have arrays of the same shapes and their members train in one compiled program.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +21,7 @@ def given(parts: Sequence[str], buckets: Sequence[np.ndarray]) -> Rows:
       buckets: bucket b: numbers of its rows in the corpus.
 
     Returns:
-      For each part and bucket, places within the bucket.
+      For each part and bucket, row numbers within the bucket.
     """
     names = np.asarray(parts)
     return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}
@@ -36,3 +37,12 @@ def random(split: Rows, number: int) -> Rows:
         for part, rows in zip(PARTS, np.split(order, ends), strict=True):
             drawn[part].append(np.sort(rows))
     return drawn
+
+
+def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
+    """Hash of the items of all parts, in their order: 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for part in PARTS:
+        for item in parts[part]:
+            digest.update(repr((part, *item)).encode())
+    return digest.hexdigest()[:16]

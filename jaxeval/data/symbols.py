@@ -52,5 +52,5 @@ def upto_end(numbers: Sequence[int]) -> Sequence[int]:
     All that follows where there is no END.
     """
     begin = int(len(numbers) > 0 and numbers[0] == START)
-    end = next((place for place, number in enumerate(numbers) if number == END), len(numbers))
+    end = next((k for k, number in enumerate(numbers) if number == END), len(numbers))
     return numbers[begin:end]

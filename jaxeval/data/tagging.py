@@ -5,7 +5,6 @@ that can be predicted. Form 0 and row 0 are padding.
 """
 
 import dataclasses
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     buckets,
@@ -37,12 +36,13 @@ _UNSEEN = {  # what becomes of tags that train lacks, by whether a model has row
 
 
 @reading.settings
-class Data:
+class TaggingData:
     """Where the sentences come from and how they are read."""
 
     source: Annotated[
-        sources.Source, pydantic.Field(description="files, a tfds name or the generated corpus")
-    ] = sources.Source()
+        sources.SentenceSource,
+        pydantic.Field(description="files, a tfds name or the generated corpus"),
+    ] = sources.SentenceSource()
     scheme: Annotated[
         Literal["bio", "iobes"], pydantic.Field(description="tag scheme inside, of entity tags")
     ] = "iobes"
@@ -50,7 +50,9 @@ class Data:
         fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
     vectors: Annotated[
-        str | None, pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text")
+        str | None,
+        markers.IMMATERIAL,
+        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
     ] = None
     vectors_unknown: Annotated[
         str | None, pydantic.Field(description="name of the file's vector for unknown words")
@@ -78,24 +80,18 @@ class Data:
     ] = 12
 
 
-class Legality(NamedTuple):
-    """Which moves the tag scheme allows."""
-
-    moves: np.ndarray  # [Y, Y] bool, from, to
-    start: np.ndarray  # [Y] bool
-    end: np.ndarray  # [Y] bool
-
-
 class Tagged(NamedTuple):
     """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
 
     Attributes:
       labels: those that can be predicted, then those that only other sentences have.
       predicted: Y, how many can be predicted.
+      scheme: of the tags in the files; none: they are no entities.
       alphabet: number of characters, padding and unknown among them.
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       characters: those with a number of their own, in its order.
+      places: bucket b: [N_b] of its sentences among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
@@ -104,20 +100,27 @@ class Tagged(NamedTuple):
     min_count: int
     labels: Sequence[str]
     predicted: int
-    entities: bool
-    legality: Legality
+    scheme: schemes.Scheme
+    legality: schemes.Legality
     alphabet: int
     pooled: bool
     fingerprint: str
     widths: Sequence[int]
     characters: Sequence[str]
     findings: checks.Findings
+    places: Sequence[np.ndarray]
+
+    @property
+    def entities(self) -> bool:
+        """Whether the tags are of entities."""
+        return self.scheme != "none"
 
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON.
 
         Any word, of this corpus or not, is looked up as `word_table.WordTable` says: vectors are
         its named rows, words its folded ones. A word that the split does not know is in neither.
+        Longer words than `longest` are cut.
         """
         known = self.split(number).tables["known"]
         return {
@@ -125,6 +128,8 @@ class Tagged(NamedTuple):
             "vectors": dict(self.table.named),
             "words": {word: row for word, row in self.table.folded.items() if known[row]},
             "characters": [*self.characters],
+            "longest": self.corpus.shared["characters"].shape[1],
+            "scheme": self.scheme,
         }
 
     def tables(self, trained: bool) -> dict[str, np.ndarray]:
@@ -161,19 +166,20 @@ class Tagged(NamedTuple):
         return Split(train, dev, test, tables)
 
 
-def for_random_splits(settings: Data) -> Data:
+def for_random_splits(settings: TaggingData) -> TaggingData:
     """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
     return dataclasses.replace(settings, vocabulary="all")
 
 
-def build(settings: Data, batch_size: int) -> Tagged:
+def build(settings: TaggingData, batch_size: int) -> Tagged:
     """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
       DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
         no word of train.
     """
-    parts, entities = read(settings)
+    parts, of_files = read(settings)
+    entities = of_files != "none"
     inside = [s for part in _SCOPES[settings.vocabulary] for s in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
     forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
@@ -197,20 +203,21 @@ def build(settings: Data, batch_size: int) -> Tagged:
         settings.min_count,
         labels,
         predicted,
-        entities,
-        Legality(*schemes.allowed_transitions(labels[:predicted], scheme)),
+        of_files,
+        schemes.allowed_transitions(labels[:predicted], scheme),
         len(numbers) + words.UNKNOWN + 1,
         settings.vocabulary == "all",
-        fingerprint(parts),
+        splits.fingerprint(_items(parts)),
         widths,
         list(numbers),
         _findings(settings, parts, read_vectors),
+        rows,
     )
 
 
-def read(settings: Data) -> sources.Labelled:
+def read(settings: TaggingData) -> sources.Labelled:
     """The sentences of each part, tags in the scheme used inside."""
-    parts, entities = sources.read(settings.source, settings.scheme)
+    parts, scheme = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
         parts = {**parts, "train": parts["train"][: settings.train_sentences]}
     if settings.zero_digits:
@@ -218,7 +225,7 @@ def read(settings: Data) -> sources.Labelled:
             part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
             for part, sentences in parts.items()
         }
-    return sources.Labelled(parts, entities)
+    return sources.Labelled(parts, scheme)
 
 
 def _labels(
@@ -232,7 +239,7 @@ def _labels(
     return [*labels, *sorted(others)], len(labels)
 
 
-def _read_vectors(settings: Data, forms: Sequence[str]) -> vectors.Vectors | None:
+def _read_vectors(settings: TaggingData, forms: Sequence[str]) -> vectors.Vectors | None:
     if settings.vectors is None:
         return None
     names = {name for form in forms for name in words.spellings(form)}
@@ -240,7 +247,7 @@ def _read_vectors(settings: Data, forms: Sequence[str]) -> vectors.Vectors | Non
 
 
 def _shared(
-    settings: Data,
+    settings: TaggingData,
     forms: Sequence[str],
     alphabet: Mapping[str, int],
     table: word_table.WordTable,
@@ -273,36 +280,35 @@ def _columns(
     return arrays
 
 
-def _findings(settings: Data, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
+def _findings(
+    settings: TaggingData, parts: Parts, read: vectors.Vectors | None
+) -> checks.Findings:
     """What is odd about the parts, and how many of their words have a vector."""
     where = settings.source.path or "generated corpus"
-    tags = {part: Counter(t for s in own for t in s.tags) for part, own in parts.items()}
+    tags = {
+        part: Counter(t for s in sentences for t in s.tags) for part, sentences in parts.items()
+    }
     if len(tags["train"]) < 2:
         only = ", ".join(tags["train"])
         raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    rows = {part: [(s.words, s.tags) for s in own] for part, own in parts.items()}
     facts: dict[str, Any] = {}
     remarks: list[str] = []
-    warnings = checks.repeats(rows, where, "sentences")
+    warnings = checks.repeats(_items(parts), where, "sentences")
     if read is not None and settings.vectors is not None:
         facts["vectors"] = coverage = word_table.coverage(parts, read.index)
         remarks.append(word_table.describe(coverage))
         warnings += word_table.few(coverage, settings.vectors)
     unseen = checks.unseen(tags)
     facts["unseen_tags"] = checks.counts(unseen)
-    warnings += [f"tags: {own}; {_UNSEEN[settings.vocabulary == 'all']}" for own in unseen]
-    warnings += checks.normalisation({p: _words(own) for p, own in parts.items()})
+    warnings += [f"tags: {u}; {_UNSEEN[settings.vocabulary == 'all']}" for u in unseen]
+    warnings += checks.normalisation({p: _words(of_part) for p, of_part in parts.items()})
     return checks.Findings(facts, remarks, warnings)
+
+
+def _items(parts: Parts) -> dict[str, list[tuple]]:
+    """Words and tags of each sentence, by part."""
+    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
 
 
 def _words(sentences: Sequence[Sentence]) -> set[str]:
     return {word for sentence in sentences for word in sentence.words}
-
-
-def fingerprint(parts: Parts) -> str:
-    """Hash of all sentences and their parts: 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in splits.PARTS:
-        for sentence in parts[part]:
-            digest.update(repr((part, sentence.words, sentence.tags)).encode())
-    return digest.hexdigest()[:16]

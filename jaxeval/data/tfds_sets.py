@@ -1,6 +1,8 @@
 """Prepared sets of TensorFlow Datasets, read without TensorFlow: splits, features, examples."""
 
+import contextlib
 import importlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,10 @@ def open_set(name: str) -> Any:
     Raises:
       DataError: unknown or not prepared on this machine.
     """
-    place = name.removeprefix(PREFIX)
-    if not place:
+    path = name.removeprefix(PREFIX)
+    if not path:
         raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
-    return _in_folder(place) if Path(place).is_dir() else _by_name(place, name)
+    return _in_folder(path) if Path(path).is_dir() else _by_name(path, name)
 
 
 def splits(builder: Any, required: Sequence[str], name: str) -> dict[str, str]:
@@ -31,12 +33,12 @@ def splits(builder: Any, required: Sequence[str], name: str) -> dict[str, str]:
       DataError: a required part is lacking; names those there are.
     """
     there = builder.info.splits
-    own = {part: next((n for n in names if n in there), None) for part, names in SPLITS.items()}
+    named = {part: next((n for n in names if n in there), None) for part, names in SPLITS.items()}
     for part in required:
-        if own[part] is None:
-            wanted = " or ".join(SPLITS[part])
-            raise DataError(f"{name}: no split {wanted}; it has {', '.join(there)}")
-    return {part: split for part, split in own.items() if split is not None}
+        if named[part] is None:
+            expected = " or ".join(SPLITS[part])
+            raise DataError(f"{name}: no split {expected}; it has {', '.join(there)}")
+    return {part: split for part, split in named.items() if split is not None}
 
 
 def feature(builder: Any, candidates: Sequence[str], what: str, key: str, name: str) -> str:
@@ -46,13 +48,13 @@ def feature(builder: Any, candidates: Sequence[str], what: str, key: str, name: 
       DataError: none of them; names those there are, and the key that chooses.
     """
     features = builder.info.features
-    found = next((c for c in candidates if c in features), None)
-    if found is None:
+    first = next((c for c in candidates if c in features), None)
+    if first is None:
         raise DataError(
             f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
             f"{', '.join(features)}; set {key}"
         )
-    return found
+    return first
 
 
 def examples(builder: Any, split: str, name: str) -> Iterator[Any]:
@@ -74,19 +76,31 @@ def examples(builder: Any, split: str, name: str) -> Iterator[Any]:
         raise DataError(f"{name}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
-def _in_folder(place: str) -> Any:
+@contextlib.contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """tfds makes a folder for what it would download of a set, and leaves it there."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
+def _in_folder(folder: str) -> Any:
     import tensorflow_datasets as tfds
 
     try:
-        return tfds.builder_from_directory(place)
+        return tfds.builder_from_directory(folder)
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"not a prepared tfds folder ({error})", place) from None
+        raise DataError(f"not a prepared tfds folder ({error})", folder) from None
 
 
-def _by_name(place: str, name: str) -> Any:
+def _by_name(path: str, name: str) -> Any:
     import tensorflow_datasets as tfds
 
-    stem = place.partition("/")[0].partition(":")[0]
+    stem = path.partition("/")[0].partition(":")[0]
     for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
         try:  # builders that tfds hides where TensorFlow is absent register when imported
             importlib.import_module(f"tensorflow_datasets.{module}")
@@ -94,7 +108,8 @@ def _by_name(place: str, name: str) -> Any:
         except ImportError:
             continue
     try:
-        builder = tfds.builder(place, try_gcs=False, file_format="array_record")
+        with _temporary_files_removed():
+            builder = tfds.builder(path, try_gcs=False, file_format="array_record")
     except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
         raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
     except ImportError as error:
@@ -102,7 +117,7 @@ def _by_name(place: str, name: str) -> Any:
     if not Path(builder.data_dir).is_dir():
         raise DataError(
             f"{name}: not prepared on this machine ({builder.data_dir}); with a network, run: "
-            f"python -c \"import tensorflow_datasets as t; t.builder('{place}', "
+            f"python -c \"import tensorflow_datasets as t; t.builder('{path}', "
             "file_format='array_record').download_and_prepare()\""
         )
     return builder

@@ -70,31 +70,31 @@ def build(
     index: Mapping[str, int] = {} if read is None else read.index
     in_file = words.rows(forms, index)
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
-    own = [row for name, row in index.items() if name in spelled]
+    inside = [row for name, row in index.items() if name in spelled]
     outside = [row for name, row in index.items() if name not in spelled]
     alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]
     others = dict.fromkeys(fold(form) for form in alone if form in vocabulary)
-    size = _FIRST + len(own) + len(others)
-    row_of = {name: row for row, name in enumerate(others, _FIRST + len(own))}
+    size = _FIRST + len(inside) + len(others)
+    row_of = {name: row for row, name in enumerate(others, _FIRST + len(inside))}
     moved = np.zeros(len(index), np.int32)  # row of the file -> row of the table
-    moved[own] = np.arange(_FIRST, _FIRST + len(own))
+    moved[inside] = np.arange(_FIRST, _FIRST + len(inside))
     moved[outside] = np.arange(size, size + len(outside))
     row = [
-        moved[place] if place >= 0 else row_of.get(fold(form), words.UNKNOWN)
-        for form, place in zip(forms[1:], in_file[1:], strict=True)
+        moved[file_row] if file_row >= 0 else row_of.get(fold(form), words.UNKNOWN)
+        for form, file_row in zip(forms[1:], in_file[1:], strict=True)
     ]
-    table = _vectors(read, own, outside, len(others), dimension)
+    table = _vectors(read, inside, outside, len(others), dimension)
     pretrained = np.zeros(len(table), bool)
     if read is not None:
-        pretrained[: _FIRST + len(own)] = pretrained[size:] = True
-    named = {name: int(moved[place]) for name, place in index.items()}
+        pretrained[: _FIRST + len(inside)] = pretrained[size:] = True
+    named = {name: int(moved[file_row]) for name, file_row in index.items()}
     rows = np.array([words.PADDING, *row], np.int32)
     return WordTable(rows, table, pretrained, size, named, row_of)
 
 
 def _vectors(
     read: vectors.Vectors | None,
-    own: Sequence[int],
+    inside: Sequence[int],
     outside: Sequence[int],
     others: int,
     dimension: int,
@@ -102,11 +102,11 @@ def _vectors(
     """All rows [V, D] float32."""
     width = dimension if read is None else read.table.shape[1]
     generator = np.random.default_rng([width, others])
-    drawn = generator.uniform(-_SPREAD, _SPREAD, (_FIRST + len(own) + others, width))
+    drawn = generator.uniform(-_SPREAD, _SPREAD, (_FIRST + len(inside) + others, width))
     drawn[words.PADDING] = 0.0
     if read is None:
         return drawn.astype(np.float32)
-    drawn[_FIRST : _FIRST + len(own)] = read.table[own]
+    drawn[_FIRST : _FIRST + len(inside)] = read.table[inside]
     if read.unknown is not None:
         drawn[words.UNKNOWN] = read.unknown
     return np.concatenate([drawn.astype(np.float32), read.table[outside]])
@@ -115,35 +115,35 @@ def _vectors(
 def coverage(
     parts: Mapping[str, Sequence[Sentence]], index: Mapping[str, int]
 ) -> dict[str, dict[str, float]]:
-    """Of each part the share of its words that have a vector: of `tokens`, and of `types`."""
-    shares = {}
+    """Of each part the fraction of its words that have a vector: of `tokens`, and of `types`."""
+    fractions = {}
     for part, sentences in parts.items():
         counts = Counter(word for sentence in sentences for word in sentence.words)
         has_vector = words.rows([*counts], index) >= 0
         tokens = np.fromiter(counts.values(), float)
-        shares[part] = {
+        fractions[part] = {
             "tokens": round(float(has_vector @ tokens / tokens.sum()), 4),
             "types": round(float(has_vector.mean()), 4),
         }
-    return shares
+    return fractions
 
 
-def describe(shares: Mapping[str, Mapping[str, float]]) -> str:
+def describe(fractions: Mapping[str, Mapping[str, float]]) -> str:
     """The same as a line for people."""
-    parts = (f"{part} {own['tokens']:.1%} ({own['types']:.1%})" for part, own in shares.items())
+    parts = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
     return f"tokens (types) with a pretrained vector: {', '.join(parts)}"
 
 
-def few(shares: Mapping[str, Mapping[str, float]], path: str) -> list[str]:
+def few(fractions: Mapping[str, Mapping[str, float]], path: str) -> list[str]:
     """A warning where few tokens of train have a vector of a file.
 
     Raises:
       DataError: none has.
     """
-    share = shares["train"]["tokens"]
-    if not share:
+    fraction = fractions["train"]["tokens"]
+    if not fraction:
         message = "it has no vector of any word of train; expected vectors of the same language"
         raise DataError(message, path)
-    if share >= _FEW:
+    if fraction >= _FEW:
         return []
-    return [f"only {share:.1%} of train's tokens have a vector in {path}"]
+    return [f"only {fraction:.1%} of train's tokens have a vector in {path}"]

@@ -60,8 +60,8 @@ def spellings(word: str) -> tuple[str, ...]:
 
 def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
     """Row of each form in a table of vectors, by its first known spelling: [F] int32, -1: none."""
-    found = (next((index[s] for s in spellings(form) if s in index), -1) for form in forms)
-    return np.fromiter(found, np.int32, len(forms))
+    each = (next((index[s] for s in spellings(form) if s in index), -1) for form in forms)
+    return np.fromiter(each, np.int32, len(forms))
 
 
 def alphabet(forms: Iterable[str]) -> dict[str, int]:

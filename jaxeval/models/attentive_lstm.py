@@ -4,8 +4,8 @@ Wiemerslage et al. (2024), as their public code computes it (Luong's encoder, Ba
 
     score(t) = v . tanh(M [encoded(t) ; h] + b) + c      h: the decoder's output before
     context  = sum over t of softmax(score)(t) encoded(t)
-    h, memory = LSTM([embedded ; context], h, memory)    from a learned start
-    scores   = W h + b
+    h, memory = LSTM([embedded ; context], h, memory)    from a learned initial state
+    logits   = W h + b
 
 Arrays inside are time-major. Dead units (`models.ragged`) stay at zero: an LSTM without input
 and with zero weights gives zero.
@@ -19,46 +19,47 @@ from flax import linen as nn
 from jax import lax
 
 from jaxeval.models import lstm, ragged, recurrence, unroll
-from jaxeval.models.ragged import Axis
-from jaxeval.models.seq2seq import Dropping, Live, Shape, Weights
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.ragged import RaggedAxis
+from jaxeval.models.seq2seq import Live, Shape, Weights
 
 Array = jax.Array
 _GATES = 4
-_CELL = lstm.Cell(lstm.Variant())
-_WAYS = ("forward", "backward")
+_CELL = lstm.LSTMCell(lstm.LSTMVariant())
+_DIRECTIONS = ("forward", "backward")
 _BIASES = ("bias_input", "bias_recurrent")  # two, as in torch
 SOURCE, LAYER, TARGET, OUTPUT = range(4)  # dropout sites
 
 
-class Memory(NamedTuple):
-    """What the decoder looks at."""
+class EncodedSource(NamedTuple):
+    """What the decoder attends to."""
 
     encoded: Array  # [Ts, B, 2 H]
-    keys: Array  # [Ts, B, H], the encoder's share of the attention's hidden layer
-    hidden_by: Array  # [Ts, B] 0 at symbols, -inf at padding
+    keys: Array  # [Ts, B, H], the encoder's part of the attention's hidden layer
+    attention_bias: Array  # [Ts, B] 0 at symbols, -inf at padding
 
 
 class _Axes(NamedTuple):
-    embedding: Axis
-    hidden: Axis
-    gates: Axis
-    both: Axis  # directions
+    embedding: RaggedAxis
+    hidden: RaggedAxis
+    gates: RaggedAxis
+    both: RaggedAxis  # directions
 
 
 def _axes(shape: Shape, live: Live) -> _Axes:
-    def hidden(blocks: int) -> Axis:
+    def hidden(blocks: int) -> RaggedAxis:
         return ragged.axis(shape.hidden, live.hidden, blocks)
 
     embedding = ragged.axis(shape.embedding, live.embedding)
     return _Axes(embedding, hidden(1), hidden(_GATES), hidden(2))
 
 
-def _embeddings(key: Array, symbols: int, columns: Axis) -> Array:
+def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
     """Normal, the row of padding zero."""
     return ragged.normal(key, ragged.axis(symbols), columns).at[0].set(0.0)
 
 
-def _recurrent(key: Array, inputs: dict[str, Axis], axes: _Axes) -> Weights:
+def _recurrent(key: Array, inputs: dict[str, RaggedAxis], axes: _Axes) -> Weights:
     """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch.
 
     Args:
@@ -76,11 +77,11 @@ def _recurrent(key: Array, inputs: dict[str, Axis], axes: _Axes) -> Weights:
     return weights
 
 
-def _layer(key: Array, inputs: Axis, axes: _Axes, live: Array | bool) -> Weights:
+def _layer(key: Array, inputs: RaggedAxis, axes: _Axes, live: Array | bool) -> Weights:
     """Both directions, 0 where the layer is not live."""
-    ways = zip(_WAYS, jax.random.split(key), strict=True)
-    made = {way: _recurrent(k, {"kernel": inputs}, axes) for way, k in ways}
-    return made if live is True else jax.tree.map(lambda weight: weight * live, made)
+    keys = zip(_DIRECTIONS, jax.random.split(key), strict=True)
+    weights = {name: _recurrent(k, {"kernel": inputs}, axes) for name, k in keys}
+    return weights if live is True else jax.tree.map(lambda weight: weight * live, weights)
 
 
 def _attention(key: Array, axes: _Axes) -> Weights:
@@ -97,7 +98,7 @@ def _attention(key: Array, axes: _Axes) -> Weights:
     }
 
 
-def _start(key: Array, axes: _Axes) -> Weights:
+def _initial_state(key: Array, axes: _Axes) -> Weights:
     names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
     return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}
 
@@ -117,11 +118,11 @@ class AttentiveLstm(nn.Module):
         self.source = self.param("source", _embeddings, shape.source, axes.embedding)
         self.target = self.param("target", _embeddings, shape.target, axes.embedding)
         self.attention = self.param("attention", _attention, axes)
-        self.start = self.param("start", _start, axes)
+        self.start = self.param("start", _initial_state, axes)
         inputs = {"kernel": axes.embedding, "context": axes.both}
         self.decoder = self.param("decoder", _recurrent, inputs, axes)
         self.output = self.param("output", ragged.linear, axes.hidden, ragged.axis(shape.target))
-        # last: the key of a parameter hangs on how many were made before
+        # last: the key of a parameter depends on how many were made before
         widths = [axes.embedding] + [axes.both] * (shape.encoder_layers - 1)
         self.layers = [
             self.param(f"encoder_{n}", _layer, w, axes, self._is_live(n))
@@ -132,83 +133,85 @@ class AttentiveLstm(nn.Module):
         layers = self.live.encoder_layers
         return True if layers is None or not layer else layer < layers
 
-    def encode(self, source: Array, length: Array, drop: Dropping) -> Memory:
-        """Reads sources [B, Ts] of the given lengths [B]."""
+    def encode(self, source: Array, length: Array, drop: HashedDropout) -> EncodedSource:
+        """Encodes sources [B, Ts] of the given lengths [B]."""
         valid = jnp.arange(source.shape[1])[:, None] < length[None]
-        x = drop.at(SOURCE).on(self.source[source.T], 1)
+        x = drop.at(SOURCE).apply(self.source[source.T], 1)
         for number, layer in enumerate(self.layers):
             x = self._encoded(number, layer, x, valid, drop)
         x = jnp.where(valid[..., None], x, 0.0)
         keys = ragged.affine(self.attention["keys"], x)
-        return Memory(x, keys, jnp.where(valid, 0.0, -jnp.inf))
+        return EncodedSource(x, keys, jnp.where(valid, 0.0, -jnp.inf))
 
     def _encoded(
-        self, number: int, layer: Weights, x: Array, valid: Array, drop: Dropping
+        self, number: int, layer: Weights, x: Array, valid: Array, drop: HashedDropout
     ) -> Array:
         def run() -> Array:
-            given = drop.at(LAYER, number).on(x, 1, self.both) if number else x
-            return jnp.concatenate([_run(layer[way], given, valid, way) for way in _WAYS], axis=-1)
+            inputs = drop.at(LAYER, number).apply(x, 1, self.both) if number else x
+            hidden = [_run(layer[name], inputs, valid, name) for name in _DIRECTIONS]
+            return jnp.concatenate(hidden, axis=-1)
 
         live = self._is_live(number)
         return run() if live is True else lax.cond(live, run, lambda: x)
 
-    def taught(self, memory: Memory, target: Array, drop: Dropping) -> Array:
-        """Scores [B, Tt, V] of what follows each of the given symbols [B, Tt]."""
-        x = drop.at(TARGET).on(self.target[target.T], 1)
+    def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
+        """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
+        x = drop.at(TARGET).apply(self.target[target.T], 1)
         _, hidden = unroll.unroll(
             _step,
             self._kernels(),
-            self._looked_at(memory),
-            memory.hidden_by,
+            self._step_weights(memory),
+            memory.attention_bias,
             self._inputs(x),
-            self.begin(memory, len(x)),
+            self.initial_state(memory, len(x)),
         )
-        scores = ragged.affine(self.output, drop.at(OUTPUT).on(hidden, 1))
-        return scores.transpose(1, 0, 2)
+        logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
+        return logits.transpose(1, 0, 2)
 
-    def begin(self, memory: Memory, steps: int) -> tuple[Array, Array]:
-        """The learned start: h and c [B, H]."""
+    def initial_state(self, memory: EncodedSource, steps: int) -> tuple[Array, Array]:
+        """The learned one: h and c [B, H]."""
         del steps
         shape = memory.keys.shape[1:]
         hidden, cell = (jnp.broadcast_to(self.start[n], shape) for n in ("hidden", "memory"))
         return hidden, cell
 
     def step(
-        self, memory: Memory, state: tuple, token: Array, place: Array
+        self, memory: EncodedSource, state: tuple, token: Array, position: Array
     ) -> tuple[Array, tuple[Array, Array]]:
-        """Scores [B, V] after a symbol [B]."""
-        del place
+        """Logits [B, V] after a symbol [B]."""
+        del position
         kernels = self._kernels()
 
         def tap(name: str, x: Array) -> list[Array]:
             product = x @ kernels[name]
             return jnp.split(product, product.shape[-1] // self.shape.hidden, axis=-1)
 
-        given = jnp.split(self._inputs(self.target[token][None])[0], _GATES, axis=-1)
-        state, hidden = _step(tap, self._looked_at(memory), memory.hidden_by, state, given)
+        inputs = jnp.split(self._inputs(self.target[token][None])[0], _GATES, axis=-1)
+        weights = self._step_weights(memory)
+        state, hidden = _step(tap, weights, memory.attention_bias, state, inputs)
         return ragged.affine(self.output, hidden), state
 
     def _kernels(self) -> Weights:
         kernels = {name: self.decoder[name] for name in ("context", "recurrent")}
         return {**kernels, "query": self.attention["query"]}
 
-    def _looked_at(self, memory: Memory) -> Weights:
+    def _step_weights(self, memory: EncodedSource) -> Weights:
         """What a step reads beside its kernels, differentiated."""
         score = self.attention["score"]
         return {"encoded": memory.encoded, "keys": memory.keys, "score": score}
 
     def _inputs(self, x: Array) -> Array:
-        """The embedded symbols' share of the gates: [T, B, E] -> [T, B, 4 H]."""
+        """The embedded symbols' part of the gates: [T, B, E] -> [T, B, 4 H]."""
         bias = sum(self.decoder[name] for name in _BIASES)
         return ragged.affine({"kernel": self.decoder["kernel"], "bias": bias}, x)
 
 
-def _run(weights: Weights, x: Array, valid: Array, way: str) -> Array:
+def _run(weights: Weights, x: Array, valid: Array, direction: str) -> Array:
     """One direction of an encoder layer: [T, B, D] -> [T, B, H]."""
     zeros = jnp.zeros((x.shape[1], len(weights["recurrent"])))
     return recurrence.run(
         _CELL,
-        way == "backward",
+        direction == "backward",
         None,
         recurrence.project(x, weights["kernel"], 0),
         sum(weights[name] for name in _BIASES),
@@ -221,18 +224,16 @@ def _run(weights: Weights, x: Array, valid: Array, way: str) -> Array:
 
 
 def _step(
-    tap: unroll.Tap, small: Weights, hidden_by: Array, state: tuple, given: unroll.Blocks
+    tap: unroll.Tap, weights: Weights, attention_bias: Array, state: tuple, inputs: unroll.Blocks
 ) -> Any:
-    """One step of the decoder; gates in the order of `lstm.Cell`."""
+    """One step of the decoder; gates in the order of `lstm.LSTMCell`."""
     hidden, cell = state
     (query,) = tap("query", hidden)
-    attended = jnp.tanh(small["keys"] + query[None])
-    scores = jnp.sum(attended * small["score"][None, None], axis=-1) + hidden_by
-    share = jax.nn.softmax(scores, axis=0)
-    context = jnp.sum(share[..., None] * small["encoded"], axis=0)
-    parts = zip(given, tap("context", context), tap("recurrent", hidden), strict=True)
-    gates = [sum(part) for part in parts]
-    enter, leave, candidate, forget = gates
-    cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
-    hidden = jax.nn.sigmoid(leave) * jnp.tanh(cell)
+    attended = jnp.tanh(weights["keys"] + query[None])
+    scores = jnp.sum(attended * weights["score"][None, None], axis=-1) + attention_bias
+    attention = jax.nn.softmax(scores, axis=0)
+    context = jnp.sum(attention[..., None] * weights["encoded"], axis=0)
+    parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
+    gates: Any = [sum(part) for part in parts]
+    hidden, cell = _CELL.update(gates, cell, {})
     return (hidden, cell), hidden

@@ -10,7 +10,7 @@ from jaxeval.models import cells
 from jaxeval.models.cells import Cell
 
 
-class Shape(NamedTuple):
+class LanguageShape(NamedTuple):
     """The sizes of a language model.
 
     Attributes:
@@ -31,8 +31,8 @@ class Shape(NamedTuple):
         return self.embedding != self.hidden
 
 
-def parameter_count(shape: Shape, cell: Cell) -> int:
-    """Trained numbers of the model, the softmax bias included."""
+def parameter_count(shape: LanguageShape, cell: Cell) -> int:
+    """Parameters of the model, the softmax bias included."""
     embeddings = shape.vocabulary * shape.embedding * (1 if shape.tied else 2)
     projection = shape.hidden * shape.embedding if shape.projected else 0
     sizes = [shape.embedding, *[shape.hidden] * (shape.layers - 1)]
@@ -48,7 +48,7 @@ def solve(
     layers: int = 1,
     tied: bool = True,
     ratio: float = 1.0,
-) -> Shape:
+) -> LanguageShape:
     """The largest model within the budget.
 
     Args:
@@ -63,9 +63,9 @@ def solve(
     if not ratio > 0:
         raise ConfigError(f"model.ratio: expected a number above 0, got {ratio}")
 
-    def shape(hidden: int) -> Shape:
+    def shape(hidden: int) -> LanguageShape:
         embedding = max(1, round(min(ratio, 1.0) * hidden))
-        return Shape(vocabulary, hidden, embedding, layers, tied)
+        return LanguageShape(vocabulary, hidden, embedding, layers, tied)
 
     def fits(hidden: int) -> bool:
         return parameter_count(shape(hidden), cell) <= budget

@@ -3,7 +3,7 @@
 Notation: T time steps, B rows, D inputs, H hidden units, L levels of a highway.
 
 Each cell is a Flax module for one layer: `__call__(inputs [T, B, D], state, masks) -> (state,
-outputs [T, B, H])`. The input's share of all time steps is one product outside the loop. Initial
+outputs [T, B, H])`. The input's part of all time steps is one product outside the loop. Initial
 values are those of the authors' code: every tile of a kernel truncated normal with standard
 deviation sqrt(1 / fan-in) of that tile, biases random (their text says nothing of it).
 """
@@ -67,13 +67,13 @@ class Cell(NamedTuple):
 
 
 def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
-    """Trained numbers of one layer of the cell."""
+    """Parameters of one layer of the cell."""
     if cell.kind == "nas":
         return 8 * hidden * (inputs + hidden)
-    own = cell.blocks * hidden * (inputs + hidden + 1)
+    gates = cell.blocks * hidden * (inputs + hidden + 1)
     if cell.kind == "rhn":
-        return own + (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
-    return own + (2 * (cell.blocks + 1) * hidden if cell.layer_norm else 0)
+        return gates + (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
+    return gates + (2 * (cell.blocks + 1) * hidden if cell.layer_norm else 0)
 
 
 def start(cell: Cell, rows: int, hidden: int) -> Any:
@@ -83,61 +83,62 @@ def start(cell: Cell, rows: int, hidden: int) -> Any:
 
 
 def lstm_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: unroll.Blocks
+    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Any, inputs: unroll.Blocks
 ) -> tuple[Any, Array]:
-    """One step of the LSTM: state (h, c), given the input's share, a block a gate."""
+    """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
-    biases = jnp.split(small["bias"], cell.blocks)
-    gates = [a + b + c[None] for a, b, c in zip(given, product, biases, strict=True)]
+    biases = jnp.split(weights["bias"], cell.blocks)
+    gates = [a + b + c[None] for a, b, c in zip(inputs, product, biases, strict=True)]
     if cell.layer_norm:
-        scales = jnp.split(small["gate_scale"], cell.blocks)
-        shifts = jnp.split(small["gate_shift"], cell.blocks)
-        gates = list(map(_normalised, gates, scales, shifts))
-    candidate, leave, forget, *enter = gates
+        scales = jnp.split(weights["gate_scale"], cell.blocks)
+        shifts = jnp.split(weights["gate_shift"], cell.blocks)
+        gates = list(map(_layer_norm, gates, scales, shifts))
+    candidate, output_gate, forget_gate, *input_gates = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
-    kept = jax.nn.sigmoid(forget)
+    forget = jax.nn.sigmoid(forget_gate)
     if cell.gates == "tied":
-        entered = 1.0 - kept
+        input_gate = 1.0 - forget
     else:
-        entered = jax.nn.sigmoid(enter[0])
+        input_gate = jax.nn.sigmoid(input_gates[0])
         if cell.gates == "capped":
-            entered = jnp.minimum(1.0 - kept, entered)
-    memory = kept * memory + entered * update
-    seen = memory
+            input_gate = jnp.minimum(1.0 - forget, input_gate)
+    memory = forget * memory + input_gate * update
+    output = memory
     if cell.layer_norm:
-        seen = _normalised(memory, small["memory_scale"], small["memory_shift"])
-    hidden = jax.nn.sigmoid(leave) * jnp.tanh(seen)  # of the memory before it is clipped
+        output = _layer_norm(memory, weights["memory_scale"], weights["memory_shift"])
+    hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(output)  # of the memory before it is clipped
     if cell.clip is not None:
         memory = jnp.clip(memory, -cell.clip, cell.clip)
     return (hidden, memory), hidden
 
 
 def rhn_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Array, given: unroll.Blocks
+    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Array, inputs: unroll.Blocks
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
         product = tap(f"recurrent_{level}", _dropped(state, masks.state))
-        biases = jnp.split(small[f"bias_{level}"], cell.blocks)
+        biases = jnp.split(weights[f"bias_{level}"], cell.blocks)
         gates = [a + b[None] for a, b in zip(product, biases, strict=True)]
         if level == 0:
-            gates = list(map(jnp.add, gates, given))
-        candidate, carry, *transform = gates
-        kept = jax.nn.sigmoid(carry)
-        entered = 1.0 - kept if cell.gates == "tied" else jax.nn.sigmoid(transform[0])
+            gates = list(map(jnp.add, gates, inputs))
+        candidate, carry_gate, *transform_gate = gates
+        carry = jax.nn.sigmoid(carry_gate)
+        tied = cell.gates == "tied"
+        transform = 1.0 - carry if tied else jax.nn.sigmoid(transform_gate[0])
         update = _dropped(jnp.tanh(candidate), masks.update)
-        state = kept * state + entered * update
+        state = carry * state + transform * update
     return state, state
 
 
 def nas_step(
-    cell: Cell, tap: unroll.Tap, small: Any, masks: Masks, state: Any, given: unroll.Blocks
+    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Any, inputs: unroll.Blocks
 ) -> tuple[Any, Array]:
-    """One step of the NAS cell (Zoph & Le 2017): state (m, c), given in 8 blocks; no biases."""
-    del small, cell
+    """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
+    del weights, cell
     hidden, memory = state
-    a, b = given, tap("recurrent", _dropped(hidden, masks.state))
+    a, b = inputs, tap("recurrent", _dropped(hidden, masks.state))
     sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
     first = tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
     second = tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
@@ -155,11 +156,11 @@ def _dropped(x: Array, mask: Array | None) -> Array:
     return x if mask is None else x * mask
 
 
-def _normalised(x: Array, scale: Array, shift: Array) -> Array:
+def _layer_norm(x: Array, scale: Array, shift: Array) -> Array:
     """Layer normalisation of the units of x [B, H]."""
     centred = x - x.mean(axis=-1, keepdims=True)
-    spread = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
-    return centred / spread * scale[None] + shift[None]
+    deviation = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
+    return centred / deviation * scale[None] + shift[None]
 
 
 class Layer(nn.Module):
@@ -182,29 +183,30 @@ class Layer(nn.Module):
         """
         cell, units = self.cell, self.cell.blocks * self.width
         kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
-        given = recurrence.project(inputs, kernel, 0)
+        projected = recurrence.project(inputs, kernel, 0)
         levels = cell.depth if cell.kind == "rhn" else 1
         names = [f"recurrent_{k}" for k in range(levels)] if cell.kind == "rhn" else ["recurrent"]
         square = (self.width, units)
         kernels = {name: self.param(name, _tiles, square) for name in names}
-        small = self._small(levels)
+        weights = self._vectors(levels)
         step = functools.partial(STEPS[cell.kind], cell)
-        found: tuple[Any, Array] = unroll.unroll(step, kernels, small, masks, given, state)
-        return found
+        result: tuple[Any, Array] = unroll.unroll(step, kernels, weights, masks, projected, state)
+        return result
 
-    def _small(self, levels: int) -> dict[str, Array]:
+    def _vectors(self, levels: int) -> dict[str, Array]:
+        """Biases, and scales and shifts of layer normalisation."""
         cell, width = self.cell, self.width
         if cell.kind == "rhn":
             names = [f"bias_{level}" for level in range(levels)]
             return {name: self.param(name, _biases, cell, width) for name in names}
         if cell.kind == "nas":
             return {}
-        made = {"bias": self.param("bias", _biases, cell, width)}
+        weights = {"bias": self.param("bias", _biases, cell, width)}
         sizes = {"gate": cell.blocks * width, "memory": width} if cell.layer_norm else {}
         for name, size in sizes.items():
-            made[f"{name}_scale"] = self.param(f"{name}_scale", nn.initializers.ones, (size,))
-            made[f"{name}_shift"] = self.param(f"{name}_shift", nn.initializers.zeros, (size,))
-        return made
+            weights[f"{name}_scale"] = self.param(f"{name}_scale", nn.initializers.ones, (size,))
+            weights[f"{name}_shift"] = self.param(f"{name}_shift", nn.initializers.zeros, (size,))
+        return weights
 
 
 def _tiles(key: Array, shape: tuple[int, int]) -> Array:

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
 
-from jaxeval.models import dropout, lstm
+from jaxeval.models import lstm
+from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
 
@@ -19,12 +20,12 @@ Array = jax.Array
 def windows(x: Array, width: int, full: bool) -> Array:
     """All windows of a convolution side by side: [N, W, D] -> [N, P, width * D].
 
-    P = W places for `same` padding with zeros, W + width - 1 for `full`. A matrix product over
+    P = W positions for `same` padding with zeros, W + width - 1 for `full`. A matrix product over
     these windows is the convolution, and faster on a CPU than `conv_general_dilated`.
     """
     padded = jnp.pad(x, ((0, 0), _margins(width, full), (0, 0)))
-    places = padded.shape[1] - width + 1
-    return jnp.concatenate([padded[:, k : k + places] for k in range(width)], axis=-1)
+    positions = padded.shape[1] - width + 1
+    return jnp.concatenate([padded[:, k : k + positions] for k in range(width)], axis=-1)
 
 
 def _margins(width: int, full: bool) -> tuple[int, int]:
@@ -35,40 +36,40 @@ def _margins(width: int, full: bool) -> tuple[int, int]:
 
 
 @jax.custom_vjp
-def table_convolution(products: Array, ids: Array, places: Array) -> Array:
+def table_convolution(products: Array, ids: Array, positions: Array) -> Array:
     """Largest response of each filter over a word, from a table of products.
 
     A convolution over embedded characters is linear in each of them: with products[k, c] =
-    embedding[c] @ kernel[k], the response at place p is the sum over k of
-    products[k, ids[p + k]]. So `width` rows are added a place instead of a matrix product over
-    width * D numbers, and the gradient goes to the winning places alone: 8 times faster than
+    embedding[c] @ kernel[k], the response at position p is the sum over k of
+    products[k, ids[p + k]]. So `width` rows are added a position instead of a matrix product over
+    width * D numbers, and the gradient goes to the winning positions alone: 8 times faster than
     `windows` on a CPU (640 words of 25 characters), with the same values.
 
     Args:
       products: [width, C + 1, F], the last row of zeros stands for what lies beyond a word.
       ids: [N, P + width - 1] int32 rows of `products`, margins included.
-      places: [N] int32 >= 1, only so many first places take part in the maximum.
+      positions: [N] int32 >= 1, only so many first positions take part in the maximum.
 
     Returns:
       [N, F].
     """
-    return _largest(products, ids, places)[0]
+    return _largest(products, ids, positions)[0]
 
 
-def _largest(products: Array, ids: Array, places: Array) -> tuple[Array, Any]:
+def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, Any]:
     width = len(products)
-    by_place = ids.T
+    by_position = ids.T
 
-    def step(place: Array, best: tuple[Array, Array]) -> tuple[Array, Array]:
+    def step(position: Array, best: tuple[Array, Array]) -> tuple[Array, Array]:
         largest, winner = best
-        response = sum(products[k, by_place[place + k]] for k in range(width))
-        better = (response > largest) & (place < places)[:, None]
-        return jnp.where(better, response, largest), jnp.where(better, place, winner)
+        response = sum(products[k, by_position[position + k]] for k in range(width))
+        better = (response > largest) & (position < positions)[:, None]
+        return jnp.where(better, response, largest), jnp.where(better, position, winner)
 
     shape = (len(ids), products.shape[-1])
     start = (jnp.full(shape, -jnp.inf), jnp.zeros(shape, jnp.int32))
     # up to this batch's longest word: few words are as long as the longest of the corpus
-    largest, winner = lax.fori_loop(0, jnp.max(places), step, start)
+    largest, winner = lax.fori_loop(0, jnp.max(positions), step, start)
     return largest, (products, ids, winner)
 
 
@@ -86,7 +87,7 @@ table_convolution.defvjp(_largest, _largest_gradient)
 
 
 class ConvolutionEncoder(nn.Module):
-    """Convolution over the characters, then the maximum over places (Ma & Hovy 2016).
+    """Convolution over the characters, then the maximum over positions (Ma & Hovy 2016).
 
     Attributes:
       filters: F.
@@ -104,28 +105,28 @@ class ConvolutionEncoder(nn.Module):
     masked: bool
 
     @nn.compact
-    def __call__(self, table: Array, ids: Array, drop: dropout.Dropper) -> Array:
+    def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
         """Characters of words, rows of their table: [C, D], [N, W] int32 -> [N, F]."""
         shape = (self.width * table.shape[1], self.filters)
         kernel = self.param("kernel", nn.initializers.glorot_uniform(), shape)
         bias = self.param("bias", nn.initializers.zeros, (self.filters,))
-        places = self._places(ids)
+        positions = self._positions(ids)
         if drop.drops("characters"):
             unfolded = windows(drop.elements("characters", table[ids]), self.width, self.full)
-            inside = jnp.arange(unfolded.shape[1])[None] < places[:, None]
+            inside = jnp.arange(unfolded.shape[1])[None] < positions[:, None]
             largest = jnp.max(jnp.where(inside[..., None], unfolded @ kernel, -jnp.inf), axis=1)
         else:
             kernels = kernel.reshape(self.width, -1, self.filters)
             products = jnp.pad(jnp.einsum("cd,kdf->kcf", table, kernels), ((0, 0), (0, 1), (0, 0)))
             margins = ((0, 0), _margins(self.width, self.full))
             padded = jnp.pad(ids, margins, constant_values=len(table))
-            largest = table_convolution(products, padded, places)
-        # bias and tanh do not change which place is largest, so they come after
+            largest = table_convolution(products, padded, positions)
+        # bias and tanh do not change which position is largest, so they come after
         shifted = largest + bias[None]
         return jnp.tanh(shifted) if self.activation == "tanh" else shifted
 
-    def _places(self, ids: Array) -> Array:
-        """How many places of each word take part in the maximum: [N]."""
+    def _positions(self, ids: Array) -> Array:
+        """How many positions of each word take part in the maximum: [N]."""
         beyond = sum(_margins(self.width, self.full)) - (self.width - 1)
         if not self.masked:
             return jnp.full(len(ids), ids.shape[1] + beyond)
@@ -136,10 +137,10 @@ class RecurrentEncoder(nn.Module):
     """Last states of a forward and a backward LSTM over the characters (Lample et al. 2016)."""
 
     units: int
-    variant: lstm.Variant
+    variant: lstm.LSTMVariant
 
     @nn.compact
-    def __call__(self, table: Array, ids: Array, drop: dropout.Dropper) -> Array:
+    def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
         """Characters of words, rows of their table: [C, D], [N, W] int32 -> [N, 2 units]."""
         inputs = drop.elements("characters", table[ids.T])
         valid = (ids > 0).T

@@ -41,10 +41,10 @@ def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Arr
       valid: [T] bool, true for at least the first position.
     """
 
-    def step(alpha: Array, now: tuple[Array, Array, Array]) -> tuple[Array, None]:
-        emission, transition, keep = now
+    def step(alpha: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, None]:
+        emission, transition, is_word = inputs
         new = jax.nn.logsumexp(alpha[:, None] + transition, axis=0) + emission
-        return jnp.where(keep, new, alpha), None
+        return jnp.where(is_word, new, alpha), None
 
     steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), valid[1:])
     alpha, _ = lax.scan(step, potentials.start + emissions[0], steps)
@@ -55,8 +55,8 @@ def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array)
     """Score of one label sequence [T] int32, the positions that are not valid left out."""
     steps = jnp.arange(len(labels))
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
-    moves = _stepwise(potentials.transitions, len(labels))
-    moved = jnp.sum(jnp.where(valid[1:], moves[steps[:-1], labels[:-1], labels[1:]], 0.0))
+    stepwise = _stepwise(potentials.transitions, len(labels))
+    moved = jnp.sum(jnp.where(valid[1:], stepwise[steps[:-1], labels[:-1], labels[1:]], 0.0))
     last = labels[jnp.sum(valid) - 1]
     return emitted + moved + potentials.start[labels[0]] + potentials.end[last]
 
@@ -76,17 +76,17 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
     """
     labels = jnp.arange(emissions.shape[1])
 
-    def step(best: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        emission, transition, keep = now
+    def step(best: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        emission, transition, is_word = inputs
         scores = best[:, None] + transition
         new = jnp.max(scores, axis=0) + emission
-        back = jnp.where(keep, jnp.argmax(scores, axis=0), labels)
-        return jnp.where(keep, new, best), back
+        backpointers = jnp.where(is_word, jnp.argmax(scores, axis=0), labels)
+        return jnp.where(is_word, new, best), backpointers
 
     steps = (emissions[1:], _stepwise(potentials.transitions, len(emissions)), valid[1:])
-    best, back = lax.scan(step, potentials.start + emissions[0], steps)
+    best, backpointers = lax.scan(step, potentials.start + emissions[0], steps)
     last = jnp.argmax(best + potentials.end)
-    _, path = lax.scan(lambda label, b: (b[label], b[label]), last, back, reverse=True)
+    _, path = lax.scan(lambda label, b: (b[label], b[label]), last, backpointers, reverse=True)
     return jnp.concatenate([path, last[None]]).astype(jnp.int32)
 
 

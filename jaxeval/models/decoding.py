@@ -1,4 +1,4 @@
-"""Writes sequences symbol by symbol, inside a compiled program, until all have ended.
+"""Generates sequences symbol by symbol, inside a compiled program, until all have ended.
 
 Notation: B rows, K beams, V symbols, T steps at most.
 """
@@ -13,7 +13,7 @@ from jax import lax
 from jaxeval.contracts import Tree
 
 Array = jax.Array
-# (state, tokens [B], place []) -> (scores [B, V], state); leaves of a state are [.., B, ..]
+# (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
 Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
 
 
@@ -25,32 +25,39 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
       rows: B.
       steps: T; a row that has not ended by then is cut.
       begin: symbol that stands before the first.
-      end: symbol that ends a row; it is written once and repeated to the end.
+      end: symbol that ends a row; it is generated once and repeated to the end.
 
     Returns:
       [B, T] int32.
     """
 
-    def more(running: tuple) -> Array:
-        place, last, *_ = running
-        return (place < steps) & jnp.any(last != end)
+    def unfinished(running: tuple) -> Array:
+        position, last, *_ = running
+        return (position < steps) & jnp.any(last != end)
 
-    def write(running: tuple) -> tuple:
-        place, last, state, written = running
-        scores, state = step(state, last, place)
-        token = jnp.where(last == end, end, jnp.argmax(scores, axis=-1)).astype(jnp.int32)
-        written = lax.dynamic_update_slice(written, token[:, None], (0, place))
-        return place + 1, token, state, written
+    def generate(running: tuple) -> tuple:
+        position, last, state, sequences = running
+        logits, state = step(state, last, position)
+        token = jnp.where(last == end, end, jnp.argmax(logits, axis=-1)).astype(jnp.int32)
+        sequences = lax.dynamic_update_slice(sequences, token[:, None], (0, position))
+        return position + 1, token, state, sequences
 
     first = jnp.full(rows, begin, jnp.int32)
-    written = jnp.full((rows, steps), end, jnp.int32)
-    return lax.while_loop(more, write, (jnp.int32(0), first, state, written))[-1]
+    sequences = jnp.full((rows, steps), end, jnp.int32)
+    return lax.while_loop(unfinished, generate, (jnp.int32(0), first, state, sequences))[-1]
 
 
 def beam(
     step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
 ) -> Array:
-    """The most probable of the sequences that a beam search of K = `width` finds.
+    """The most probable of the sequences that `beams` finds: [B, T] int32; arguments as there."""
+    return beams(step, state, rows, steps, begin, end, width, axis)[0][:, 0]
+
+
+def beams(
+    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
+) -> tuple[Array, Array]:
+    """The sequences that a beam search of K = `width` finds, the most probable first.
 
     Sequences are ranked by the sum of their log probabilities, as they are; those that have ended
     stay in the beam and compete with the others.
@@ -60,32 +67,33 @@ def beam(
       axis: of the rows in the leaves of `state`.
 
     Returns:
-      [B, T] int32.
+      [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
     """
 
-    def more(running: tuple) -> Array:
-        place, last, *_ = running
-        return (place < steps) & jnp.any(last != end)
+    def unfinished(running: tuple) -> Array:
+        position, last, *_ = running
+        return (position < steps) & jnp.any(last != end)
 
-    def write(running: tuple) -> tuple:
-        place, last, total, state, written = running
-        scores, state = step(state, last.reshape(-1), place)
-        chances = jax.nn.log_softmax(scores).reshape(rows, width, -1)
-        symbols = jnp.arange(chances.shape[-1])
+    def generate(running: tuple) -> tuple:
+        position, last, total, state, sequences = running
+        logits, state = step(state, last.reshape(-1), position)
+        log_probs = jax.nn.log_softmax(logits).reshape(rows, width, -1)
+        symbols = jnp.arange(log_probs.shape[-1])
         ended = jnp.where(symbols == end, 0.0, -jnp.inf)[None, None]
-        chances = jnp.where((last == end)[..., None], ended, chances)
-        every = (total[..., None] + chances).reshape(rows, -1)
-        total, chosen = lax.top_k(every, width)
+        log_probs = jnp.where((last == end)[..., None], ended, log_probs)
+        candidates = (total[..., None] + log_probs).reshape(rows, -1)
+        total, chosen = lax.top_k(candidates, width)
         parent, token = chosen // len(symbols), (chosen % len(symbols)).astype(jnp.int32)
-        written = jnp.take_along_axis(written, parent[..., None], axis=1)
-        written = lax.dynamic_update_slice(written, token[..., None], (0, 0, place))
+        sequences = jnp.take_along_axis(sequences, parent[..., None], axis=1)
+        sequences = lax.dynamic_update_slice(sequences, token[..., None], (0, 0, position))
         flat = (jnp.arange(rows)[:, None] * width + parent).reshape(-1)
         state = jax.tree.map(lambda leaf: jnp.take(leaf, flat, axis), state)
-        return place + 1, token, total, state, written
+        return position + 1, token, total, state, sequences
 
     first = jnp.full((rows, width), begin, jnp.int32)
-    alone = jnp.where(jnp.arange(width) == 0, 0.0, -jnp.inf)  # all beams begin equal: one counts
-    total = jnp.broadcast_to(alone, (rows, width))
-    written = jnp.full((rows, width, steps), end, jnp.int32)
-    start: Any = (jnp.int32(0), first, total, state, written)
-    return lax.while_loop(more, write, start)[-1][:, 0]
+    first_only = jnp.where(jnp.arange(width) == 0, 0.0, -jnp.inf)  # all beams begin equal
+    total = jnp.broadcast_to(first_only, (rows, width))
+    sequences = jnp.full((rows, width, steps), end, jnp.int32)
+    start: Any = (jnp.int32(0), first, total, state, sequences)
+    _, _, total, _, sequences = lax.while_loop(unfinished, generate, start)
+    return sequences, total

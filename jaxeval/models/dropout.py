@@ -1,12 +1,22 @@
-"""Dropout with traced rates (flax's own needs a Python number, hence a compilation a rate)."""
+"""Dropout with traced rates (flax's own needs a Python number, hence a compilation a rate).
 
-from collections.abc import Mapping
+Two generators make the masks. `mask` draws sixteen bits an element from JAX's: of taggers and
+language models, whose masks are few. `hashed` makes the bits of an element from its position and
+unit number alone, so that a mask depends neither on padding nor on how a batch is cut: of models
+whose members differ in size within one program.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from jaxeval.models import hash_random
+
 Array = jax.Array
-_LEVELS = 1 << 16
+_LEVELS = 1 << 16  # of a rate
+_HASHED_LEVELS = 1 << 24
 
 
 def mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True) -> Array:
@@ -15,58 +25,115 @@ def mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True)
     The rate is rounded to a multiple of 2**-16: sixteen random bits an element halve the cost of
     the generator. A rate of 0 gives ones exactly. The key is consumed.
     """
-    keep = jnp.round((1.0 - rate) * _LEVELS).astype(jnp.uint32)
-    kept = jax.random.bits(key, shape, jnp.uint16).astype(jnp.uint32) < keep
-    return jnp.where(kept, 1.0 / (1.0 - rate) if inverted else jnp.ones_like(rate), 0.0)
+    threshold = jnp.round((1.0 - rate) * _LEVELS).astype(jnp.uint32)
+    keep = jax.random.bits(key, shape, jnp.uint16).astype(jnp.uint32) < threshold
+    return jnp.where(keep, 1.0 / (1.0 - rate) if inverted else jnp.ones_like(rate), 0.0)
 
 
-class Dropper:
-    """Applies the dropout of one forward pass; every mask takes a key of its own.
+class KeyedDropout:
+    """The dropout of one forward pass; every mask takes a key of its own.
 
     Args:
-      kind: "none", "naive" (a fresh mask at each time step) or "variational" (one for all steps).
-      rates: traced rates by site name; a site without a rate is left alone.
+      rates: traced, by site; a site without a rate drops nothing and costs nothing.
       key: of this forward pass, consumed; None at evaluation, when nothing is dropped.
-      inverted: scale by 1/(1-rate) in training; else by 1-rate at evaluation.
+      sites: all sites there are: masks are numbered by site and layer; without any they are
+        numbered as they are drawn.
+      variational: `steps` drops the same units at all time steps; else others at each (naive).
+      inverted: scale by 1 / (1 - rate) in training; else by 1 - rate at evaluation.
     """
 
-    def __init__(self, kind: str, rates: Mapping[str, Array], key: Array | None, inverted: bool):
-        self.kind, self.rates, self.key, self.inverted = kind, rates, key, inverted
+    def __init__(
+        self,
+        rates: Mapping[str, Array],
+        key: Array | None,
+        *,
+        sites: Sequence[str] = (),
+        variational: bool = False,
+        inverted: bool = True,
+    ):
+        self.rates, self.key, self.sites = rates, key, sites
+        self.variational, self.inverted = variational, inverted
         self._drawn = 0
 
     def next_key(self) -> Array:
-        """A key that no other mask of this pass uses."""
+        """A key that no other mask of this pass uses, where masks are numbered as drawn."""
         assert self.key is not None
         self._drawn += 1
         return jax.random.fold_in(self.key, self._drawn)
 
+    def _key_of(self, site: str, layer: int) -> Array:
+        if not self.sites:
+            return self.next_key()
+        assert self.key is not None
+        return jax.random.fold_in(self.key, self.sites.index(site) + len(self.sites) * layer)
+
     def drops(self, site: str) -> bool:
         """Whether this pass changes anything at a site."""
-        return (
-            site in self.rates
-            and self.kind != "none"
-            and (self.key is not None or not self.inverted)
-        )
+        return site in self.rates and (self.key is not None or not self.inverted)
 
-    def _mask(self, site: str, shape: tuple[int, ...]) -> Array | None:
+    def mask(self, site: str, shape: tuple[int, ...], layer: int = 0) -> Array | None:
+        """A mask of the shape; None: nothing is dropped."""
         if not self.drops(site):
             return None
         rate = self.rates[site]
         if self.key is None:
             return jnp.full(shape, 1.0 - rate)
-        return mask(self.next_key(), rate, shape, self.inverted)
+        return mask(self._key_of(site, layer), rate, shape, self.inverted)
 
-    def elements(self, site: str, x: Array) -> Array:
-        """A mask entry for every element of x, whatever the kind."""
-        drawn = self._mask(site, x.shape)
+    def elements(self, site: str, x: Array, layer: int = 0) -> Array:
+        """x with a mask entry for every element."""
+        drawn = self.mask(site, x.shape, layer)
         return x if drawn is None else x * drawn
 
     def steps(self, site: str, x: Array) -> Array:
-        """Drops from x [T, B, D]: one mask [B, D] for all steps (variational) or one a step."""
-        shape = (1, *x.shape[1:]) if self.kind == "variational" else x.shape
-        drawn = self._mask(site, shape)
+        """x [T, B, D] with one mask [B, D] for all steps (variational), or one a step."""
+        shape = (1, *x.shape[1:]) if self.variational else x.shape
+        drawn = self.mask(site, shape)
         return x if drawn is None else x * drawn
 
-    def gates(self, site: str, groups: int, shape: tuple[int, int]) -> Array | None:
-        """A mask [groups, B, D] for all steps of a recurrent layer; None: no dropout."""
-        return self._mask(site, (groups, *shape))
+
+def hashed(
+    words: Array, rate: Array | float, x: Array, positions: Array, numbers: Array | None = None
+) -> Array:
+    """x [..., n] with units zeroed at random, the others scaled up.
+
+    A hash makes the bits of one unit: when two shared one, putting the halves side by side was a
+    pass of its own, 15 % of a transformer's step. Rates are multiples of 2**-24.
+
+    Args:
+      words: of `hash_random`, consumed.
+      positions: [...] int32; the mask of a unit depends on its position and number, not on the
+        shape.
+      numbers: [n] int32 of the units; None: in order.
+    """
+    numbers = jnp.arange(x.shape[-1]) if numbers is None else numbers
+    drawn = hash_random.bits(words, positions.reshape(-1), numbers) >> 8
+    threshold = jnp.round((1.0 - rate) * _HASHED_LEVELS).astype(jnp.uint32)
+    return jnp.where(drawn.reshape(x.shape) < threshold, x / (1.0 - rate), 0.0)
+
+
+class HashedDropout(NamedTuple):
+    """Dropout of one pass: every site has words of its own; without any nothing is dropped."""
+
+    words: Array | None = None  # [2] uint32 (`hash_random.words`)
+    rate: Array | float = 0.0
+    rows: Array | None = None  # [B] positions of the rows in their batch; None: in order
+
+    def at(self, *numbers: int | Array) -> "HashedDropout":
+        """The dropout of a site."""
+        words = self.words
+        if words is not None:
+            for number in numbers:
+                words = hash_random.fold_in(words, number)
+        return self._replace(words=words)
+
+    def apply(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:
+        """x [B, T, n], or [T, B, n] with 1: units dropped by row, position and number [n]."""
+        if self.words is None:
+            return x
+        steps = x.shape[1 - rows_axis]
+        rows = jnp.arange(x.shape[rows_axis]) if self.rows is None else self.rows
+        positions = rows[:, None] * steps + jnp.arange(steps)[None]
+        if rows_axis:
+            positions = positions.T
+        return hashed(self.words, self.rate, x, positions, numbers)

@@ -14,53 +14,40 @@ import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
 
-from jaxeval.models import cells, dropout
-from jaxeval.models.budget import Shape
+from jaxeval.models import cells
+from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell, Masks
+from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-SLICE = 1 << 23  # numbers of the [N, V] scores that exist at once, 32 MB a member
+SLICE = 1 << 23  # of the [N, V] logits so many exist at once, 32 MB a member
 
 
-class Drawn:
-    """The dropout masks of one window; each site and layer has a key of its own.
+def window_dropout(rates: Mapping[str, Array], key: Array | None) -> KeyedDropout:
+    """The dropout of one window; each site and layer has a key of its own.
 
     Args:
       rates: traced rates by site; a site that is absent drops nothing and costs nothing.
       key: of this window, consumed; None at evaluation, when nothing is dropped.
     """
-
-    def __init__(self, rates: Mapping[str, Array], key: Array | None):
-        self._rates, self._key = rates, key
-
-    def mask(self, site: str, layer: int, shape: tuple[int, ...]) -> Array | None:
-        """Zeros and 1 / (1 - rate); None where nothing is dropped."""
-        if self._key is None or site not in self._rates:
-            return None
-        number = SITES.index(site) + len(SITES) * layer
-        return dropout.mask(jax.random.fold_in(self._key, number), self._rates[site], shape)
-
-    def apply(self, site: str, layer: int, x: Array) -> Array:
-        """x with a fresh mask for every number."""
-        drawn = self.mask(site, layer, x.shape)
-        return x if drawn is None else x * drawn
+    return KeyedDropout(rates, key, sites=SITES)
 
 
 class LanguageModel(nn.Module):
     """Tokens to what the softmax sees."""
 
-    shape: Shape
+    shape: LanguageShape
     cell: Cell
 
     @nn.compact
-    def __call__(self, tokens: Array, state: Any, drawn: Drawn) -> tuple[Any, Array]:
+    def __call__(self, tokens: Array, state: Any, drop: KeyedDropout) -> tuple[Any, Array]:
         """Runs a window.
 
         Args:
           tokens: [T, B] int32, inputs of each step.
           state: a layer's state each, before the first step.
-          drawn: dropout of this window.
+          drop: dropout of this window, as `window_dropout` makes it.
 
         Returns:
           (states after the last step, outputs [T, B, E]).
@@ -71,28 +58,28 @@ class LanguageModel(nn.Module):
         if not shape.tied:
             self.param("softmax", _embeddings, size)
         self.param("softmax_bias", nn.initializers.zeros, (shape.vocabulary,))
-        x = drawn.apply("input", 0, table[tokens])
+        x = drop.elements("input", table[tokens])
         outputs, ends = [], []
         for number in range(shape.layers):
             if number:
-                x = drawn.apply("inter_layer", number, x)
+                x = drop.elements("inter_layer", x, number)
             rows = (tokens.shape[1], width)
             masks = Masks(
-                drawn.mask("state", number, rows),
-                None if self.cell.kind == "nas" else drawn.mask("update", number, rows),
+                drop.mask("state", rows, number),
+                None if self.cell.kind == "nas" else drop.mask("update", rows, number),
             )
             end, x = cells.Layer(self.cell, width, name=f"layer_{number}")(x, state[number], masks)
             ends.append(end)
             outputs.append(x)
-        found = drawn.apply("output", 0, functools.reduce(jnp.add, outputs))
+        output = drop.elements("output", functools.reduce(jnp.add, outputs))
         if shape.projected:
             square = (width, shape.embedding)
-            down = self.param("projection", nn.initializers.orthogonal(), square)
-            found = drawn.apply("projected", 0, jnp.einsum("tbh,he->tbe", found, down))
-        return tuple(ends), found
+            projection = self.param("projection", nn.initializers.orthogonal(), square)
+            output = drop.elements("projected", jnp.einsum("tbh,he->tbe", output, projection))
+        return tuple(ends), output
 
 
-def start(shape: Shape, cell: Cell, rows: int) -> tuple[Any, ...]:
+def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Any, ...]:
     """The zero state of all layers."""
     return tuple(cells.start(cell, rows, shape.hidden) for _ in range(shape.layers))
 
@@ -103,7 +90,7 @@ def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
 
 
 def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
-    """-log p of each target, in nats; the scores exist for a slice of positions at a time.
+    """-log p of each target, in nats; the logits exist for a slice of positions at a time.
 
     Args:
       table, bias: [V, E] and [V].
@@ -115,8 +102,8 @@ def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> A
     """
 
     def losses(part: tuple[Array, Array]) -> Array:
-        given, wanted = part
-        return _surprise(given @ table.T + bias[None], wanted)[0]
+        rows, gold = part
+        return _nll(rows @ table.T + bias[None], gold)[0]
 
     rows, gold, _ = _slices(len(bias), outputs, targets, jnp.ones(targets.shape))
     return lax.map(losses, (rows, gold)).reshape(-1)[: targets.size].reshape(targets.shape)
@@ -126,9 +113,9 @@ def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> A
 def weighted_loss(
     table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
 ) -> Array:
-    """Sum of weights * token_losses, with its gradients made on the way forward.
+    """Sum of weights * token_losses, with its gradients computed in the forward pass.
 
-    The scores of a slice are made once, and serve the loss and its gradients before they are
+    The logits of a slice are computed once, and serve the loss and its gradients before they are
     dropped: three products in all, where recomputing them for a backward pass would take four.
     """
     return _loss_and_gradients(table, bias, outputs, targets, weights)[0]
@@ -137,47 +124,50 @@ def weighted_loss(
 def _loss_and_gradients(
     table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    def one(sums: tuple, part: tuple) -> tuple[tuple, Array]:
-        loss, of_table, of_bias = sums
-        given, wanted, weight = part
-        scores = given @ table.T + bias[None]
-        surprise, total = _surprise(scores, wanted)
-        p = jnp.exp(scores - total[:, None])
-        back = (p - jax.nn.one_hot(wanted, len(bias), dtype=p.dtype)) * weight[:, None]
+    def add_slice(sums: tuple, part: tuple) -> tuple[tuple, Array]:
+        loss, d_table, d_bias = sums
+        rows, gold, weight = part
+        logits = rows @ table.T + bias[None]
+        nll, log_normaliser = _nll(logits, gold)
+        p = jnp.exp(logits - log_normaliser[:, None])
+        d_logits = (p - jax.nn.one_hot(gold, len(bias), dtype=p.dtype)) * weight[:, None]
         sums = (
-            loss + jnp.sum(surprise * weight),
-            of_table + back.T @ given,
-            of_bias + back.sum(axis=0),
+            loss + jnp.sum(nll * weight),
+            d_table + d_logits.T @ rows,
+            d_bias + d_logits.sum(axis=0),
         )
         # [E, n]: XLA's product with the vocabulary inside takes 1.6 times as long the other way
-        return sums, lax.dot_general(table, back, (((0,), (1,)), ((), ())))
+        return sums, lax.dot_general(table, d_logits, (((0,), (1,)), ((), ())))
 
     zero = (jnp.zeros((), table.dtype), jnp.zeros_like(table), jnp.zeros_like(bias))
     parts = _slices(len(bias), outputs, targets, weights)
-    (loss, of_table, of_bias), of_rows = lax.scan(one, zero, parts)
-    of_rows = jnp.swapaxes(of_rows, 1, 2).reshape(-1, outputs.shape[-1])
-    of_outputs = of_rows[: targets.size].reshape(outputs.shape)
-    return loss, (of_table, of_bias, of_outputs)
+    (loss, d_table, d_bias), d_rows = lax.scan(add_slice, zero, parts)
+    d_rows = jnp.swapaxes(d_rows, 1, 2).reshape(-1, outputs.shape[-1])
+    d_outputs = d_rows[: targets.size].reshape(outputs.shape)
+    return loss, (d_table, d_bias, d_outputs)
 
 
-def _keep(*given: Array) -> tuple[Array, tuple]:
-    loss, gradients = _loss_and_gradients(*given)
-    return loss, (gradients, given[-1])
+def _forward(
+    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
+) -> tuple[Array, tuple]:
+    loss, gradients = _loss_and_gradients(table, bias, outputs, targets, weights)
+    return loss, (gradients, weights)
 
 
-def _scale(kept: tuple, factor: Array) -> tuple:
-    gradients, weights = kept
+def _backward(residuals: tuple, factor: Array) -> tuple:
+    gradients, weights = residuals
     # weights are no parameters: nothing asks for their gradient
     return (*(factor * gradient for gradient in gradients), None, jnp.zeros_like(weights))
 
 
-weighted_loss.defvjp(_keep, _scale)
+weighted_loss.defvjp(_forward, _backward)
 
 
-def _surprise(scores: Array, targets: Array) -> tuple[Array, Array]:
+def _nll(logits: Array, targets: Array) -> tuple[Array, Array]:
     """-log p of the targets, and the log of the normaliser, [N] each."""
-    total = jax.nn.logsumexp(scores, axis=1)
-    return total - jnp.take_along_axis(scores, targets[:, None], axis=1)[:, 0], total
+    log_normaliser = jax.nn.logsumexp(logits, axis=1)
+    chosen = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
+    return log_normaliser - chosen, log_normaliser
 
 
 def _slices(
@@ -188,10 +178,10 @@ def _slices(
     most = max(1, min(count, SLICE // vocabulary))
     parts = -(-count // most)
     size = -(-count // parts)
-    gap = parts * size - count
-    rows = jnp.pad(outputs.reshape(count, -1), ((0, gap), (0, 0))).reshape(parts, size, -1)
-    gold = jnp.pad(targets.reshape(-1), (0, gap)).reshape(parts, size)
-    return rows, gold, jnp.pad(weights.reshape(-1), (0, gap)).reshape(parts, size)
+    padding = parts * size - count
+    rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)
+    gold = jnp.pad(targets.reshape(-1), (0, padding)).reshape(parts, size)
+    return rows, gold, jnp.pad(weights.reshape(-1), (0, padding)).reshape(parts, size)
 
 
 def _embeddings(key: Array, size: tuple[int, int]) -> Array:

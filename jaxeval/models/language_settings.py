@@ -4,42 +4,50 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.models import budget as sizes
-from jaxeval.models import cells, language
+from jaxeval.models import cells
 
 _BUDGET = 1_000_000
 Rate = fields.Rate | None
 
 
 @reading.settings
-class Dropout:
-    """Dropout rates by site; an absent one compiles no mask, 0 compiles one that drops nothing."""
+class LanguageDropout:
+    """Dropout rates by site; an absent one is 0."""
 
-    input: Annotated[Rate, pydantic.Field(description="embedded input; fresh at each step")] = None
+    input: Annotated[
+        Rate,
+        markers.dropout("input"),
+        pydantic.Field(description="embedded input; fresh at each step"),
+    ] = None
     inter_layer: Annotated[
         Rate,
+        markers.dropout("inter_layer"),
         pydantic.Field(description="input of layers from the second, if any; fresh at each step"),
     ] = None
     state: Annotated[
-        Rate, pydantic.Field(description="h(t-1); the same in a window (variational)")
+        Rate,
+        markers.dropout("state"),
+        pydantic.Field(description="h(t-1); the same in a window (variational)"),
     ] = None
     update: Annotated[
-        Rate, pydantic.Field(description="the candidate; the same in a window (Semeniuta)")
+        Rate,
+        markers.dropout("update"),
+        pydantic.Field(description="the candidate; the same in a window (Semeniuta)"),
     ] = None
-    output: Annotated[Rate, pydantic.Field(description="the sum of all layers")] = None
+    output: Annotated[
+        Rate, markers.dropout("output"), pydantic.Field(description="the sum of all layers")
+    ] = None
     projected: Annotated[
-        Rate, pydantic.Field(description="after the projection down, where there is one")
+        Rate,
+        markers.dropout("projected"),
+        pydantic.Field(description="after the projection down, where there is one"),
     ] = None
-
-    def rates(self) -> dict[str, float]:
-        """What a member may differ in, by site."""
-        found = {site: getattr(self, site) for site in language.SITES}
-        return {site: rate for site, rate in found.items() if rate is not None}
 
 
 @reading.settings
-class LanguageModel:
+class LanguageModelSettings:
     """A stack of cells; either sizes, or a budget that they are solved from."""
 
     kind: Annotated[cells.Kind, pydantic.Field(description="of the cells")] = "lstm"
@@ -77,12 +85,15 @@ class LanguageModel:
         ),
     ] = False
     forget: Annotated[
-        float, pydantic.Field(ge=0, lt=1, description="chance to zero a state before a window")
+        float,
+        pydantic.Field(
+            ge=0, lt=1, description="probability that a state is zeroed before a window"
+        ),
     ] = 0.01
-    dropout: Dropout = Dropout()
+    dropout: LanguageDropout = LanguageDropout()
 
     @pydantic.model_validator(mode="after")
-    def _fits(self) -> "LanguageModel":
+    def _fits(self) -> "LanguageModelSettings":
         if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
             raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
         if self.kind != "rhn" and self.depth > 1:
@@ -99,16 +110,16 @@ class LanguageModel:
             raise ValueError("embedding: expected hidden too, or ratio with a budget")
         return self
 
-    def rates(self) -> dict[str, float]:
-        """The dropout rates that a member may differ in, by site; unused ones are left out.
+    @property
+    def unused(self) -> frozenset[str]:
+        """Dropout rates that no member has, by site.
 
         As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
         that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
         """
-        lost = {"input"} if self.released_highway and self.depth > 1 else set()
-        lost |= {"inter_layer"} if self.layers == 1 else set()
-        lost |= set() if self._projects() else {"projected"}
-        return {site: rate for site, rate in self.dropout.rates().items() if site not in lost}
+        unused = {"input"} if self.released_highway and self.depth > 1 else set()
+        unused |= {"inter_layer"} if self.layers == 1 else set()
+        return frozenset(unused | (set() if self._projects() else {"projected"}))
 
     def _projects(self) -> bool:
         """Whether outputs are projected down, but for ratios that rounding makes 1."""
@@ -128,7 +139,7 @@ class LanguageModel:
             self.depth,
         )
 
-    def shape(self, vocabulary: int) -> sizes.Shape:
+    def shape(self, vocabulary: int) -> sizes.LanguageShape:
         """The sizes, given or solved.
 
         Raises:
@@ -136,7 +147,7 @@ class LanguageModel:
         """
         if self.hidden is not None:
             size = self.embedding or self.hidden
-            return sizes.Shape(vocabulary, self.hidden, size, self.layers, self.tied)
+            return sizes.LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
         return sizes.solve(
             vocabulary,
             self.budget or _BUDGET,

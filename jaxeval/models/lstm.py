@@ -4,6 +4,7 @@ Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or o
 """
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import jax
@@ -22,7 +23,7 @@ def _about(text: str) -> Any:
 
 
 @reading.settings
-class Variant:
+class LSTMVariant:
     """Which LSTM: the plain one with a forget gate, or a relative that was published."""
 
     hard_sigmoid: Annotated[bool, _about("gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")] = False
@@ -36,7 +37,7 @@ class Variant:
 
     @property
     def gates(self) -> int:
-        """Number of gate inputs a unit: i, o, candidate, and f unless coupled."""
+        """Gate inputs of a unit: input, output, candidate, and forget unless coupled."""
         return 3 if self.coupled_forget else 4
 
 
@@ -46,22 +47,31 @@ def hard_sigmoid(x: Array) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
-    """One step: gates [B, G H] in the order i, o, candidate (, f); memory [B, H]."""
+class LSTMCell:
+    """One step of an LSTM; gates in the order input, output, candidate (, forget)."""
 
-    variant: Variant
+    variant: LSTMVariant
 
-    def __call__(self, gates: Array, memory: Array, weights: dict[str, Array]) -> tuple:
-        squash = hard_sigmoid if self.variant.hard_sigmoid else jax.nn.sigmoid
-        enter, leave, candidate, *forget = jnp.split(gates, self.variant.gates, axis=-1)
+    def __call__(
+        self, gates: Array, memory: Array, weights: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """Hidden and memory [B, H] after gate inputs [B, G H] and the memory before."""
+        return self.update(jnp.split(gates, self.variant.gates, axis=-1), memory, weights)
+
+    def update(
+        self, gates: Sequence[Array], memory: Array, weights: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """The same of the gate inputs one by one, [B, H] each."""
+        sigmoid = hard_sigmoid if self.variant.hard_sigmoid else jax.nn.sigmoid
+        input_gate, output_gate, candidate, *forget_gate = gates
         if self.variant.peepholes:
-            enter = enter + memory * weights["peephole_in"][None]
-        enter = squash(enter)
-        kept = squash(forget[0]) if forget else 1.0 - enter
-        memory = kept * memory + enter * jnp.tanh(candidate)
+            input_gate = input_gate + memory * weights["peephole_in"][None]
+        input_gate = sigmoid(input_gate)
+        forget = sigmoid(forget_gate[0]) if forget_gate else 1.0 - input_gate
+        memory = forget * memory + input_gate * jnp.tanh(candidate)
         if self.variant.peepholes:
-            leave = leave + memory * weights["peephole_out"][None]
-        return squash(leave) * jnp.tanh(memory), memory
+            output_gate = output_gate + memory * weights["peephole_out"][None]
+        return sigmoid(output_gate) * jnp.tanh(memory), memory
 
 
 class LSTM(nn.Module):
@@ -72,7 +82,7 @@ class LSTM(nn.Module):
     """
 
     width: int
-    variant: Variant = Variant()
+    variant: LSTMVariant = LSTMVariant()
     reverse: bool = False
     frozen: int = 0  # so many leading inputs need no gradient
 
@@ -99,7 +109,7 @@ class LSTM(nn.Module):
         peepholes = self._vectors("peephole_in", "peephole_out") if self.variant.peepholes else {}
         gates = _input_gates(inputs, kernel, input_mask, self.frozen)
         return recurrence.run(
-            Cell(self.variant),
+            LSTMCell(self.variant),
             self.reverse,
             self.variant.gradient_clip,
             gates,
@@ -123,14 +133,14 @@ class LSTM(nn.Module):
         return hidden, memory
 
 
-def _initial_bias(key: Array, width: int, variant: Variant) -> Array:
+def _initial_bias(key: Array, width: int, variant: LSTMVariant) -> Array:
     del key  # the bias is not random
     forget = [] if variant.coupled_forget else [jnp.full(width, variant.forget_bias)]
     return jnp.concatenate([jnp.zeros(3 * width), *forget])
 
 
 def _input_gates(inputs: Array, kernel: Array, mask: Array | None, frozen: int) -> Array:
-    """The input's share of all gates and time steps as one product: [T, B, G H]."""
+    """The input's part of all gates and time steps as one product: [T, B, G H]."""
     if mask is None or mask.shape[0] == 1:
         masked = inputs if mask is None else inputs * mask[:1]
         return recurrence.project(masked, kernel, frozen)

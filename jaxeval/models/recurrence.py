@@ -66,7 +66,7 @@ def run(
       reverse: run from the last time step to the first; static.
       clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop, as Lasagne's
         `grad_clipping` does; None for no clipping; static.
-      inputs: [T, B, K] the input's share of the gate inputs.
+      inputs: [T, B, K] the input's part of the gate inputs.
       bias: [K], added inside the loop, where it costs no pass over memory.
       kernel: [H, K] recurrent weights.
       weights: whatever else the cell needs (peepholes ...), a pytree.
@@ -85,11 +85,11 @@ def run(
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
     del clip  # acts on gradients only
 
-    def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> Any:
-        (hidden, memory), (x, keep) = state, now
+    def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> Any:
+        (hidden, memory), (x, is_real) = state, inputs
         gates = x + bias[None] + _project(hidden, kernel, mask)
         new = cell(gates, memory, weights)
-        held = tuple(jnp.where(keep[:, None], n, o) for n, o in zip(new, state, strict=True))
+        held = tuple(jnp.where(is_real[:, None], n, o) for n, o in zip(new, state, strict=True))
         return held, (held[0], gates, hidden, memory)
 
     _, (hidden, gates, before, memory) = lax.scan(step, start, (inputs, valid), reverse=reverse)
@@ -99,17 +99,17 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
 def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-untyped-def]
     gates, before, memory, kernel, weights, valid, mask = residuals
 
-    def step(carry: Any, now: Any) -> Any:
-        (dh, dc, d_weights), (dy, gate, old, keep) = carry, now
+    def step(carry: Any, saved: Any) -> Any:
+        (dh, dc, d_weights), (dy, gate, memory, is_real) = carry, saved
         dh = dh + dy
-        _, pull = jax.vjp(cell, gate, old, weights)
-        live = keep[:, None]
-        d_gate, dc_old, more = pull((jnp.where(live, dh, 0), jnp.where(live, dc, 0)))
+        _, pull = jax.vjp(cell, gate, memory, weights)
+        is_real = is_real[:, None]
+        d_gate, dc_before, d_step = pull((jnp.where(is_real, dh, 0), jnp.where(is_real, dc, 0)))
         if clip is not None:
             d_gate = jnp.clip(d_gate, -clip, clip)
-        dh = jnp.where(live, _project_back(d_gate, kernel, mask), dh)
-        dc = jnp.where(live, dc_old, dc)
-        return (dh, dc, jax.tree.map(jnp.add, d_weights, more)), d_gate
+        dh = jnp.where(is_real, _project_back(d_gate, kernel, mask), dh)
+        dc = jnp.where(is_real, dc_before, dc)
+        return (dh, dc, jax.tree.map(jnp.add, d_weights, d_step)), d_gate
 
     zero = (jnp.zeros_like(before[0]), jnp.zeros_like(memory[0]))
     (dh, dc, d_weights), d_gates = lax.scan(

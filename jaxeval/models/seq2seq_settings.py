@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.seq2seq import Live, Model, Shape
 from jaxeval.models.transformer import Transformer
@@ -20,27 +20,40 @@ class Seq2Seq:
         Literal["attentive_lstm", "transformer"], pydantic.Field(description="which model")
     ] = "attentive_lstm"
     embedding: Annotated[
-        fields.Size, pydantic.Field(description="size of embeddings; a transformer's width")
+        fields.Size,
+        markers.RAGGED,
+        pydantic.Field(description="size of embeddings; a transformer's width"),
     ] = 128
     hidden: Annotated[
         fields.Size,
+        markers.RAGGED,
         pydantic.Field(description="units of a direction; of a transformer's feed-forward layer"),
     ] = 512
-    encoder_layers: Annotated[fields.Layers, pydantic.Field(description="layers")] = 1
+    encoder_layers: Annotated[
+        fields.Layers, markers.RAGGED, pydantic.Field(description="layers")
+    ] = 1
     decoder_layers: Annotated[
-        fields.Layers, pydantic.Field(description="layers; an LSTM's decoder has one")
+        fields.Layers,
+        markers.RAGGED,
+        pydantic.Field(description="layers; an LSTM's decoder has one"),
     ] = 1
     heads: Annotated[
         fields.Size,
+        markers.RAGGED,
         pydantic.Field(description="heads of a transformer; an LSTM has one"),
     ] = 1
-    dropout: Annotated[fields.Rate, pydantic.Field(description="rate at all sites")] = 0.1
+    dropout: Annotated[
+        fields.Rate,
+        markers.dropout("dropout", alone=False),
+        pydantic.Field(description="rate at all sites"),
+    ] = 0.1
     label_smoothing: Annotated[
         fields.Rate,
-        pydantic.Field(description="share of the loss spread over all symbols"),
+        markers.dropout("label_smoothing", alone=False),
+        pydantic.Field(description="fraction of the loss spread evenly over all symbols"),
     ] = 0.0
     beam: Annotated[
-        fields.Size, pydantic.Field(description="sequences kept while decoding; 1: greedy")
+        fields.Size, pydantic.Field(description="width of the beam while decoding; 1: greedy")
     ] = 1
 
     @pydantic.model_validator(mode="after")
@@ -50,14 +63,9 @@ class Seq2Seq:
                 raise ValueError("an attentive_lstm has one decoder layer and one head")
         elif self.embedding % self.heads:
             raise ValueError(
-                f"heads: {self.heads} heads do not share an embedding of {self.embedding} evenly"
+                f"heads: {self.heads} heads do not divide an embedding of {self.embedding} evenly"
             )
         return self
-
-    def rates(self) -> dict[str, float]:
-        """What a member may differ in; a rate of 0 is left out and costs nothing."""
-        given = {"dropout": self.dropout, "label_smoothing": self.label_smoothing}
-        return {name: rate for name, rate in given.items() if rate}
 
     def shape(self, source: int, target: int) -> Shape:
         """Sizes of arrays for vocabularies of such sizes."""
@@ -73,5 +81,5 @@ class Seq2Seq:
 
     def model(self, source: int, target: int, live: Live) -> Model:
         """The Flax module for vocabularies of such sizes."""
-        made: Any = _CLASSES[self.architecture](self.shape(source, target), live)
-        return made
+        model: Any = _CLASSES[self.architecture](self.shape(source, target), live)
+        return model

@@ -1,4 +1,4 @@
-"""The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label scores.
+"""The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label logits.
 
 Notation: T positions, B sentences, D features of a word, H units of a direction, Y labels, F word
 forms of the corpus, V rows of the word table, W characters of the longest word. Arrays inside the
@@ -17,9 +17,11 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, dropout, lstm
+from jaxeval.models import characters, crf, lstm
 from jaxeval.models import tagging_settings as settings
+from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
 UNKNOWN = 1  # row of the word table for words that are not known; row 0 is padding
@@ -34,8 +36,8 @@ class Sizes(NamedTuple):
     words: int  # rows of the word table that the vocabulary has, the first ones
 
 
-class Scores(NamedTuple):
-    """What the model says of a batch."""
+class TaggerLogits(NamedTuple):
+    """What the model says of a batch: logits of each word's labels, and a CRF's of the moves."""
 
     emissions: Array  # [T, B, Y]
     potentials: crf.Potentials | None  # None for softmax; transitions [Y, Y] or [T, B, Y, Y]
@@ -44,11 +46,11 @@ class Scores(NamedTuple):
 class Features(nn.Module):
     """Word vector, character vector and casing of every position, side by side: [T, B, D]."""
 
-    choices: settings.Tagger
+    choices: settings.TaggerSettings
     sizes: Sizes
 
     @nn.compact
-    def __call__(self, batch: Batch, drop: dropout.Dropper) -> Array:
+    def __call__(self, batch: Batch, drop: KeyedDropout) -> Array:
         """The features of a batch; see the module's docstring for its fields."""
         forms = batch.rows["forms"].T
         parts = [self._words(batch, batch.shared["row"][forms], drop)]
@@ -58,23 +60,23 @@ class Features(nn.Module):
             parts.append(self._casing(batch.shared["casing"][forms]))
         return jnp.concatenate(parts, axis=-1)
 
-    def _words(self, batch: Batch, rows: Array, drop: dropout.Dropper) -> Array:
+    def _words(self, batch: Batch, rows: Array, drop: KeyedDropout) -> Array:
         rows = jnp.where(batch.split["known"][rows], rows, UNKNOWN)
         rate = self.choices.words.unknown_rate
         if rate and drop.key is not None:
-            hidden = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
-            rows = jnp.where(hidden & batch.split["once"][rows], UNKNOWN, rows)
-        vectors, own = batch.shared["vectors"], self.sizes.words
+            replaced = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
+            rows = jnp.where(replaced & batch.split["once"][rows], UNKNOWN, rows)
+        vectors, vocabulary = batch.shared["vectors"], self.sizes.words
         if not self.choices.words.trained:
             return vectors[rows]
-        pretrained = batch.shared["pretrained"][:own]
-        table = self.param("words", _initial_words, vectors[:own], pretrained)
-        if own == len(vectors) or drop.key is not None:  # train is inside the vocabulary
+        pretrained = batch.shared["pretrained"][:vocabulary]
+        table = self.param("words", _initial_words, vectors[:vocabulary], pretrained)
+        if vocabulary == len(vectors) or drop.key is not None:  # train is inside the vocabulary
             return table[rows]
-        read = (rows >= own)[..., None]
-        return jnp.where(read, vectors[rows], table[jnp.minimum(rows, own - 1)])
+        outside = (rows >= vocabulary)[..., None]
+        return jnp.where(outside, vectors[rows], table[jnp.minimum(rows, vocabulary - 1)])
 
-    def _characters(self, spelling: Array, forms: Array, drop: dropout.Dropper) -> Array:
+    def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:
         choice = self.choices.characters
         shape = (self.sizes.alphabet, choice.dimension)
         table = self.param("characters", _initial_characters, shape)
@@ -102,23 +104,25 @@ class Features(nn.Module):
 
 
 class Tagger(nn.Module):
-    """Features, one to three BiLSTM layers, label scores."""
+    """Features, one to three BiLSTM layers, label logits."""
 
-    choices: settings.Tagger
+    choices: settings.TaggerSettings
     sizes: Sizes
 
     @nn.compact
-    def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Scores:
+    def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> TaggerLogits:
         """Scores of a batch.
 
         Args:
           batch: see the module's docstring.
-          hparams: traced; the rates named by `settings.Dropout.rates`.
+          hparams: traced; the rates named by `settings.TaggerDropout.rates`.
           key: of the dropout masks, consumed; None at evaluation.
         """
         choice = self.choices.dropout
-        rates = {name.removeprefix("dropout_"): hparams[name] for name in choice.rates()}
-        drop = dropout.Dropper(choice.kind, rates, key, choice.inverted)
+        rates = {name.removeprefix("dropout_"): hparams[name] for name in markers.active(choice)}
+        drop = KeyedDropout(
+            rates, key, variational=choice.kind == "variational", inverted=choice.inverted
+        )
         forms = batch.rows["forms"]
         valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"][None]
         x = Features(self.choices, self.sizes, name="features")(batch, drop)
@@ -130,22 +134,22 @@ class Tagger(nn.Module):
             x = drop.steps("output", self._layer(x, valid, drop, number, width, frozen))
         if self.choices.projection is not None:
             x = jnp.tanh(nn.Dense(self.choices.projection, name="projection")(x))
-        return self._scores(x)
+        return self._logits(x)
 
     def _layer(
-        self, x: Array, valid: Array, drop: dropout.Dropper, number: int, width: int, frozen: int
+        self, x: Array, valid: Array, drop: KeyedDropout, number: int, width: int, frozen: int
     ) -> Array:
         kind = self.choices.cell
         groups = kind.gates if self.choices.dropout.per_gate else 1
         outputs = []
         for reverse, direction in ((False, "forward"), (True, "backward")):
             layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
-            input_mask = drop.gates("layer_input", groups, (x.shape[1], x.shape[2]))
-            recurrent_mask = drop.gates("recurrent", groups, (x.shape[1], width))
+            input_mask = drop.mask("layer_input", (groups, x.shape[1], x.shape[2]))
+            recurrent_mask = drop.mask("recurrent", (groups, x.shape[1], width))
             outputs.append(layer(x, valid, input_mask, recurrent_mask))
         return jnp.concatenate(outputs, axis=-1)
 
-    def _scores(self, x: Array) -> Scores:
+    def _logits(self, x: Array) -> TaggerLogits:
         labels = self.sizes.labels
         glorot = nn.initializers.glorot_uniform()
         if self.choices.classifier == "crf" and self.choices.transitions == "from_input":
@@ -153,18 +157,18 @@ class Tagger(nn.Module):
             return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
         emissions = nn.Dense(labels, kernel_init=glorot, name="emissions")(x)
         if self.choices.classifier == "softmax":
-            return Scores(emissions, None)
+            return TaggerLogits(emissions, None)
         transitions = self.param("transitions", glorot, (labels, labels))
         start = self.param("start", nn.initializers.zeros, (labels,))
         end = self.param("end", nn.initializers.zeros, (labels,))
-        return Scores(emissions, crf.Potentials(transitions, start, end))
+        return TaggerLogits(emissions, crf.Potentials(transitions, start, end))
 
 
-def _from_input(energy: Array) -> Scores:
-    """Scores from a matrix a word (LasagneNLP); row Y of `energy` [T, B, Y+1, Y] is the start."""
+def _from_input(energy: Array) -> TaggerLogits:
+    """Logits from a matrix a word (LasagneNLP); row Y of `energy` [T, B, Y+1, Y] is the start."""
     none = jnp.zeros_like(energy[0, 0, 0])
     first = jnp.where(jnp.arange(len(energy))[:, None, None] == 0, energy[:, :, -1], 0.0)
-    return Scores(first, crf.Potentials(energy[:, :, :-1], none, none))
+    return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
 
 
 def _initial_words(key: Array, vectors: Array, pretrained: Array) -> Array:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.models import lstm
 
 
@@ -13,18 +13,18 @@ def _about(text: str) -> Any:
 
 
 @reading.settings
-class Words:
+class WordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
     unknown_rate: Annotated[
         fields.Rate,
-        _about("share of a training step's once-seen words replaced by UNKNOWN (Lample)"),
+        _about("fraction of a training step's once-seen words replaced by UNKNOWN (Lample)"),
     ] = 0.0
 
 
 @reading.settings
-class Characters:
+class CharacterSettings:
     """Character representation of a word."""
 
     encoder: Annotated[Literal["none", "cnn", "lstm"], _about("none, cnn or lstm")] = "cnn"
@@ -40,20 +40,34 @@ class Characters:
 
 
 @reading.settings
-class Dropout:
+class TaggerDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
     kind: Annotated[
         Literal["none", "naive", "variational"],
         _about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
-    input: Annotated[fields.Rate, _about("rate on the features of a word")] = 0.25
-    output: Annotated[fields.Rate, _about("rate on the output of every BiLSTM layer")] = 0.25
+    input: Annotated[
+        fields.Rate, markers.dropout("dropout_input"), _about("rate on the features of a word")
+    ] = 0.25
+    output: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_output"),
+        _about("rate on the output of every BiLSTM layer"),
+    ] = 0.25
     layer_input: Annotated[
         fields.Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = 0.0
-    recurrent: Annotated[fields.Rate, _about("rate on h(t-1); variational only")] = 0.0
-    characters: Annotated[fields.Rate, _about("rate on the character vectors (LasagneNLP)")] = 0.0
+    recurrent: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_recurrent"),
+        _about("rate on h(t-1); variational only"),
+    ] = 0.0
+    characters: Annotated[
+        fields.Rate,
+        markers.dropout("dropout_characters"),
+        _about("rate on the character vectors (LasagneNLP)"),
+    ] = 0.0
     per_gate: Annotated[
         bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
     ] = False
@@ -62,7 +76,7 @@ class Dropout:
     ] = True
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self) -> "Dropout":
+    def _consistent(self) -> "TaggerDropout":
         if self.kind != "variational" and (self.recurrent or self.per_gate):
             raise ValueError("recurrent and per_gate need kind = 'variational'")
         if self.kind == "naive" and self.layer_input:
@@ -71,19 +85,21 @@ class Dropout:
             )
         return self
 
-    def rates(self) -> dict[str, float]:
-        """The traced rates by hyperparameter name; none when dropout is off."""
+    @property
+    def unused(self) -> frozenset[str]:
+        """Rates that no member has."""
         sites = ("input", "output", "layer_input", "recurrent", "characters")
-        given = {f"dropout_{site}": getattr(self, site) for site in sites}
-        return {n: r for n, r in given.items() if r and self.kind != "none"}
+        return frozenset(f"dropout_{site}" for site in sites if self.kind == "none")
 
 
 @reading.settings
-class Tagger:
+class TaggerSettings:
     """The tagger."""
 
-    words: Annotated[Words, _about("word embeddings")] = Words()
-    characters: Annotated[Characters, _about("character representation")] = Characters()
+    words: Annotated[WordSettings, _about("word embeddings")] = WordSettings()
+    characters: Annotated[CharacterSettings, _about("character representation")] = (
+        CharacterSettings()
+    )
     casing: Annotated[
         Literal["none", "one_hot", "embedding"], _about("casing feature; embedding is trained")
     ] = "none"
@@ -92,8 +108,8 @@ class Tagger:
         tuple[fields.Size, ...],
         pydantic.Field(min_length=1, max_length=3, description="H by layer"),
     ] = (100,)
-    cell: Annotated[lstm.Variant, _about("variant of the LSTM cell")] = lstm.Variant()
-    dropout: Annotated[Dropout, _about("dropout")] = Dropout()
+    cell: Annotated[lstm.LSTMVariant, _about("variant of the LSTM cell")] = lstm.LSTMVariant()
+    dropout: Annotated[TaggerDropout, _about("dropout")] = TaggerDropout()
     projection: Annotated[
         fields.Size | None, _about("tanh layer of this width before the classifier (Lample)")
     ] = None
@@ -105,7 +121,3 @@ class Tagger:
     mask_illegal: Annotated[
         bool, _about("crf: forbid moves that the tag scheme does not allow")
     ] = False
-
-    def rates(self) -> dict[str, float]:
-        """The dropout rates that a member may differ in."""
-        return self.dropout.rates()

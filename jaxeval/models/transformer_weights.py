@@ -10,19 +10,22 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.models import ragged
-from jaxeval.models.ragged import Axis
+from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Shape, Weights
 
 Array = jax.Array
+# keys of the parameter tree, which saved models have too
+SELF_ATTENTION, CROSS_ATTENTION, FEED_FORWARD = "own", "across", "feed_forward"
+QKV, OUTPUT_PROJECTION = "inner", "outer"  # of an attention
 
 
 class Axes(NamedTuple):
     """Axes of the arrays, each with the units that are live."""
 
-    model: Axis
-    heads: Axis  # as many units as `model`, in S blocks
-    thrice: Axis  # queries, keys and values
-    hidden: Axis
+    model: RaggedAxis
+    heads: RaggedAxis  # as many units as `model`, in A blocks
+    qkv: RaggedAxis  # queries, keys and values
+    hidden: RaggedAxis
 
 
 def axes_of(shape: Shape, live: Live) -> Axes:
@@ -37,23 +40,23 @@ def axes_of(shape: Shape, live: Live) -> Axes:
     )
 
 
-def embeddings(key: Array, symbols: int, columns: Axis) -> Array:
+def embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
     """A table [symbols, E] of variance 1/E, its first row, that of padding, 0."""
     table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.units))
     return table.at[0].set(0.0)
 
 
 def _attention(key: Array, axes: Axes) -> Weights:
-    """Projections to queries, keys and values (Glorot uniform as one matrix), and back."""
-    inner, outer = jax.random.split(key)
+    """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""
+    qkv_key, output_key = jax.random.split(key)
     bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
-    back = ragged.linear(outer, axes.heads, axes.model)
+    output = ragged.linear(output_key, axes.heads, axes.model)
     return {
-        "inner": {
-            "kernel": ragged.uniform(inner, axes.model, axes.thrice, -bound, bound),
-            "bias": jnp.zeros(len(axes.thrice)),
+        QKV: {
+            "kernel": ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound),
+            "bias": jnp.zeros(len(axes.qkv)),
         },
-        "outer": {**back, "bias": jnp.zeros_like(back["bias"])},
+        OUTPUT_PROJECTION: {**output, "bias": jnp.zeros_like(output["bias"])},
         "norm": ragged.layer_norm_weights(axes.model),
     }
 
@@ -74,9 +77,10 @@ def stack(
 
     def layer(number: Array) -> Weights:
         keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
-        made = {name: _attention(k, axes) for name, k in zip(attentions, keys[1:], strict=True)}
-        made["feed_forward"] = _feed_forward(keys[0], axes)
-        return made if live is None else jax.tree.map(lambda w: w * (number < live), made)
+        named = zip(attentions, keys[1:], strict=True)
+        weights = {name: _attention(k, axes) for name, k in named}
+        weights[FEED_FORWARD] = _feed_forward(keys[0], axes)
+        return weights if live is None else jax.tree.map(lambda w: w * (number < live), weights)
 
     return {
         "layers": jax.vmap(layer)(jnp.arange(layers)),

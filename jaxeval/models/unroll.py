@@ -5,12 +5,13 @@ Notation: T time steps, B rows, H hidden units, G blocks of H, one a gate.
 A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode derivation of
 a plain scan would add up each kernel's gradient at every step, a product with an inner dimension
 of B that rewrites the whole kernel T times. Here the backward scan stops at the products' outputs
-and keeps what went in; each kernel's gradient is one product over all T x B rows afterwards.
+and saves what went in; each kernel's gradient is one product over all T x B rows afterwards.
 
-The way forward keeps the products and the states; the way back runs the step again on them, which
-takes no product. Two habits of XLA on the CPU shape the rest. A slice at a running index whose
-parts are used apart is compiled without vectors, so each gate's block is sliced alone. A product
-with a transposed matrix takes twice as long when it has few rows, so kernels are transposed once.
+The forward pass saves the products and the states; the backward pass runs the step again on them,
+which takes no product. Two habits of XLA on the CPU shape the rest. A slice at a running index
+whose parts are used apart is compiled without vectors, so each gate's block is sliced alone. A
+product with a transposed matrix takes twice as long when it has few rows, so kernels are
+transposed once.
 """
 
 import functools
@@ -27,7 +28,7 @@ Array = jax.Array
 Tree = Any
 Blocks = Sequence[Array]  # [B, H] each
 Tap = Callable[[str, Array], Blocks]
-# (tap, small weights, masks, state, inputs of a step) -> (state, output [B, H])
+# (tap, other weights, masks, state, inputs of a step) -> (state, output [B, H])
 Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
 
 
@@ -44,22 +45,27 @@ def _width(kernels: Mapping[str, Array]) -> int:
 
 
 def _forward(
-    step: Step, kernels: Mapping[str, Array], small: Tree, masks: Tree, inputs: Array, start: Tree
+    step: Step,
+    kernels: Mapping[str, Array],
+    weights: Tree,
+    masks: Tree,
+    inputs: Array,
+    start: Tree,
 ) -> tuple[tuple[Tree, Array], tuple]:
     width = _width(kernels)
 
-    def one(state: Tree, number: Array) -> tuple[Tree, tuple]:
+    def run(state: Tree, number: Array) -> tuple[Tree, tuple]:
         products: dict[str, Array] = {}
 
         def tap(name: str, x: Array) -> Blocks:
             products[name] = x @ kernels[name]
             return jnp.split(products[name], products[name].shape[1] // width, axis=1)
 
-        after, output = step(tap, small, masks, state, _blocks(inputs, number, width))
+        after, output = step(tap, weights, masks, state, _blocks(inputs, number, width))
         return after, (output, state, products)
 
-    final, (outputs, states, products) = lax.scan(one, start, jnp.arange(len(inputs)))
-    return (final, outputs), (kernels, small, masks, inputs, states, products)
+    final, (outputs, states, products) = lax.scan(run, start, jnp.arange(len(inputs)))
+    return (final, outputs), (kernels, weights, masks, inputs, states, products)
 
 
 @jax.custom_vjp
@@ -83,49 +89,51 @@ _replayed.defvjp(_replayed_forward, _replayed_backward)
 
 
 def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
-    kernels, small, masks, inputs, states, products = saved
+    kernels, weights, masks, inputs, states, products = saved
     width = _width(kernels)
     transposed = {name: kernel.T for name, kernel in kernels.items()}
     zeros = {name: jnp.zeros(p.shape[1:], p.dtype) for name, p in products.items()}
 
-    def one(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
-        (d_state, d_small), (number, d_output, state) = carry, now
+    def run(carry: tuple, step_inputs: tuple) -> tuple[tuple, tuple]:
+        (d_state, d_weights), (number, d_output, state) = carry, step_inputs
         known = {name: _blocks(product, number, width) for name, product in products.items()}
 
-        def replay(small: Tree, state: Tree, given: Blocks, offsets: Mapping[str, Array]) -> tuple:
-            seen: dict[str, Array] = {}
+        def replay(
+            weights: Tree, state: Tree, blocks: Blocks, offsets: Mapping[str, Array]
+        ) -> tuple:
+            factors: dict[str, Array] = {}
 
             def tap(name: str, x: Array) -> Blocks:
-                seen[name] = x
+                factors[name] = x
                 return _replayed(transposed[name], x, known[name], offsets[name])
 
-            return step(tap, small, masks, state, given), seen
+            return step(tap, weights, masks, state, blocks), factors
 
-        given = _blocks(inputs, number, width)
-        replayed: Any = jax.vjp(replay, small, state, given, zeros, has_aux=True)
-        _, pull, seen = replayed
-        more, d_state, d_given, d_products = pull((d_state, d_output))
-        d_small = jax.tree.map(jnp.add, d_small, more)
-        return (d_state, d_small), (jnp.concatenate(d_given, axis=1), d_products, seen)
+        blocks = _blocks(inputs, number, width)
+        replayed: Any = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
+        _, pull, factors = replayed
+        d_step, d_state, d_blocks, d_products = pull((d_state, d_output))
+        d_weights = jax.tree.map(jnp.add, d_weights, d_step)
+        return (d_state, d_weights), (jnp.concatenate(d_blocks, axis=1), d_products, factors)
 
     d_final, d_outputs = gradient
-    (d_start, d_small), (d_inputs, d_products, seen) = lax.scan(
-        one,
-        (d_final, jax.tree.map(jnp.zeros_like, small)),
+    (d_start, d_weights), (d_inputs, d_products, factors) = lax.scan(
+        run,
+        (d_final, jax.tree.map(jnp.zeros_like, weights)),
         (jnp.arange(len(inputs)), d_outputs, states),
         reverse=True,
     )
     d_kernels = {
-        name: recurrence.product_over_rows(seen[name], d_products[name]) for name in kernels
+        name: recurrence.product_over_rows(factors[name], d_products[name]) for name in kernels
     }
-    return d_kernels, d_small, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
+    return d_kernels, d_weights, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def unroll(
     step: Step,
     kernels: Mapping[str, Array],
-    small: Tree,
+    weights: Tree,
     masks: Tree,
     inputs: Array,
     start: Tree,
@@ -136,15 +144,15 @@ def unroll(
       step: the cell; static. It calls `tap` once for each kernel.
       kernels: name -> [H, G H] recurrent weights; some may read more than the state (context of
         an attention): [D, G H], D >= H.
-      small: all other weights (biases, scales), a pytree.
+      weights: all others (biases, scales), a pytree.
       masks: dropout masks that are the same at all steps; a pytree, not differentiated.
-      inputs: [T, B, G H] the input's share, computed for all steps at once.
+      inputs: [T, B, G H] the input's part, computed for all steps at once.
       start: the state before the first step.
 
     Returns:
       (final state, outputs [T, B, H]).
     """
-    return _forward(step, kernels, small, masks, inputs, start)[0]
+    return _forward(step, kernels, weights, masks, inputs, start)[0]
 
 
 unroll.defvjp(_forward, _backward)

@@ -21,9 +21,9 @@ import orbax.checkpoint as ocp
 
 from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
-from jaxeval.population import seats
+from jaxeval.population import slots
 
-_KEPT = 2  # the older one serves when the machine stops while the newer one is written
+_SNAPSHOTS = 2  # the older one serves when the machine stops while the newer one is written
 
 _STRAGGLING = 0.2  # seconds
 
@@ -33,7 +33,7 @@ class Snapshot(NamedTuple):
 
     number: int  # epochs of the population so far
     state: Tree  # numpy leaves [S, ...]
-    seats: Sequence[seats.Seat]
+    slots: Sequence[slots.Slot]
 
 
 class Checkpoints:
@@ -44,13 +44,13 @@ class Checkpoints:
         # before the error itself arrives here
         logging.getLogger("absl").setLevel(logging.CRITICAL)
         self.folder = folder.absolute()
-        options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, create=True)
+        options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
         self._manager = ocp.CheckpointManager(self.folder, options=options)
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts to write a snapshot; waits for the one before."""
         state = jax.tree.leaves(jax.tree.map(np.array, snapshot.state))
-        host = {"seats": [seats.to_json(seat) for seat in snapshot.seats]}
+        host = {"slots": [slots.to_json(slot) for slot in snapshot.slots]}
         arguments = ocp.args.Composite(
             state=ocp.args.StandardSave(state), host=ocp.args.JsonSave(host)
         )
@@ -98,9 +98,9 @@ class Checkpoints:
         arguments = ocp.args.Composite(
             state=ocp.args.StandardRestore(), host=ocp.args.JsonRestore()
         )
-        found = self._manager.restore(number, args=arguments)
-        state = jax.tree.unflatten(jax.tree.structure(like), found["state"])
-        return Snapshot(number, state, [seats.from_json(s) for s in found["host"]["seats"]])
+        restored = self._manager.restore(number, args=arguments)
+        state = jax.tree.unflatten(jax.tree.structure(like), restored["state"])
+        return Snapshot(number, state, [slots.from_json(s) for s in restored["host"]["slots"]])
 
     def _forget(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -155,7 +155,7 @@ def _reason(error: Exception) -> str:
 
 
 def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:
-    found = [leaf.shape[1:] for leaf in jax.tree.leaves(state)]
-    wanted = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
-    if found != wanted:
+    shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(state)]
+    expected = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
+    if shapes != expected:
         raise RunError(f"the checkpoint in {folder} is of another model; remove that folder")

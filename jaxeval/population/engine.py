@@ -14,13 +14,13 @@ from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population import lanes, member, schedule, training
+from jaxeval.population import lanes, member, row_counts, schedule, training
 
 
 class Lane(NamedTuple):
-    """What a lane is given: its member's load and the rows of the parts it is scored on."""
+    """A lane's member: its inputs, and the rows of the parts it is scored on."""
 
-    load: member.Load
+    inputs: member.Inputs
     dev: Sequence[Any]
     test: Sequence[Any]
 
@@ -36,8 +36,10 @@ class Engine(NamedTuple):
     shared: member.Shared
     fill: Callable[..., Tree]  # (shared, state, lane, fresh) -> state
     epoch: Callable[..., Any]  # (shared, state, lane, active) -> (state, loss [S])
-    evaluate: Callable[..., Any]  # (shared, params, load, rows, active) -> counts, leaves [S]
+    evaluate: Callable[..., Any]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, state, better) -> state
+    # as `evaluate`, -> counts of each row, leaves [S, rows]; compiled at its first call
+    row_counts: Callable[..., Any]
 
 
 def build(
@@ -46,22 +48,26 @@ def build(
     """The programs; any split of the corpus gives the sizes."""
 
     def fill(shared: Any, state: Any, lane: Lane, fresh: Array) -> Any:
-        init = functools.partial(member.init, program, shared, lane.load)
+        init = functools.partial(member.init, program, shared, lane.inputs)
         return lanes.choose(mode, fresh, init, state)
 
     def epoch(shared: Any, state: Any, lane: Lane, active: Array) -> Any:
-        train = functools.partial(training.train_epoch, program, shared, state, lane.load)
+        train = functools.partial(training.train_epoch, program, shared, state, lane.inputs)
         if mode == "vmap":
             # an idle lane would wait for the others anyway: it trains too, and nobody reads what
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
-    def evaluate(shared: Any, params: Any, load: Any, rows: Any, active: Array) -> Any:
+    def evaluate(shared: Any, params: Any, inputs: Any, rows: Any, active: Array) -> Any:
         # an idle lane evaluates no rows: its loops end before their first step
         rows = [jnp.where(active, part, -1) for part in rows]
-        return member.evaluate(program, shared, params, load, rows)
+        return member.evaluate(program, shared, params, inputs, rows)
 
-    def keep(shared: Any, state: member.State, better: Array) -> Any:
+    def by_row(shared: Any, params: Any, inputs: Any, rows: Any, active: Array) -> Any:
+        rows = [jnp.where(active, part, -1) for part in rows]
+        return row_counts.of_part(program, shared, params, inputs, rows)
+
+    def keep(shared: Any, state: member.MemberState, better: Array) -> Any:
         del shared
         return state._replace(best=lanes.choose(mode, better, lambda: state.params, state.best))
 
@@ -75,11 +81,12 @@ def build(
         lanes.spread(epoch, mesh, mode, donate=True),
         lanes.spread(evaluate, mesh, mode),
         lanes.spread(keep, mesh, mode, donate=True),
+        lanes.spread(by_row, mesh, mode),
     )
 
 
-def own_steps(who: Member, split: Split) -> schedule.Steps | None:
-    """The steps of a member with a batch size of its own; None: they are those of all."""
+def member_steps(who: Member, split: Split) -> schedule.Steps | None:
+    """The steps of a member with its own batch size; None: they are those of all."""
     hparams = dict(who.hparams)
     if "batch_size" not in hparams:
         return None
@@ -90,23 +97,23 @@ def own_steps(who: Member, split: Split) -> schedule.Steps | None:
 
 
 def most_steps(members: Sequence[Member], split: Split) -> int:
-    """Of an epoch of those members whose steps are their own; any split gives the sizes."""
-    found = (own_steps(who, split) for who in members)
-    return max((len(steps.bucket) for steps in found if steps is not None), default=0)
+    """Of an epoch of those members that have their own batch size; any split gives the sizes."""
+    each = (member_steps(who, split) for who in members)
+    return max((len(steps.bucket) for steps in each if steps is not None), default=0)
 
 
 def lane_of(program: member.Program, who: Member, split: Split, longest: int) -> Lane:
-    """What a member brings to its lane, on the host; `longest`: `most_steps` of its cohort."""
+    """A member's lane, on the host; `longest`: `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     batch = program.evaluation_batch_size
     hparams = {name: np.float32(value) for name, value in who.hparams}
     train = [np.asarray(rows, np.int32) for rows in split.train]
-    steps = own_steps(who, split)
+    steps = member_steps(who, split)
     if steps is not None:
         steps = schedule.pad_steps(steps, longest)
-    load = member.Load(np.uint32(who.seed), hparams, train, split.tables, steps)
+    inputs = member.Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
     return Lane(
-        load,
+        inputs,
         schedule.part_order(split.dev, sizes, batch),
         schedule.part_order(split.test, sizes, batch),
     )
@@ -115,45 +122,48 @@ def lane_of(program: member.Program, who: Member, split: Split, longest: int) ->
 def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
     """The lane with other, or more, hyperparameters."""
     changed = {name: np.float32(value) for name, value in changes.items()}
-    hparams = {**lane.load.hparams, **changed}
-    return lane._replace(load=lane.load._replace(hparams=hparams))
+    hparams = {**lane.inputs.hparams, **changed}
+    return lane._replace(inputs=lane.inputs._replace(hparams=hparams))
 
 
 def empty_state(engine: Engine, program: member.Program, lane: Lane, width: int) -> Tree:
     """Zeros of the shape of a population's state: [S, ...]."""
     init = functools.partial(member.init, program)
-    shape = jax.eval_shape(init, engine.shared, lane.load)
+    shape = jax.eval_shape(init, engine.shared, lane.inputs)
     return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
 
 
-def stack(given: Sequence[Lane]) -> Lane:
+def stack(each: Sequence[Lane]) -> Lane:
     """The lanes' data with the lane axis in front, on the host."""
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *given)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
-def select(state: Tree, taken: Sequence[int], width: int) -> Tree:
-    """The given lanes of a host state, in front of empty ones: leaves [width, ...]."""
+def select(state: Tree, chosen: Sequence[int], width: int) -> Tree:
+    """The chosen lanes of a host state, in front of empty ones: leaves [width, ...]."""
 
-    def place(leaf: np.ndarray) -> np.ndarray:
-        placed = np.zeros((width, *leaf.shape[1:]), leaf.dtype)
-        placed[: len(taken)] = leaf[list(taken)]
-        return placed
+    def padded(leaf: np.ndarray) -> np.ndarray:
+        lanes = np.zeros((width, *leaf.shape[1:]), leaf.dtype)
+        lanes[: len(chosen)] = leaf[list(chosen)]
+        return lanes
 
-    return jax.tree.map(place, state)
+    return jax.tree.map(padded, state)
 
 
-def arguments(state: member.State, lane: Lane, flags: Array) -> dict[str, tuple]:
-    """By program, what it is called with beside `shared`."""
+def arguments(state: member.MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
+    """The arguments of each program beside `shared`, by its name."""
     return {
         "epoch": (state, lane, flags),
-        "evaluate": (state.params, lane.load, lane.dev, flags),
+        "evaluate": (state.params, lane.inputs, lane.dev, flags),
         "fill": (state, lane, flags),
         "keep": (state, flags),
     }
 
 
 def compile_all(
-    engine: Engine, state: member.State, lane: Lane, tell: Callable[[str, float | None], None]
+    engine: Engine,
+    state: member.MemberState,
+    lane: Lane,
+    tell: Callable[[str, float | None], None],
 ) -> Engine:
     """The engine with its programs compiled for these shapes, in parallel threads.
 
@@ -161,19 +171,19 @@ def compile_all(
       tell: is called with each program's name, first with None, then with the seconds it took.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
-    inputs = arguments(state, lane, flags)
+    calls = arguments(state, lane, flags)
 
     def compiled(name: str) -> Any:
         begin = time.perf_counter()
-        program = getattr(engine, name).lower(engine.shared, *inputs[name]).compile()
+        program = getattr(engine, name).lower(engine.shared, *calls[name]).compile()
         tell(name, time.perf_counter() - begin)
         return program
 
-    for name in inputs:
+    for name in calls:
         tell(name, None)
     pool = futures.ThreadPoolExecutor()
     try:
-        programs = dict(zip(inputs, pool.map(compiled, inputs), strict=True))
+        programs = dict(zip(calls, pool.map(compiled, calls), strict=True))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
     return engine._replace(**programs)

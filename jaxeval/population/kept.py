@@ -1,6 +1,8 @@
 """Trained parameters on disk: one file of arrays a member, readable by numpy alone."""
 
 import zipfile
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import jax
@@ -34,13 +36,34 @@ def load(path: Path, like: Tree) -> Tree:
     Raises:
       DataError: not such a file, or it holds other parameters.
     """
+    return fit(path, arrays(path), like)
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    """What `save` wrote, by name, whatever it is.
+
+    Raises:
+      DataError: not such a file.
+    """
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("not an .npz file")
         with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"no readable parameters ({error})", path) from None
+
+
+def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
+    """Arrays by name as the tree that they were.
+
+    Args:
+      path: named in errors.
+      like: the wanted tree; its leaves have shapes and dtypes.
+
+    Raises:
+      DataError: they are of another tree.
+    """
     leaves, structure = jax.tree.flatten(like)
     names = _names(like)
     if set(names) != set(arrays):

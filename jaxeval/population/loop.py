@@ -1,8 +1,11 @@
-"""The host's side of training: who sits in which lane, what is recorded, when to stop."""
+"""The host's side of training: who has which lane, what is recorded, when to stop."""
 
+import concurrent.futures
+import functools
 import operator
+import queue
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,19 +14,32 @@ import numpy as np
 
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, seats
+from jaxeval.population import checkpoints, engine, lanes, row_counts, slots
 from jaxeval.population.problem import Problem
+from jaxeval.population.row_counts import RowCounts
 
 
 class Report(NamedTuple):
     """What an epoch of the population brought."""
 
-    scores: Sequence[seats.EpochScores]
-    ended: Sequence[seats.Ended]
-    seats: Sequence[seats.Seat]
+    scores: Sequence[slots.EpochScores]
+    ended: Sequence[slots.Ended]
+    slots: Sequence[slots.Slot]
     waiting: int  # members without a lane yet
     seconds: float
-    best: Mapping[Member, Tree]  # params of those that ended, if they are to be kept
+    best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
+    rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
+
+
+class Compilation(NamedTuple):
+    """A program's compilation begins (seconds None), or has taken so many."""
+
+    program: str
+    seconds: float | None
+
+
+# what has been compiled for a problem: (lanes, steps, names of hparams) -> programs
+Programs = dict[tuple[int, int, tuple[str, ...]], engine.Engine]
 
 
 def _ignore(program: str, seconds: float | None) -> None:
@@ -31,7 +47,7 @@ def _ignore(program: str, seconds: float | None) -> None:
 
 
 class Population:
-    """The lanes of a running cohort: arrays on the devices, seats on the host."""
+    """The lanes of a running cohort: arrays on the devices, slots on the host."""
 
     def __init__(
         self,
@@ -39,33 +55,43 @@ class Population:
         members: Sequence[Member],
         count: int,
         devices: Sequence[jax.Device] | None = None,
+        programs: Programs | None = None,
+        count_rows: bool = False,
     ):
+        """Arguments as of `train`."""
         self.problem, self.program = problem, problem.program
+        self.count_rows = count_rows
         self.waiting = list(members)
         self.epochs = 0
-        self._failed: list[seats.Ended] = []
+        self._failed: list[slots.Ended] = []
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
-        first = problem.split(members[0].split)
-        self.engine = engine.build(
+        first_split = problem.split(members[0].split)
+        self._most_steps = engine.most_steps(members, first_split)
+        count = lanes.round_up(count, mesh)
+        self._programs: Programs = {} if programs is None else programs
+        self._key = count, self._most_steps, tuple(name for name, _ in members[0].hparams)
+        self.engine = self._programs.get(self._key) or engine.build(
             self.program,
             problem.corpus,
-            first,
+            first_split,
             mesh,
             lanes.resolve(problem.training.lane_mode),
         )
-        self._longest = engine.most_steps(members, first)
-        if self._longest:
+        if self._most_steps:
             problem.refuse_cut_batches("batch_size")
-        lane = engine.lane_of(self.program, members[0], first, self._longest)
-        count = lanes.round_up(count, mesh)
-        self.seats = [seats.Seat()] * count
-        self._given = [lane] * count  # an idle lane keeps its last member's data
+        lane = engine.lane_of(self.program, members[0], first_split, self._most_steps)
+        self.slots = [slots.Slot()] * count
+        self._host_lanes = [lane] * count  # an idle lane keeps its last member's data
         self.state = self._shard(engine.empty_state(self.engine, self.program, lane, count))
-        self.lanes = self._shard(engine.stack(self._given))
+        self.lanes = self._shard(engine.stack(self._host_lanes))
 
     def _shard(self, tree: Tree) -> Tree:
         return lanes.shard(tree, self.engine.mesh)
+
+    def flags(self, values: Sequence[bool]) -> Any:
+        """A flag a lane, on the devices."""
+        return self._shard(np.array(values))
 
     def compile(self, tell: Callable[[str, float | None], None] = _ignore) -> float:
         """Compiles all programs side by side, before any of them is timed; seconds taken.
@@ -74,86 +100,116 @@ class Population:
           tell: as `engine.compile_all` has it.
         """
         begin = time.perf_counter()
-        self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+        if self._key not in self._programs:
+            self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+            self._programs[self._key] = self.engine
         return time.perf_counter() - begin
 
     def restore(self, snapshot: checkpoints.Snapshot) -> None:
-        """Seats the members of a snapshot that are still wanted, each with its state."""
-        wanted = set(self.waiting)
-        taken = [lane for lane, seat in enumerate(snapshot.seats) if seat.member in wanted]
-        taken = taken[: len(self.seats)]
-        for lane, old in enumerate(taken):
-            self._sit(lane, snapshot.seats[old])
-        self.state = self._shard(engine.select(snapshot.state, taken, len(self.seats)))
-        self.lanes = self._shard(engine.stack(self._given))
+        """Loads the members of a snapshot that are still waited for, each with its state."""
+        waiting = set(self.waiting)
+        chosen = [lane for lane, slot in enumerate(snapshot.slots) if slot.member in waiting]
+        chosen = chosen[: len(self.slots)]
+        for lane, old_lane in enumerate(chosen):
+            self._load(lane, snapshot.slots[old_lane])
+        self.state = self._shard(engine.select(snapshot.state, chosen, len(self.slots)))
+        self.lanes = self._shard(engine.stack(self._host_lanes))
         self.epochs = snapshot.number
 
     def snapshot(self) -> checkpoints.Snapshot:
         """The population as it stands between two epochs."""
-        return checkpoints.Snapshot(self.epochs, jax.device_get(self.state), list(self.seats))
+        return checkpoints.Snapshot(self.epochs, jax.device_get(self.state), list(self.slots))
 
-    def _sit(self, lane: int, seat: seats.Seat) -> None:
-        assert seat.member is not None
-        self.waiting.remove(seat.member)
-        split = self.problem.split(seat.member.split)
-        self._given[lane] = engine.lane_of(self.program, seat.member, split, self._longest)
-        self.seats[lane] = seat
-        self._lower_rate(lane)
+    def _load(self, lane: int, slot: slots.Slot) -> None:
+        """Gives a lane to the member of a slot."""
+        assert slot.member is not None
+        self.waiting.remove(slot.member)
+        split = self.problem.split(slot.member.split)
+        self._host_lanes[lane] = engine.lane_of(self.program, slot.member, split, self._most_steps)
+        self.slots[lane] = slot
+        if slot.decays:
+            self._decay_rate(lane)
 
-    def _lower_rate(self, lane: int) -> None:
-        """Gives a lane the learning rate that its member's drops have left."""
-        seat = self.seats[lane]
-        if not seat.drops:
-            return
-        changes = {"learning_rate": seats.rate(seat)}
-        self._given[lane] = engine.with_hparams(self._given[lane], changes)
+    def _decay_rate(self, lane: int) -> None:
+        """Gives a lane the learning rate that its member's decays have left."""
+        rate = {"learning_rate": slots.learning_rate(self.slots[lane])}
+        self._host_lanes[lane] = engine.with_hparams(self._host_lanes[lane], rate)
         self._stale = True
 
-    def _seat_next(self, lane: int) -> bool:
-        """Seats the next waiting member whose split can be made; says whether there was one."""
+    def _load_next(self, lane: int) -> bool:
+        """Loads the next waiting member whose split can be made; says whether there was one."""
         while self.waiting:
             who = self.waiting[0]
             try:
-                self._sit(lane, seats.Seat(who))
+                self._load(lane, slots.Slot(who))
                 return True
             except JaxevalError as error:
-                end = seats.Ended(who, "failed", 0, None, None, None, 0.0, str(error))
+                end = slots.Ended(who, "failed", 0, None, None, None, 0.0, str(error))
                 self._failed.append(end)
         return False
 
     def arrange(self) -> bool:
         """Gives idle lanes to waiting members and evens out the devices; False: nobody is left."""
-        active = [seat.active for seat in self.seats]
         order = None
         if self.engine.mode == "map" and not self.waiting:
+            active = [slot.active for slot in self.slots]
             order = lanes.balance(active, self.engine.mesh.size)
         if order is not None:
-            self.seats = [self.seats[lane] for lane in order]
-            self._given = [self._given[lane] for lane in order]
+            self.slots = [self.slots[lane] for lane in order]
+            self._host_lanes = [self._host_lanes[lane] for lane in order]
             self.state = self._shard(jax.tree.map(lambda leaf: leaf[np.array(order)], self.state))
-        fresh = [not s.active and self._seat_next(lane) for lane, s in enumerate(self.seats)]
+        fresh = [not s.active and self._load_next(lane) for lane, s in enumerate(self.slots)]
         if order is not None or any(fresh) or self._stale:
-            self.lanes = self._shard(engine.stack(self._given))
+            self.lanes = self._shard(engine.stack(self._host_lanes))
             self._stale = False
         if any(fresh):
             flags = self.flags(fresh)
             self.state = self.engine.fill(self.engine.shared, self.state, self.lanes, flags)
-        return any(seat.active for seat in self.seats) or bool(self._failed)
+        return any(slot.active for slot in self.slots) or bool(self._failed)
 
-    def flags(self, values: Sequence[bool]) -> Any:
-        """A flag a lane, on the devices."""
-        return self._shard(np.array(values))
+    def epoch(self) -> Report:
+        """Trains every active lane once, scores those that are due, ends members that are done."""
+        begin = time.perf_counter()
+        training, metric = self.problem.training, self.problem.task.metric
+        active = [slot.active for slot in self.slots]
+        state, losses = self.engine.epoch(
+            self.engine.shared, self.state, self.lanes, self.flags(active)
+        )
+        dev = self._score("dev", state.params, [slots.due(slot, training) for slot in self.slots])
+        losses = [float(loss) for loss in jax.device_get(losses)]
+        self.epochs += 1
+        seconds = (time.perf_counter() - begin) / max(sum(active), 1)
+        outcomes = [
+            slots.Outcome(loss, scores.get(metric.name), seconds)
+            for loss, scores in zip(losses, dev, strict=True)
+        ]
+        advance = functools.partial(slots.advance, training=training, metric=metric)
+        advanced = list(map(advance, self.slots, outcomes))
+        self.slots, events = [slot for slot, _ in advanced], [event for _, event in advanced]
+        for lane, event in enumerate(events):
+            if event.decayed:
+                self._decay_rate(lane)
+        keep = self.flags([event.keep for event in events])
+        self.state = self.engine.keep(self.engine.shared, state, keep)
+        test = self._score("test", self.state.best, [event.test for event in events])
+        scores = self._epoch_scores(losses, dev, test)
+        best = self._best(events) if training.keep_models else {}
+        rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
+        ended = self._failed + self._end(events, test)
+        self._failed = []
+        spent = time.perf_counter() - begin
+        return Report(scores, ended, [*self.slots], len(self.waiting), spent, best, rows)
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""
         if not any(chosen):
             return [{} for _ in chosen]
-        rows = getattr(self.lanes, part)
-        flags = self.flags(chosen)
-        counts = self.engine.evaluate(self.engine.shared, params, self.lanes.load, rows, flags)
-        host = jax.device_get(counts)
+        rows, flags = getattr(self.lanes, part), self.flags(chosen)
+        counts: Any = jax.device_get(
+            self.engine.evaluate(self.engine.shared, params, self.lanes.inputs, rows, flags)
+        )
         scores = [
-            self.problem.task.score({name: float(values[lane]) for name, values in host.items()})
+            self.problem.task.score({name: float(sums[lane]) for name, sums in counts.items()})
             if picked
             else {}
             for lane, picked in enumerate(chosen)
@@ -165,104 +221,78 @@ class Population:
             )
         return scores
 
-    def epoch(self) -> Report:
-        """Trains every active lane once, scores those that are due, ends members that are done."""
-        begin = time.perf_counter()
-        active = [seat.active for seat in self.seats]
-        due = [seats.due(seat, self.problem.training) for seat in self.seats]
-        state, losses = self.engine.epoch(
-            self.engine.shared, self.state, self.lanes, self.flags(active)
-        )
-        dev = self._score("dev", state.params, due)
-        losses = jax.device_get(losses)
-        self.epochs += 1
-        seconds = time.perf_counter() - begin
-        before, metric = self.seats, self.problem.task.metric
-        self.seats = [
-            seats.advance(
-                seat, dev[lane].get(metric.name), losses[lane], metric, seconds / sum(active)
-            )
-            if seat.active
-            else seat
-            for lane, seat in enumerate(before)
-        ]
-        self._drop_rates(due)
-        better = [
-            new.best_epoch != old.best_epoch for new, old in zip(self.seats, before, strict=True)
-        ]
-        self.state = self.engine.keep(self.engine.shared, state, self.flags(better))
+    def _epoch_scores(
+        self,
+        losses: Sequence[float],
+        dev: Sequence[Mapping[str, float]],
+        test: Sequence[Mapping[str, float]],
+    ) -> list[slots.EpochScores]:
+        """The scores of all members; those on test belong to the epoch of the best dev score."""
+        metric = self.problem.task.metric
         scores = [
-            seats.EpochScores(seat.member, seat.epoch, part, found)
-            for lane, seat in enumerate(self.seats)
-            if seat.member is not None
-            for part, found in (("train", {"loss": float(losses[lane])}), ("dev", dev[lane]))
-            if found
+            slots.EpochScores(slot.member, slot.epoch, part, values)
+            for slot, loss, on_dev in zip(self.slots, losses, dev, strict=True)
+            if slot.member is not None
+            for part, values in (("train", {"loss": loss}), ("dev", on_dev))
+            if values
         ]
-        before = list(self.seats)
-        more, ended = self._end(losses, dev)
-        best = self._best(before, ended) if self.problem.training.keep_models else {}
-        spent = time.perf_counter() - begin
-        return Report(scores + more, ended, self.seats, len(self.waiting), spent, best)
+        return scores + [
+            slots.EpochScores(
+                slot.member, slots.best_epoch(slot, metric) or slot.epoch, "test", values
+            )
+            for slot, values in zip(self.slots, test, strict=True)
+            if slot.member is not None and values
+        ]
 
-    def _best(
-        self, before: Sequence[seats.Seat], ended: Sequence[seats.Ended]
-    ) -> dict[Member, Tree]:
-        """Best params of the members that have just left their seats."""
-        lane_of = {seat.member: lane for lane, seat in enumerate(before)}
+    def _best(self, events: Sequence[slots.Event]) -> dict[Member, Tree]:
+        """Best params of the members that end now and have some."""
         return {
-            end.member: jax.tree.map(operator.itemgetter(lane_of[end.member]), self.state.best)
-            for end in ended
-            if seats.has_best(end.status, end.best_epoch, end.dev)
+            slot.member: jax.tree.map(operator.itemgetter(lane), self.state.best)
+            for lane, (slot, event) in enumerate(zip(self.slots, events, strict=True))
+            if slot.member is not None and event.test
         }
 
-    def _drop_rates(self, due: Sequence[bool]) -> None:
-        """Lowers the learning rate of evaluated members that have waited long enough."""
-        plateau = self.problem.training.plateau
-        latest = None if plateau is None else plateau.latest
-        for lane in map(int, np.flatnonzero(due)):
-            seat = self.seats[lane]
-            self.seats[lane] = seats.dropped(seat, latest)
-            if self.seats[lane].drops > seat.drops:
-                self._lower_rate(lane)
+    def _row_counts(self, ended: Sequence[bool]) -> dict[Member, dict[str, RowCounts]]:
+        """What the best params of members that end now count, row by row of dev and test."""
+        counted: dict[Member, dict[str, RowCounts]] = {}
+        if not any(ended):
+            return counted
+        shared, best, flags = self.engine.shared, self.state.best, self.flags(ended)
+        for part in ("dev", "test"):
+            rows = getattr(self.lanes, part)
+            program = self.engine.row_counts
+            counts = jax.device_get(program(shared, best, self.lanes.inputs, rows, flags))
+            for lane, slot in enumerate(self.slots):
+                if ended[lane] and slot.member is not None:
+                    of_lane = getattr(self._host_lanes[lane], part)
+                    found = row_counts.of_lane(counts, lane, of_lane)
+                    counted.setdefault(slot.member, {})[part] = found
+        return counted
 
     def _end(
-        self, losses: Any, dev: Sequence[Mapping[str, float]]
-    ) -> tuple[list[seats.EpochScores], list[seats.Ended]]:
-        """Frees the lanes of members that are done, after scoring their best params on test.
+        self, events: Sequence[slots.Event], test: Sequence[Mapping[str, float]]
+    ) -> list[slots.Ended]:
+        """Frees the lanes of members that are done; how they ended."""
+        metric, ended = self.problem.task.metric, []
+        for lane, event in enumerate(events):
+            if event.status is not None:
+                score = test[lane].get(metric.name)
+                ended.append(slots.end_of(self.slots[lane], event.status, metric, score))
+                self.slots[lane] = slots.Slot()
+        return ended
 
-        A member that never learned has none: its last ones are scored, unless it diverged.
-        """
-        training, metric = self.problem.training, self.problem.task.metric
-        ends = [
-            seats.status(seat, float(losses[lane]), dev[lane].get(metric.name), training, metric)
-            if seat.active
-            else None
-            for lane, seat in enumerate(self.seats)
-        ]
-        pairs = list(zip(ends, self.seats, strict=True))
-        never = [
-            end not in (None, "diverged") and seats.never_learned(seat, metric)
-            for end, seat in pairs
-        ]
-        scored = [
-            end is not None and seats.has_best(end, seats.best_epoch(seat, metric), seat.best)
-            for end, seat in pairs
-        ]
-        if any(never):
-            self.state = self.engine.keep(self.engine.shared, self.state, self.flags(never))
-        test = self._score("test", self.state.best, scored)
-        scores, ended = [], list(self._failed)
-        self._failed = []
-        for lane, (end, seat) in enumerate(pairs):
-            if end is None or seat.member is None:
-                continue
-            end_of_member = seats.end_of(seat, end, metric, test[lane].get(metric.name))
-            if test[lane]:
-                epoch = end_of_member.best_epoch or seat.epoch
-                scores.append(seats.EpochScores(seat.member, epoch, "test", test[lane]))
-            ended.append(end_of_member)
-            self.seats[lane] = seats.Seat()
-        return scores, ended
+
+def _compile(population: Population) -> Iterator[Compilation]:
+    """Tells of the compilation while it goes on in other threads."""
+    told: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    compiling = pool.submit(
+        population.compile, lambda program, seconds: told.put(Compilation(program, seconds))
+    )
+    compiling.add_done_callback(lambda _: told.put(None))
+    pool.shutdown(wait=False)  # a signal need not wait for what runs
+    yield from iter(told.get, None)
+    compiling.result()
 
 
 def train(
@@ -272,10 +302,11 @@ def train(
     record: Callable[[Report], None],
     count: int,
     devices: Sequence[jax.Device] | None = None,
-    resumed: Callable[[Sequence[seats.Seat]], None] = lambda taken: None,
-    compiled: Callable[[str, float | None], None] = _ignore,
-) -> Generator[Report, None, None]:
-    """Trains all members; yields after every epoch of the population.
+    resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
+    programs: Programs | None = None,
+    count_rows: bool = False,
+) -> Generator[Compilation | Report, None, None]:
+    """Trains all members; yields what is compiled, then after every epoch of the population.
 
     Args:
       problem: what is learned.
@@ -287,28 +318,29 @@ def train(
         bits, so a resumed population must have the width it began with, whoever has ended since.
       devices: default all.
       resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
-      compiled: is told when a program's compilation begins (None) and how long it took.
+      programs: of populations of the same problem: those that fit are used, new ones are added.
+      count_rows: reports hold what members that end count in each row of dev and test.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
     """
     if not members:
         return
-    population = Population(problem, members, count, devices)
+    population = Population(problem, members, count, devices, programs, count_rows)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)
         if snapshot is not None:
             population.restore(snapshot)
-            resumed(population.seats)
-        population.compile(compiled)
+            resumed(population.slots)
+        yield from _compile(population)
         while population.arrange():
             report = population.epoch()
             record(report)
             try:
                 yield report
             except GeneratorExit:
-                if report.waiting or any(seat.active for seat in report.seats):
+                if report.waiting or any(slot.active for slot in report.slots):
                     saved.save(population.snapshot())
                 else:
                     saved.remove()

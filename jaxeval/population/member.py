@@ -6,7 +6,7 @@ depends on (task, settings, split, seed, hparams) and never on lane or neighbour
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +19,7 @@ from jaxeval.population import optimisers, schedule
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 
 
-class State(NamedTuple):
+class MemberState(NamedTuple):
     """What a lane carries from epoch to epoch; checkpointed."""
 
     params: Tree
@@ -29,8 +29,8 @@ class State(NamedTuple):
     epoch: Array  # [] int32, epochs done
 
 
-class Load(NamedTuple):
-    """What a lane is told of its member; arrays of numpy on the host, traced in a program."""
+class Inputs(NamedTuple):
+    """What a member's functions read of it; numpy arrays on the host, traced in a program."""
 
     seed: Any  # [] uint32
     hparams: Mapping[str, Any]  # scalars
@@ -73,62 +73,80 @@ def key_of(seed: Array, purpose: int, number: Array | int) -> Array:
 
 def gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:
     """The batch of the given rows [B] of a bucket; -1 stands for padding."""
-    real = jnp.maximum(rows, 0)
-    data = jax.tree.map(lambda column: column[real], shared.corpus.buckets[bucket])
-    return Batch(data, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
+    numbers = jnp.maximum(rows, 0)
+    columns = jax.tree.map(lambda column: column[numbers], shared.corpus.buckets[bucket])
+    return Batch(columns, (rows >= 0).astype(jnp.float32), shared.corpus.shared, tables)
 
 
-def batch_size(program: Program, load: Load) -> Array | int:
+def batch_size(program: Program, inputs: Inputs) -> Array | int:
     """Rows of an update: [] int32 if the number is the member's own."""
-    if "batch_size" in load.hparams:
-        return jnp.asarray(load.hparams["batch_size"], jnp.int32)
+    if "batch_size" in inputs.hparams:
+        return jnp.asarray(inputs.hparams["batch_size"], jnp.int32)
     return program.batch_size
 
 
-def init(program: Program, shared: Shared, load: Load) -> State:
+def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
     """A member before its first epoch."""
     rows = min(program.at_once, program.batch_size)
-    batch = gather(shared, load.tables, 0, jnp.zeros(rows, jnp.int32))
-    params = program.task.init(key_of(load.seed, INIT, 0), batch, load.hparams)
+    batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
+    params = program.task.init(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
     epoch = jnp.int32(0)
-    size = batch_size(program, load)
-    state = optimisers.make(program.optimiser, load.hparams, epoch, size).init(params)
-    return State(params, state, params, program.task.start(program.batch_size), epoch)
+    size = batch_size(program, inputs)
+    state = optimisers.make(program.optimiser, inputs.hparams, epoch, size).init(params)
+    return MemberState(params, state, params, program.task.start(program.batch_size), epoch)
 
 
 def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
     """Shapes and types of a member's parameters; nothing is computed."""
-    load = Load(jnp.uint32(who.seed), dict(who.hparams), split.train, split.tables)
+    inputs = Inputs(jnp.uint32(who.seed), dict(who.hparams), split.train, split.tables)
     shared = Shared(corpus, schedule.steps([0], program.batch_size))
-    return jax.eval_shape(functools.partial(init, program), shared, load).params
+    return jax.eval_shape(functools.partial(init, program), shared, inputs).params
+
+
+def predictor(
+    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
+) -> Callable[[int, Array, Tree], tuple[Tree, Batch, Tree]]:
+    """(bucket, number of the batch, carry) -> (outputs, batch, carry), of a part of the corpus.
+
+    Args:
+      rows: bucket b: [n] int32, whole batches; -1 is padding.
+    """
+    task, size = program.task, program.evaluation_batch_size
+    key = key_of(inputs.seed, EVALUATE, 0)
+
+    def predict(bucket: int, number: Array, carry: Tree) -> tuple[Tree, Batch, Tree]:
+        chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
+        batch = gather(shared, inputs.tables, bucket, chosen)
+        step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
+        outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
+        return outputs, batch, carry
+
+    return predict
 
 
 def evaluate(
-    program: Program, shared: Shared, params: Tree, load: Load, rows: Sequence[Array]
+    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
 ) -> Mapping[str, Array]:
     """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding).
 
     Batches of a bucket are taken in order, and the task's carry goes from each to the next.
     """
     task, size = program.task, program.evaluation_batch_size
-    key = key_of(load.seed, EVALUATE, 0)
+    predict = predictor(program, shared, params, inputs, rows)
 
-    def batch_counts(bucket: int, slot: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
-        chosen = lax.dynamic_slice(rows[bucket], (slot * size,), (size,))
-        batch = gather(shared, load.tables, bucket, chosen)
-        step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), slot)
-        outputs, carry = task.predict(params, carry, batch, step_key, load.hparams)
+    def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
+        outputs, batch, carry = predict(bucket, number, carry)
         return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
         filled = jnp.sum(rows[bucket] >= 0)
-        begin = task.start(size)
-        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), begin)
+        start = task.start(size)
+        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), start)
         zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
-        def step(slot: Array, running: tuple) -> tuple:
+        def step(number: Array, running: tuple) -> tuple:
             sums, lost, carry = running
-            counts, carry = batch_counts(bucket, slot, carry)
+            counts, carry = batch_counts(bucket, number, carry)
             # what each sum has lost so far is handed in with the next count (Kahan 1965): a long
             # text would lose tokens otherwise
             more = jax.tree.map(jnp.subtract, counts, lost)
@@ -136,8 +154,8 @@ def evaluate(
             lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
             return after, lost, carry
 
-        sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, begin))
+        sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, start))
         return sums
 
-    every: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
-    return jax.tree.map(lambda *sums: sum(sums), *every)
+    counts: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
+    return jax.tree.map(lambda *sums: sum(sums), *counts)

@@ -4,7 +4,6 @@ A factory is called inside the traced step with traced values, so that a member'
 never cause a compilation; only the name and the kinds of clipping are static.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -13,7 +12,7 @@ import jax.numpy as jnp
 import optax
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Hparams
 
 Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
@@ -37,36 +36,15 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
 }
 
 
-class Limits(NamedTuple):
-    """Values that a hyperparameter can have: from `low`, or above it, to `high`, or below it."""
-
-    low: float
-    high: float
-    above: bool = False
-    below: bool = False
-
-    def allow(self, value: float) -> bool:
-        """Whether the value is among them."""
-        over = value > self.low if self.above else value >= self.low
-        return over and (value < self.high if self.below else value <= self.high)
-
-    def __str__(self) -> str:
-        low = f"above {self.low:g}" if self.above else f"from {self.low:g}"
-        if math.isinf(self.high):
-            return low
-        return low + (f" and below {self.high:g}" if self.below else f" to {self.high:g}")
-
-
-NOT_NEGATIVE = Limits(0, math.inf)
-FRACTION = Limits(0, 1, below=True)  # decay rates of moving averages, dropout rates
-LIMITS: Mapping[str, Limits] = {
-    "learning_rate": Limits(0, 1000),
-    "momentum": FRACTION,
-    "rho": FRACTION,
-    "beta1": FRACTION,
-    "beta2": FRACTION,
-    "epsilon": Limits(0, 1, above=True),
-    "momentum_decay": Limits(0, 1),
+_HYPERPARAMETERS: Mapping[str, markers.Traced] = {
+    "learning_rate": markers.Traced(
+        range=markers.Range(1e-4, 0.1, log=True), limits=markers.Limits(0, 1000)
+    ),
+    **dict.fromkeys(
+        ("momentum", "rho", "beta1", "beta2"), markers.Traced(limits=markers.FRACTION)
+    ),
+    "epsilon": markers.Traced(limits=markers.Limits(0, 1, above=True)),
+    "momentum_decay": markers.Traced(limits=markers.Limits(0, 1)),
 }
 
 
@@ -77,6 +55,10 @@ class Optimiser:
     name: Annotated[Name, pydantic.Field(description="the optimiser")] = "nadam"
     hyperparameters: Annotated[
         dict[str, float],
+        markers.TracedTable(
+            lambda optimiser: {**DEFAULTS[optimiser.name], **optimiser.hyperparameters},
+            _HYPERPARAMETERS,
+        ),
         pydantic.Field(
             description="e.g. {learning_rate = .01}; absent ones: the papers' defaults"
         ),
@@ -92,6 +74,7 @@ class Optimiser:
     ] = ()
     warmup: Annotated[
         float,
+        markers.Traced(neutral=0.0),
         pydantic.Field(
             ge=0,
             description="rows until the rate is reached, which then falls with the inverse "
@@ -102,18 +85,23 @@ class Optimiser:
         Literal["none", "value", "global_norm"],
         pydantic.Field(description="clip gradients element-wise, or rescale to a global norm"),
     ] = "global_norm"
-    clip_at: Annotated[float, pydantic.Field(gt=0, description="threshold of `clip`")] = 1.0
+    clip_at: Annotated[
+        float, markers.Traced(), pydantic.Field(gt=0, description="threshold of `clip`")
+    ] = 1.0
     l2: Annotated[
-        float, pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients")
+        float,
+        markers.Traced(neutral=0.0, alone=True, range=markers.Range(1e-7, 1e-3, log=True)),
+        pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
     ] = 0.0
 
     @pydantic.field_validator("hyperparameters")
     @classmethod
-    def _possible(cls, given: dict[str, float]) -> dict[str, float]:
-        for name, value in given.items():
-            if name in LIMITS and not LIMITS[name].allow(value):
-                raise ValueError(f"{name}: expected a number {LIMITS[name]}, got {value:g}")
-        return given
+    def _possible(cls, values: dict[str, float]) -> dict[str, float]:
+        for name, value in values.items():
+            marker = _HYPERPARAMETERS.get(name)
+            if marker is not None and not marker.limits.allow(value):
+                raise ValueError(f"{name}: expected a number {marker.limits}, got {value:g}")
+        return values
 
     @pydantic.model_validator(mode="after")
     def _known(self) -> "Optimiser":
@@ -123,13 +111,10 @@ class Optimiser:
             raise ValueError(f"{self.name} has no {unknown[0]!r}; it has {', '.join(allowed)}")
         return self
 
-    def traced(self) -> dict[str, float]:
-        """What a member may differ in, by name."""
-        given = {**DEFAULTS[self.name], **self.hyperparameters}
-        if self.clip != "none":
-            given["clip_at"] = self.clip_at
-        optional = {"l2": self.l2, "warmup": self.warmup}
-        return given | {name: value for name, value in optional.items() if value}
+    @property
+    def unused(self) -> frozenset[str]:
+        """Traced hyperparameters that no member has."""
+        return frozenset({"clip_at"} if self.clip == "none" else ())
 
 
 class NadamState(NamedTuple):

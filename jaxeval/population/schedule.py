@@ -20,7 +20,7 @@ class Steps(NamedTuple):
     """The steps of an epoch."""
 
     bucket: Any  # [steps] int32, counted over the buckets that have train rows
-    slot: Any  # [steps] int32, number of the batch within its bucket
+    batch: Any  # [steps] int32, number of the batch within its bucket
     count: Any  # [] int32, steps that are taken; those behind them are padding
 
 
@@ -38,10 +38,10 @@ def steps(sizes: Sequence[int], batch_size: int) -> Steps:
     return Steps(shuffled[:, 0], shuffled[:, 1], np.int32(len(pairs)))
 
 
-def pad_steps(given: Steps, longest: int) -> Steps:
+def pad_steps(steps: Steps, longest: int) -> Steps:
     """The same steps in arrays for `longest` of them (host)."""
-    behind = (0, longest - len(given.bucket))
-    return Steps(np.pad(given.bucket, behind), np.pad(given.slot, behind), given.count)
+    padding = (0, longest - len(steps.bucket))
+    return Steps(np.pad(steps.bucket, padding), np.pad(steps.batch, padding), steps.count)
 
 
 def epoch_order(key: Array, rows: Sequence[Array], batch_size: int) -> list[Array]:

@@ -25,7 +25,7 @@ class Scorer:
         self._task, self._members, self._mesh = problem.task, members, mesh
         width = lanes.round_up(len(members), mesh)
         # idle lanes repeat the last member and score no rows
-        self._places = [min(k, len(members) - 1) for k in range(width)]
+        self._member_of = [min(k, len(members) - 1) for k in range(width)]
         self._active = [k < len(members) for k in range(width)]
         first = problem.split(members[0].split)
         self._engine = engine.build(
@@ -43,7 +43,7 @@ class Scorer:
         self._params = self._stacked(params)
 
     def _stacked(self, each: Sequence[Tree]) -> Tree:
-        chosen = [each[k] for k in self._places]
+        chosen = [each[k] for k in self._member_of]
         return lanes.shard(jax.tree.map(lambda *leaves: np.stack(leaves), *chosen), self._mesh)
 
     def scores(
@@ -55,16 +55,16 @@ class Scorer:
           changes: hyperparameters that are added for each member; the same names each time
             compile nothing anew.
         """
-        given = self._lanes
+        each = self._lanes
         if changes is not None:
-            given = [
-                engine.with_hparams(lane, more) for lane, more in zip(given, changes, strict=True)
+            each = [
+                engine.with_hparams(lane, more) for lane, more in zip(each, changes, strict=True)
             ]
-        stacked = self._stacked(given)
+        stacked = self._stacked(each)
         flags = lanes.shard(np.array(self._active), self._mesh)
         counts: Any = jax.device_get(
             self._engine.evaluate(
-                self._engine.shared, self._params, stacked.load, getattr(stacked, part), flags
+                self._engine.shared, self._params, stacked.inputs, getattr(stacked, part), flags
             )
         )
         return [

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import fields, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.population import optimisers
 from jaxeval.population.stopping import Stopping
 
@@ -14,35 +14,36 @@ class Plateau:
     """Learning rate that falls when dev does not improve, a member for itself."""
 
     after: Annotated[
-        fields.Count, pydantic.Field(description="epochs without a better dev score or a drop")
+        fields.Count,
+        markers.Traced(1.0, name="plateau_after"),
+        pydantic.Field(description="epochs without a better dev score or a decay"),
     ] = 26
     factor: Annotated[
-        float, pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this")
+        float,
+        markers.Traced(1.0, name="plateau_factor"),
+        pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this"),
     ] = 0.1
     floor: Annotated[
-        fields.LearningRate, pydantic.Field(description="the rate falls no lower than this")
+        fields.LearningRate,
+        markers.Traced(0.0, name="plateau_floor"),
+        pydantic.Field(description="the rate falls no lower than this"),
     ] = 0.0
     latest: Annotated[
         fields.Count | None,
-        pydantic.Field(description="epoch of the first drop, if none came before"),
+        pydantic.Field(description="epoch of the first decay, if none came before"),
     ] = None
-
-    def traced(self) -> dict[str, float]:
-        """What a member may differ in, by name; a member of factor 1 has no plateau."""
-        return {
-            "plateau_after": float(self.after),
-            "plateau_factor": self.factor,
-            "plateau_floor": self.floor,
-        }
 
 
 @reading.settings
 class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[fields.Rows, pydantic.Field(description="rows an update")] = 32
+    batch_size: Annotated[
+        fields.Rows, markers.RAGGED, pydantic.Field(description="rows an update")
+    ] = 32
     micro_batch: Annotated[
         fields.Rows | None,
+        markers.RAGGED,
         pydantic.Field(description="rows computed at once; absent: the whole batch"),
     ] = None
     evaluation_batch_size: Annotated[
@@ -63,13 +64,14 @@ class Training:
         optimisers.Optimiser()
     )
     plateau: Annotated[
-        Plateau | None, pydantic.Field(description="drops of the learning rate; absent: none")
+        Plateau | None, pydantic.Field(description="decays of the learning rate; absent: none")
     ] = None
     stopping: Annotated[
         Stopping | None, pydantic.Field(description="by rate of improvement; absent: none")
     ] = None
     lanes: Annotated[
         int | None,
+        markers.IMMATERIAL,
         pydantic.Field(ge=1, le=2**16, description="members at once; absent: all, at most 64"),
     ] = None
     lane_mode: Annotated[
@@ -77,8 +79,10 @@ class Training:
         pydantic.Field(description="auto: map on the CPU, vmap on accelerators"),
     ] = "auto"
     keep_models: Annotated[
-        bool, pydantic.Field(description="write each member's best parameters into RUNS/models")
+        bool,
+        markers.IMMATERIAL,
+        pydantic.Field(description="write each member's best parameters into RUNS/models"),
     ] = False
     checkpoint_every: Annotated[
-        fields.Count, pydantic.Field(description="epochs between checkpoints")
+        fields.Count, markers.IMMATERIAL, pydantic.Field(description="epochs between checkpoints")
     ] = 5

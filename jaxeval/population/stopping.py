@@ -22,7 +22,7 @@ class Stopping:
     ] = 60
     targets: Annotated[
         tuple[Annotated[float, pydantic.Field(ge=0)], ...],
-        pydantic.Field(description="dev score to be in reach, after 0, 1 ... drops of the rate"),
+        pydantic.Field(description="dev score to be in reach, after 0, 1 ... decays of the rate"),
     ] = ()
     log: Annotated[
         bool, pydantic.Field(description="improvement is a ratio, as for perplexity")
@@ -35,7 +35,7 @@ class Stopping:
         return self
 
 
-def looked_back(stopping: Stopping, epoch: int) -> int:
+def lookback(stopping: Stopping, epoch: int) -> int:
     """Over how many epochs improvement is measured after the given one."""
     if not stopping.ramp:
         return stopping.turns
@@ -53,19 +53,19 @@ def reachable(bests: Sequence[float], back: int, remaining: int, *, log: bool = 
       log: whether scores change by a factor rather than a difference.
     """
     then, now = bests[-back - 1], bests[-1]
-    share = remaining / back
+    factor = remaining / back
     if not log:
-        return now + (now - then) * share
+        return now + (now - then) * factor
     if min(now, then) <= 0:
         return now
-    return math.exp(min(math.log(now) + math.log(now / then) * share, 700.0))
+    return math.exp(min(math.log(now) + math.log(now / then) * factor, 700.0))
 
 
-def hopeless(
+def should_stop(
     bests: Sequence[float],
     best_epoch: int,
     epoch: int,
-    drops: int,
+    decays: int,
     epochs: int,
     stopping: Stopping,
     metric: Metric,
@@ -76,14 +76,14 @@ def hopeless(
       bests: the best dev score after each of the epochs so far.
       best_epoch: when the last of them was reached.
       epoch: epochs done.
-      drops: of the learning rate.
+      decays: of the learning rate.
       epochs: of the whole training.
     """
-    back = looked_back(stopping, epoch)
+    back = lookback(stopping, epoch)
     if best_epoch + back < epoch:
         return True
     if not stopping.targets or len(bests) <= back:
         return False
-    target = stopping.targets[min(drops, len(stopping.targets) - 1)]
+    target = stopping.targets[min(decays, len(stopping.targets) - 1)]
     end = reachable(bests, back, epochs - epoch, log=stopping.log)
     return math.isfinite(end) and metric.improves(target, end)

@@ -3,7 +3,8 @@
 Notation: F buckets with train rows, B rows an update, M rows computed at once. Where every member
 has the program's B and B <= M, a batch is computed whole. Otherwise it is cut into ceil(rows / M)
 micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
-`task.share`, so that gradients summed by share and divided by its total are those of one batch.
+`task.normaliser`, so that gradients weighted by it and divided by its total are those of one
+batch.
 """
 
 import functools
@@ -19,10 +20,10 @@ from jaxeval.population import member, optimisers, schedule
 
 
 class Step(NamedTuple):
-    """What a step is done with, traced."""
+    """What the gradient of a step is computed from, traced."""
 
     bucket: Array  # [] int32 of F
-    slot: Array  # [] int32, number of the batch within the bucket
+    batch: Array  # [] int32, number of the batch within the bucket
     params: Tree
     carry: Tree
     key: Array
@@ -47,41 +48,46 @@ class Epoch(NamedTuple):
 
     program: member.Program
     shared: member.Shared
-    load: member.Load
+    inputs: member.Inputs
     order: Sequence[Array]
     filled: Sequence[int]
 
 
 def train_epoch(
-    program: member.Program, shared: member.Shared, state: member.State, load: member.Load
-) -> tuple[member.State, Array]:
+    program: member.Program,
+    shared: member.Shared,
+    state: member.MemberState,
+    inputs: member.Inputs,
+) -> tuple[member.MemberState, Array]:
     """One pass over the member's train rows; also the mean loss of its steps, by weight."""
-    whole = load.steps is None and program.at_once >= program.batch_size
-    order_key = member.key_of(load.seed, member.ORDER, state.epoch)
-    order = schedule.epoch_order(order_key, load.train, program.batch_size if whole else 1)
-    filled = [bucket for bucket, rows in enumerate(load.train) if len(rows)]
-    epoch = Epoch(program, shared, load, order, filled)
+    whole = inputs.steps is None and program.at_once >= program.batch_size
+    order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
+    order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
+    filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
+    epoch = Epoch(program, shared, inputs, order, filled)
     branches = [
         functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
         for branch in range(len(filled))
     ]
-    size = member.batch_size(program, load)
-    optimiser = optimisers.make(program.optimiser, load.hparams, state.epoch, size)
-    steps_key = member.key_of(load.seed, member.STEP, state.epoch)
+    size = member.batch_size(program, inputs)
+    optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
+    steps_key = member.key_of(inputs.seed, member.STEP, state.epoch)
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
         params, optimiser_state, carry, total, weight = running
-        number, bucket, slot = now
-        given = Step(bucket, slot, params, carry, jax.random.fold_in(steps_key, number))
-        grads, carry, loss, rows = lax.switch(bucket, branches, given)
+        number, bucket, batch = now
+        key = jax.random.fold_in(steps_key, number)
+        grads, carry, loss, rows = lax.switch(
+            bucket, branches, Step(bucket, batch, params, carry, key)
+        )
         updates, optimiser_state = optimiser.update(grads, optimiser_state, params)
         params = jax.tree.map(jnp.add, params, updates)
         return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
-    last = _run(step, start, load.steps or shared.steps, padded=not whole)
+    last = _run(step, start, inputs.steps or shared.steps, padded=not whole)
     params, optimiser_state, carry, total, weight = last
-    state = member.State(params, optimiser_state, state.best, carry, state.epoch + 1)
+    state = member.MemberState(params, optimiser_state, state.best, carry, state.epoch + 1)
     return state, total / weight
 
 
@@ -89,11 +95,11 @@ def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> t
     """What is left running after all steps; `padded`: their number is traced."""
     if not padded:
         numbers = jnp.arange(len(steps.bucket))
-        last: tuple = lax.scan(step, start, (numbers, steps.bucket, steps.slot))[0]
+        last: tuple = lax.scan(step, start, (numbers, steps.bucket, steps.batch))[0]
         return last
 
     def numbered(number: Array, running: tuple) -> tuple:
-        after: tuple = step(running, (number, steps.bucket[number], steps.slot[number]))[0]
+        after: tuple = step(running, (number, steps.bucket[number], steps.batch[number]))[0]
         return after
 
     return lax.fori_loop(0, steps.count, numbered, start)
@@ -102,7 +108,7 @@ def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> t
 def whole_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
     """The gradient of a batch of bucket `filled[branch]` at once."""
     size, bucket = epoch.program.batch_size, epoch.filled[branch]
-    rows = lax.dynamic_slice(epoch.order[bucket], (step.slot * size,), (size,))
+    rows = lax.dynamic_slice(epoch.order[bucket], (step.batch * size,), (size,))
     loss, carry, grads, batch = _value_and_grad(epoch, bucket, rows, step, step.key)
     return Gradient(grads, carry, loss, jnp.sum(batch.weight))
 
@@ -111,26 +117,27 @@ def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
     """The same for as many rows as the member's batch has, some at once; carries nothing."""
     program, bucket = epoch.program, epoch.filled[branch]
     order, most = epoch.order[bucket], program.at_once
-    size = member.batch_size(program, epoch.load)
-    first = step.slot * size
+    size = member.batch_size(program, epoch.inputs)
+    first = step.batch * size
     last = jnp.minimum(first + size, len(order))
     # under vmap every branch is computed: no parts of a bucket that no lane is in
     parts = jnp.where(step.bucket == branch, (last - first + most - 1) // most, 0)
 
     def add(number: Array, sums: tuple) -> tuple:
-        places = first + number * most + jnp.arange(most)
-        rows = jnp.where(places < last, order[jnp.minimum(places, len(order) - 1)], -1)
-        key = step.key if program.task.by_place else jax.random.fold_in(step.key, number)
-        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key, places - first)
-        share = program.task.share(batch)
-        grads, loss = jax.tree.map(lambda part: share * part, (grads, loss))
-        return jax.tree.map(jnp.add, sums, (grads, loss, share, jnp.sum(batch.weight)))
+        positions = first + number * most + jnp.arange(most)
+        rows = jnp.where(positions < last, order[jnp.minimum(positions, len(order) - 1)], -1)
+        by_position = program.task.keyed_by_position
+        key = step.key if by_position else jax.random.fold_in(step.key, number)
+        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key, positions - first)
+        normaliser = program.task.normaliser(batch)
+        grads, loss = jax.tree.map(lambda part: normaliser * part, (grads, loss))
+        return jax.tree.map(jnp.add, sums, (grads, loss, normaliser, jnp.sum(batch.weight)))
 
     zero = jnp.float32(0)
     start = (jax.tree.map(jnp.zeros_like, step.params), zero, zero, zero)
-    grads, loss, share, rows = lax.fori_loop(0, parts, add, start)
-    share = jnp.where(share > 0, share, 1.0)
-    grads, loss = jax.tree.map(lambda total: total / share, (grads, loss))
+    grads, loss, normaliser, rows = lax.fori_loop(0, parts, add, start)
+    normaliser = jnp.where(normaliser > 0, normaliser, 1.0)
+    grads, loss = jax.tree.map(lambda total: total / normaliser, (grads, loss))
     return Gradient(grads, step.carry, loss, rows)
 
 
@@ -140,10 +147,11 @@ def _value_and_grad(
     rows: Array,
     step: Step,
     key: Array,
-    places: Array | None = None,
+    positions: Array | None = None,
 ) -> tuple:
     """Loss, carry, gradient of the given rows [n] of a bucket, and the batch they make."""
-    batch = member.gather(epoch.shared, epoch.load.tables, bucket, rows)._replace(places=places)
+    batch = member.gather(epoch.shared, epoch.inputs.tables, bucket, rows)
+    batch = batch._replace(positions=positions)
     function = jax.value_and_grad(epoch.program.task.loss, has_aux=True)
-    (loss, carry), grads = function(step.params, step.carry, batch, key, epoch.load.hparams)
+    (loss, carry), grads = function(step.params, step.carry, batch, key, epoch.inputs.hparams)
     return loss, carry, grads, batch

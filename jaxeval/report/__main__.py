@@ -21,52 +21,52 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("report", _DESCRIPTION, _EXAMPLES)
-    made.add_argument("runs", help="runs folder or database URL")
-    made.add_argument("--experiment", metavar="NAME", help="only this name or id")
-    made.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
-    made.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
-    made.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
-    return made
+    verb = cli.parser("report", _DESCRIPTION, _EXAMPLES)
+    verb.add_argument("runs", help="runs folder or database URL")
+    verb.add_argument("--experiment", metavar="NAME", help="only this name or id")
+    verb.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
+    verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
+    verb.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
+    return verb
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
-    given = parser().parse_args(arguments)
+    asked = parser().parse_args(arguments)
     from jaxeval import runs
-    from jaxeval.report import page, summary, terminal
+    from jaxeval.report.runs import page, summary, terminal
     from jaxeval.sensitivity import recorded
 
-    place = runs.place(given.runs)
-    rows = _chosen(runs.load(given.runs), given.experiment, place)
-    points = runs.load_curves(given.runs)
+    source = runs.place(asked.runs)
+    rows = _chosen(runs.load(asked.runs), asked.experiment, source)
+    points = runs.load_curves(asked.runs)
     groups = summary.by_experiment(rows)
     planned = {
-        members[0].experiment: recorded.planned(given.runs, members[0].experiment)
+        members[0].experiment: recorded.planned(asked.runs, members[0].experiment)
         for members in groups
     }
-    found = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
-    if given.json:
-        cli.write_json(given.json, [summary.to_dict(one) for one in found])
-    if given.json != "-":
-        for one in found:
-            terminal.print_summary(one)
-    target = _page_path(given.html, given.runs)
+    summaries = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
+    if asked.json:
+        cli.write_json(asked.json, [summary.to_dict(described) for described in summaries])
+    if asked.json != "-":
+        for described in summaries:
+            terminal.print_summary(described)
+    target = _page_path(asked.html, asked.runs)
     if target is not None:
-        cli.write_text(target, page.render(rows, points, place, planned))
-        if given.json != "-":
+        cli.write_text(target, page.render(rows, points, source, planned))
+        if asked.json != "-":
             print(f"\npage: {target}")
-    if given.figures:
-        _write_figures(groups, points, Path(given.figures))
+    if asked.figures:
+        _write_figures(groups, points, Path(asked.figures))
     return 0
 
 
-def _chosen(rows: list, wanted: str | None, place: str) -> list:
-    chosen = [row for row in rows if wanted in (None, row.name, row.experiment)]
+def _chosen(rows: list, name: str | None, source: str) -> list:
+    chosen = [row for row in rows if name in (None, row.name, row.experiment)]
     if not chosen:
         names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
-        what = f"no experiment {wanted!r}" if wanted else "no member has ended"
-        raise RunError(f"{place}: {what}; experiments with members: {names}")
+        what = f"no experiment {name!r}" if name else "no member has ended"
+        raise RunError(f"{source}: {what}; experiments with members: {names}")
     return chosen
 
 
@@ -77,7 +77,8 @@ def _page_path(html: str | None, runs: str) -> Path | None:
 
 
 def _write_figures(groups: list, points: list, folder: Path) -> None:
-    from jaxeval.report import figures, page
+    from jaxeval.report import figures
+    from jaxeval.report.runs import page
 
     drawn = [(figure, figure.name) for figure in page.overview(groups)]
     for members in groups:

@@ -5,10 +5,18 @@ The store is imported at its first use: SQLAlchemy takes half a second, which `-
 
 from typing import TYPE_CHECKING, Any
 
-from jaxeval.runs.records import CurveRow, EpochScore, Experiment, MemberResult, MemberRow
+from jaxeval.runs.records import (
+    CurveRow,
+    EpochScore,
+    Experiment,
+    MemberResult,
+    MemberRow,
+    Outcomes,
+)
 
 if TYPE_CHECKING:
-    from jaxeval.runs.store import Store, load, load_curves, open_store, place
+    from jaxeval.runs.database import place
+    from jaxeval.runs.store import Store, load, load_curves, open_store, upgrade
 
 __all__ = [
     "CurveRow",
@@ -16,16 +24,22 @@ __all__ = [
     "Experiment",
     "MemberResult",
     "MemberRow",
+    "Outcomes",
     "Store",
     "load",
     "load_curves",
     "open_store",
     "place",
+    "upgrade",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Store", "load", "load_curves", "open_store", "place"):
+    if name == "place":
+        from jaxeval.runs import database
+
+        return database.place
+    if name in ("Store", "load", "load_curves", "open_store", "upgrade"):
         import jaxeval.runs.store as store
 
         return getattr(store, name)

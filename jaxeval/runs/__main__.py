@@ -18,12 +18,12 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser(
+    parser = cli.parser(
         "runs",
         "Lists the experiments of a runs folder or database, or exports its tables.",
         _EXAMPLES,
     )
-    verbs = made.add_subparsers(dest="verb", required=True)
+    verbs = parser.add_subparsers(dest="verb", required=True)
     listing = verbs.add_parser("list", help="experiments with their members")
     listing.add_argument("--json", metavar="PATH", help="as JSON, - for stdout")
     export = verbs.add_parser("export", help="one row a member, as CSV or Parquet")
@@ -33,27 +33,29 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--to", default="-", metavar="FILE", help=".csv or .parquet; - is stdout (-)"
     )
-    for verb in (listing, export):
+    upgrade = verbs.add_parser("upgrade", help="convert a database of an older jaxeval")
+    for verb in (listing, export, upgrade):
         verb.add_argument("runs", help="runs folder or database URL")
-    return made
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, then lists or exports."""
-    given = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     from jaxeval import runs
     from jaxeval.runs import export, records
 
-    if given.verb == "export":
-        rows: Sequence[Any] = (
-            runs.load_curves(given.runs) if given.curves else runs.load(given.runs)
-        )
-        kind: Any = records.CurveRow if given.curves else records.MemberRow
-        export.write(rows, kind._fields, given.to)
+    if args.verb == "upgrade":
+        runs.upgrade(args.runs)
         return 0
-    listed = _experiments(runs.load(given.runs))
-    if given.json:
-        cli.write_json(given.json, listed)
+    if args.verb == "export":
+        rows: Sequence[Any] = runs.load_curves(args.runs) if args.curves else runs.load(args.runs)
+        kind: Any = records.CurveRow if args.curves else records.MemberRow
+        export.write(rows, kind._fields, args.to)
+        return 0
+    listed = _experiments(runs.load(args.runs))
+    if args.json:
+        cli.write_json(args.json, listed)
     else:
         _print(listed)
     return 0
@@ -75,6 +77,7 @@ def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
                 "name": members[0].name,
                 "experiment": experiment,
                 "metric": members[0].metric,
+                "unit": members[0].unit,
                 "members": dict(Counter(member.status for member in members)),
                 "n": len(scores["test"]),
                 "median_dev": median(scores["dev"]) if scores["dev"] else None,
@@ -89,15 +92,14 @@ def _print(listed: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from jaxeval.report import summary
+    from jaxeval.report import scores, text
 
     table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
-    for one in listed:
-        members = ", ".join(f"{n} {s.replace('_', ' ')}" for s, n in one["members"].items())
-        metric = one["metric"]
-        medians = (summary.shown(one[part], metric) for part in ("median_dev", "median_test"))
-        unit = summary.in_unit(metric)
-        cells = (one["name"], one["experiment"], members, unit, str(one["n"]), *medians)
+    for entry in listed:
+        members, unit = text.statuses(entry["members"]), entry["unit"]
+        label = scores.label(entry["metric"], unit)
+        medians = (scores.shown(entry[part], unit) for part in ("median_dev", "median_test"))
+        cells = (entry["name"], entry["experiment"], members, label, str(entry["n"]), *medians)
         table.add_row(*map(Text, cells))
     console = Console()
     console.print(table)

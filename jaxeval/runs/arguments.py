@@ -9,7 +9,9 @@ from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.runs.foreign import Columns
+    from jaxeval.runs.layout import Layout
     from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.trained import TrainedModel
 
 
 class Once(argparse.Action):
@@ -27,107 +29,121 @@ class Once(argparse.Action):
         if first is not None:
             parser.error(
                 f"{option_string} {first} and {option_string} {values}: expected one; put the "
-                "scores into one, with a column (dataset, model, seed) that tells them apart"
+                "scores into one table, with a column (dataset, model, seed) that tells them apart"
             )
         setattr(namespace, self.dest, values)
 
 
 def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Where the table is, and how much of it is read."""
-    made = parser.add_argument_group("what is read")
-    made.add_argument(
+    group = parser.add_argument_group("what is read")
+    group.add_argument(
         "--table",
         action=Once,
         metavar="FILE",
         help=".csv, .tsv, .json, .jsonl (all also .gz) or .parquet",
     )
-    made.add_argument(
+    group.add_argument(
         "--runs", action=Once, metavar="DIR", help="a runs folder or database URL instead"
     )
-    made.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
-    made.add_argument(
+    group.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
+    group.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
         default="error",
         help="what to do with a score that is missing, no number or infinite (error)",
     )
-    return made
+    return group
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
     """All arguments of a score table."""
-    made = add_source(parser)
-    made.add_argument(
+    group = add_source(parser)
+    group.add_argument(
         "--score", metavar="NAME", help="column of scores (score; test in a runs folder)"
     )
-    made.add_argument(
+    group.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="ROLE=NAME",
         help="which column is model, seed, split, dataset, metric, status or dev; may be repeated",
     )
-    made.add_argument("--metric", metavar="NAME", help="only rows of this metric")
-    made.add_argument(
+    group.add_argument("--metric", metavar="NAME", help="only rows of this metric")
+    group.add_argument(
         "--lower-is-better", action="store_true", help="for losses (a runs folder knows)"
     )
 
 
-def table(given: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
+def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
     """The score table that the arguments name.
 
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    from jaxeval.runs import layout, own, tables
+    from jaxeval.runs import own, tables
 
-    _one_source(given)
-    made = layout.Layout(
-        columns=roles(given.column) | ({"score": given.score} if given.score else {}),
+    _one_source(args)
+    if args.runs is not None:
+        return own.score_table(args.runs, _layout(args, models), args.rows)
+    return tables.read(args.table, _layout(args, models), args.rows)
+
+
+def trained(
+    args: argparse.Namespace, models: Sequence[str], of: "ScoreTable"
+) -> "list[TrainedModel] | None":
+    """One trained model of each of a table's models; None: the table is not of our own runs."""
+    from jaxeval.runs import trained
+
+    return None if args.runs is None else trained.of_table(args.runs, of, _layout(args, models))
+
+
+def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":
+    from jaxeval.runs import layout
+
+    return layout.Layout(
+        columns=roles(args.column) | ({"score": args.score} if args.score else {}),
         models=list(dict.fromkeys(models)),
-        metric=given.metric,
-        missing=given.missing,
-        higher_is_better=not given.lower_is_better,
+        metric=args.metric,
+        missing=args.missing,
+        higher_is_better=not args.lower_is_better,
     )
-    if given.runs is not None:
-        return own.score_table(given.runs, made, given.rows)
-    return tables.read(given.table, made, given.rows)
 
 
-def columns(given: argparse.Namespace) -> "Columns":
+def columns(args: argparse.Namespace) -> "Columns":
     """The raw columns that the arguments name."""
     from jaxeval.runs import foreign, own
 
-    _one_source(given)
-    if given.runs is not None:
-        return foreign.head(own.columns(given.runs), given.rows)
-    return foreign.read(given.table, given.rows)
+    _one_source(args)
+    if args.runs is not None:
+        return foreign.head(own.columns(args.runs), args.rows)
+    return foreign.read(args.table, args.rows)
 
 
-def _one_source(given: argparse.Namespace) -> None:
-    if (given.table is None) == (given.runs is None):
-        raise ConfigError("expected --table FILE or --runs DIR, one of them")
+def _one_source(args: argparse.Namespace) -> None:
+    if (args.table is None) == (args.runs is None):
+        raise ConfigError("expected either --table FILE or --runs DIR")
 
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str] | None) -> argparse.Namespace:
     """Arguments in any order; after "--" come models whose names look like flags."""
-    given = list(sys.argv[1:] if words is None else words)
-    cut = given.index("--") if "--" in given else len(given)
-    parsed = parser.parse_intermixed_args(given[:cut])
-    if cut < len(given):
-        parsed.models = [*parsed.models, *given[cut + 1 :]]
+    every = list(sys.argv[1:] if words is None else words)
+    cut = every.index("--") if "--" in every else len(every)
+    parsed = parser.parse_intermixed_args(every[:cut])
+    if cut < len(every):
+        parsed.models = [*parsed.models, *every[cut + 1 :]]
     return parsed
 
 
 def roles(pairs: Sequence[str]) -> dict[str, str]:
     """`ROLE=NAME` arguments as role -> name."""
-    found = {}
+    by_role = {}
     for pair in pairs:
         role, equals, name = pair.partition("=")
         if not (role and equals and name):
             raise ConfigError(f"{pair!r}: expected ROLE=NAME, such as model=arch")
-        found[role] = name
-    return found
+        by_role[role] = name
+    return by_role
 
 
 def names(words: Sequence[str]) -> list[str]:

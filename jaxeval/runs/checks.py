@@ -52,15 +52,15 @@ def usable(
     keep[bad] = missing == "zero"
     score[bad] = 0.0
     if not keep.any():
-        raise DataError(f"column {name}: no usable score", table.source)
+        raise DataError(f"column {name}: expected at least one usable score", table.source)
     return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
 
 
 def refuse_nameless(models: Sequence[Any], rows: Sequence[int], source: str) -> None:
     """A row must say whose score it is, in text that can be written."""
-    for place, name in enumerate(models):
+    for k, name in enumerate(models):
         if name is None or name == "":
-            raise DataError(f"row {rows[place]}: the model has no name", source)
+            raise DataError(f"row {rows[k]}: the model has no name", source)
     for name in {str(name) for name in models}:
         try:
             name.encode()
@@ -73,10 +73,10 @@ def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
     size = np.abs(score)
     wrong = np.flatnonzero((size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST)))
     if len(wrong):
-        place = int(wrong[0])
+        k = int(wrong[0])
         raise DataError(
-            f"row {rows[place]}: {score[place]:g}; expected scores between {1 / _LARGEST:g} and "
-            f"{_LARGEST:g} in size",
+            f"row {rows[k]}: {score[k]:g}; expected 0, or an absolute value from "
+            f"{1 / _LARGEST:g} to {_LARGEST:g}",
             source,
         )
 
@@ -84,10 +84,10 @@ def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
 def floats(values: Sequence[Any]) -> np.ndarray:
     """Values as float64, NaN for what is no number (yes and no are none, and 1_0 is text)."""
     try:
-        found = np.array(values, np.float64)
-        plain = found.ndim == 1 and not any(isinstance(value, bool) for value in values)
+        array = np.array(values, np.float64)
+        plain = array.ndim == 1 and not any(isinstance(value, bool) for value in values)
         if plain and not any("_" in value for value in values if isinstance(value, str)):
-            return found
+            return array
     except (TypeError, ValueError, OverflowError):
         pass
     return np.array([_number(value) for value in values])
@@ -116,7 +116,7 @@ def refuse(
     unusable: Mapping[int, Unusable], explained: np.ndarray | None, missing: Missing, source: str
 ) -> None:
     """An error for scores that are unusable without a status that says why."""
-    wrong = [one for k, one in unusable.items() if explained is None or not explained[k]]
+    wrong = [entry for k, entry in unusable.items() if explained is None or not explained[k]]
     if missing != "error" or not wrong:
         return
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.errors import RunError
 
 
@@ -39,11 +38,6 @@ def _write_parquet(rows: Sequence[Any], columns: Sequence[str], path: Path) -> N
         from pyarrow import parquet
     except ImportError:
         raise RunError(f"{path}: Parquet needs pyarrow; pip install pyarrow") from None
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
-    try:
-        parquet.write_table(table, temporary)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with files.replacing(path, "wb") as stream:
+        parquet.write_table(table, stream)

@@ -36,7 +36,11 @@ class Columns:
         """
         if name not in self.values:
             near = difflib.get_close_matches(name, self.values, 1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {listed(list(self.values))}"
+            hint = (
+                f"did you mean {near[0]}?"
+                if near
+                else f"expected one of {listed(list(self.values))}"
+            )
             raise DataError(f"no column {name!r}; {hint}", self.source)
         return self.values[name]
 
@@ -77,16 +81,16 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
         raise DataError(f"rows: expected at least 1, found {rows}")
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
     if suffix == ".parquet":
-        found = _read_parquet(path, rows)
+        table = _read_parquet(path, rows)
     elif suffix == ".json":
-        found = _read_json(path, rows)
+        table = _read_json(path, rows)
     elif suffix in (".jsonl", ".ndjson"):
-        found = _read_json_lines(text.iterate_lines(path), path, rows)
+        table = _read_json_lines(text.iterate_lines(path), path, rows)
     else:
-        found = _read_delimited(path, rows)
-    if not len(found):
+        table = _read_delimited(path, rows)
+    if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
-    return found
+    return table
 
 
 def head(table: Columns, rows: int | None) -> Columns:
@@ -183,7 +187,7 @@ def _parsed(content: str, path: str | Path, line: int | None = None) -> Any:
     try:
         return json.loads(content, object_pairs_hook=_object)
     except _TwiceError as error:
-        raise DataError(f"the key {error.args[0]!r} is there twice", path, line) from None
+        raise DataError(f"the key {error.args[0]!r} occurs twice", path, line) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"not valid JSON ({error})", path, line) from None
 
@@ -193,11 +197,11 @@ class _TwiceError(Exception):
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    tree = dict(pairs)
+    if len(tree) < len(pairs):
         names = [name for name, _ in pairs]
         raise _TwiceError(next(name for name in names if names.count(name) > 1))
-    return made
+    return tree
 
 
 def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> Columns:

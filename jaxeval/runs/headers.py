@@ -27,15 +27,15 @@ def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
     Raises:
       DataError: a column about to be taken for a model holds something else.
     """
-    found = _axes(table, layout)
-    whole = dataclasses.replace(layout, columns={**layout.columns, **found})
+    axes = _axes(table, layout)
+    whole = dataclasses.replace(layout, columns={**layout.columns, **axes})
     _refuse_nameless_score(table, whole)
     if not (layout.models or {"model", "score"} & set(layouts.present(table, layout))):
         _refuse_metrics(table, whole)
         _refuse_others(table, layouts.score_columns(table, whole))
     notes = (
         f"column {column} is read as the {role}; --column ROLE={column} says otherwise"
-        for role, column in found.items()
+        for role, column in axes.items()
     )
     return whole, tuple(notes)
 
@@ -43,14 +43,14 @@ def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
 def _axes(table: Columns, layout: Layout) -> dict[str, str]:
     """Axis -> column, of axes that nothing else names."""
     taken = layouts.present(table, layout)
-    found: dict[str, str] = {}
+    axes: dict[str, str] = {}
     for name, values in table.values.items():
         axis = names.axis(name)
-        if axis is None or axis in {**taken, **found}:
+        if axis is None or axis in {**taken, **axes}:
             continue
         if name not in (*taken.values(), *layout.models) and not _has_fractions(values):
-            found[axis] = name
-    return found
+            axes[axis] = name
+    return axes
 
 
 def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
@@ -60,7 +60,7 @@ def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
     scores = _likely_scores(table, layout)
     if "score" not in table.values and scores:
         raise DataError(
-            f"a column of models but none called score; --column score={scores[0]} compares by "
+            f"a column model, but no column score; --column score={scores[0]} compares by "
             f"{scores[0]}" + (f" (or one of {listed(scores[1:], 4)})" if scores[1:] else ""),
             table.source,
         )
@@ -144,8 +144,8 @@ def _is_apart(known: np.ndarray, others: Sequence[np.ndarray]) -> bool:
     sizes = [np.abs(numbers) for numbers in others if len(numbers)]
     if len(sizes) < 2:
         return False
-    own, rest = np.abs(known), np.concatenate(sizes)
-    return bool(own.min() > _APART * rest.max() or _APART * own.max() < rest.min())
+    size, rest = np.abs(known), np.concatenate(sizes)
+    return bool(size.min() > _APART * rest.max() or _APART * size.max() < rest.min())
 
 
 def _texts(values: Sequence[object]) -> list[str]:

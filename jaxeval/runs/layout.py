@@ -9,7 +9,7 @@ from jaxeval.runs.foreign import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
 AXES = ("seed", "split", "dataset")
-ROLES = ("model", "score", "dev", *AXES, "metric", "status", "higher_is_better")
+ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Layout:
     def __post_init__(self) -> None:
         for role in self.columns:
             if role not in ROLES:
-                raise DataError(f"column {role}: expected one of {', '.join(ROLES)}")
+                raise DataError(f"--column {role}: expected one of {', '.join(ROLES)}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 
@@ -66,19 +66,21 @@ def tidied(table: Columns, layout: Layout) -> Tidy:
 def _tidy(table: Columns, layout: Layout) -> Tidy:
     score = layout.columns.get("score", "score")
     scores = table[score]
-    found = {role: table.values[c] for role, c in present(table, layout).items()}
+    columns = {role: table.values[c] for role, c in present(table, layout).items()}
     keep: Sequence[int] = range(len(scores))
     if layout.models:
-        wanted = set(layout.models)
-        keep = [k for k in keep if str(found["model"][k]) in wanted]
-    if "metric" in found:
-        keep = _of_metric(found["metric"], keep, table.source, layout.metric)
+        models = set(layout.models)
+        keep = [k for k in keep if str(columns["model"][k]) in models]
+    if "metric" in columns:
+        keep = _of_metric(columns["metric"], keep, table.source, layout.metric)
     elif layout.metric is not None:
-        raise DataError("--metric: the table has no column metric", table.source)
+        raise DataError(
+            "--metric: expected a column metric, or --column metric=NAME", table.source
+        )
     if len(keep) < len(scores):
-        found = {role: [values[k] for k in keep] for role, values in found.items()}
+        columns = {role: [values[k] for k in keep] for role, values in columns.items()}
     rows = table.rows if len(keep) == len(scores) else [table.rows[k] for k in keep]
-    return Tidy(found, [score] * len(rows), rows)
+    return Tidy(columns, [score] * len(rows), rows)
 
 
 def is_tidy(table: Columns, layout: Layout) -> bool:
@@ -93,14 +95,16 @@ def present(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _of_metric(
-    metrics: Sequence[Any], keep: Sequence[int], source: str, wanted: str | None
+    metrics: Sequence[Any], keep: Sequence[int], source: str, metric: str | None
 ) -> Sequence[int]:
     names = list(dict.fromkeys(str(metrics[k]) for k in keep))
-    if wanted is None and len(names) > 1:
-        raise DataError(f"several metrics ({listed(names)}); choose one with --metric", source)
-    if wanted is not None and names and wanted not in names:
-        raise DataError(f"no metric {wanted!r}; it has {listed(names)}", source)
-    return [k for k in keep if wanted in (None, str(metrics[k]))]
+    if metric is None and len(names) > 1:
+        raise DataError(
+            f"several metrics ({listed(names)}); expected --metric with one of them", source
+        )
+    if metric is not None and names and metric not in names:
+        raise DataError(f"no metric {metric!r}; expected one of {listed(names)}", source)
+    return [k for k in keep if metric in (None, str(metrics[k]))]
 
 
 def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
@@ -114,11 +118,13 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
     roles = present(table, layout)
     if "score" in roles:
         raise DataError(
-            "a column of scores but none of models; name it with --column model=NAME", table.source
+            "a column score, but no column model; name it with --column model=NAME", table.source
         )
     names = score_columns(table, layout)
     if not names:
-        raise DataError("expected columns model and score, or a column a model", table.source)
+        raise DataError(
+            "expected columns model and score, or a column for each model", table.source
+        )
     scores = [table[name] for name in names]
     columns: dict[str, Sequence[Any]] = {
         "model": [name for name in names for _ in range(len(table))],

@@ -45,8 +45,8 @@ def axis(name: str) -> str | None:
 
 def is_time(name: str) -> bool:
     """Whether a name ends in a unit or a word of time."""
-    found = _words(name)
-    return bool(found) and found[-1] in _TIME_WORDS
+    words = _words(name)
+    return bool(words) and words[-1] in _TIME_WORDS
 
 
 def is_no_score(name: str, *, whole_numbers: bool) -> bool:
@@ -56,16 +56,16 @@ def is_no_score(name: str, *, whole_numbers: bool) -> bool:
       whole_numbers: whether this is all the column holds: then the last word is enough, while
         "lstm dropout" with fractions is a model.
     """
-    found = [_without_digits(word) for word in _words(name)]
-    rest = [word for word in found if word not in _QUALIFYING] or found
-    known = any("".join(words) in _WHOLE for words in (found, rest))
-    return known or (whole_numbers and bool(found) and found[-1] in _LAST_WORDS)
+    parts = [_without_digits(word) for word in _words(name)]
+    rest = [word for word in parts if word not in _QUALIFYING] or parts
+    known = any("".join(words) in _WHOLE for words in (parts, rest))
+    return known or (whole_numbers and bool(parts) and parts[-1] in _LAST_WORDS)
 
 
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
-    found = _words(name)
-    kinds = [{word, _without_digits(word)} for word in found]
+    words = _words(name)
+    kinds = [{word, _without_digits(word)} for word in words]
     every = all(kind & (_METRIC_WORDS | _METRIC_PARTS) for kind in kinds)
     return every and any(kind & _METRIC_WORDS for kind in kinds)
 

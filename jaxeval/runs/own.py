@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxeval.errors import RunError
-from jaxeval.runs import experiments, foreign, store, tables
+from jaxeval.runs import database, experiments, foreign, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -19,13 +19,13 @@ def columns(location: str) -> foreign.Columns:
     model is an experiment, named by its name, by a hash too where two on one data set share a
     name, and by the hyperparameters in which its members differ from the config.
     """
-    return _columns(_load(location), store.place(location))
+    return _columns(_load(location), database.place(location))
 
 
 def _load(location: str) -> list[MemberRow]:
     rows = store.load(location)
     if not rows:
-        raise RunError(f"{store.place(location)}: no member has ended")
+        raise RunError(f"{database.place(location)}: no member has ended")
     return rows
 
 
@@ -40,8 +40,9 @@ def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") ->
     if len(names) > 1:
         values["dataset"] = [names[row.data_hash] for row in rows]
     values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
-    if not any(row.split for row in rows):
-        del values["split"]  # all members trained on the given split
+    for axis in ("split", "repeat"):
+        if not any(values[axis]):
+            del values[axis]  # all members have the corpus's own split, and none is repeated
     return foreign.Columns(place, values, range(1, len(rows) + 1))
 
 
@@ -63,7 +64,14 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
 
 
 def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
-    """The score table of a runs folder or database; its metric says whether higher is better.
+    """The score table of a runs folder or database; rest and errors as of `of_members`."""
+    return of_members(_load(location), database.place(location), layout, rows)
+
+
+def of_members(
+    everything: Sequence[MemberRow], place: str, layout: Layout, rows: int | None = None
+) -> tables.ScoreTable:
+    """The score table of members; their metric says whether higher is better.
 
     Without models asked for, those whose members differ in seed or split; runs of other studies
     (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
@@ -72,8 +80,7 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
       RunError: no member has ended, or no experiment of the folder can be compared.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    everything, place = _load(location), store.place(location)
-    members = everything if layout.models else _comparable(everything, place, layout.metric)
+    members = _chosen(everything, place, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
@@ -84,6 +91,15 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
     directed = tables.directed(table, higher[table.metric])
     notes = [*_left_out(left_out), *_differing(table, found["config_hash"])]
     return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
+
+
+def members(location: str, layout: Layout) -> Sequence[MemberRow]:
+    """Those that the rows of `score_table` are numbered by, from 1."""
+    return _chosen(_load(location), database.place(location), layout)
+
+
+def _chosen(rows: Sequence[MemberRow], place: str, layout: Layout) -> Sequence[MemberRow]:
+    return rows if layout.models else _comparable(rows, place, layout.metric)
 
 
 def _comparable(rows: Sequence[MemberRow], place: str, metric: str | None) -> Sequence[MemberRow]:

@@ -4,6 +4,8 @@ import dataclasses
 import math
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
 
@@ -16,6 +18,8 @@ class Experiment:
     task: str
     metric: str
     higher_is_better: bool
+    unit: str  # of the metric: "fraction", "bits" ...
+    margin: float  # difference of the metric below which two models count as equal
     config: str  # full canonical JSON
     config_hash: str
     data: str  # where it came from
@@ -30,6 +34,7 @@ class MemberResult:
     experiment: str
     seed: int
     split: int
+    repeat: int  # 0, unless the same seed is trained several times
     hparams: str  # canonical JSON of what differs from the config, "{}" if nothing
     status: Status
     epochs: int
@@ -58,11 +63,31 @@ class EpochScore:
     experiment: str
     seed: int
     split: int
+    repeat: int
     hparams: str
     epoch: int
     part: str  # train, dev or test
     metric: str
     value: float | None  # None where it was not finite
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcomes:
+    """What a member got right or wrong on a part of the data, item by item.
+
+    Attributes:
+      names: of the counts, whose sums over the items give the part's score (`Task.score`).
+      counts: [items, names] float32, in the order of the part's items in the data.
+    """
+
+    experiment: str
+    seed: int
+    split: int
+    repeat: int
+    hparams: str
+    part: str
+    names: tuple[str, ...]
+    counts: np.ndarray
 
 
 class MemberRow(NamedTuple):
@@ -73,8 +98,11 @@ class MemberRow(NamedTuple):
     task: str
     metric: str
     higher_is_better: bool
+    unit: str
+    margin: float
     split: int
     seed: int
+    repeat: int
     hparams: str
     status: str
     epochs: int
@@ -101,6 +129,7 @@ class CurveRow(NamedTuple):
     experiment: str
     split: int
     seed: int
+    repeat: int
     hparams: str
     epoch: int
     part: str

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-VERSION = 1
+VERSION = 2
 
 metadata = sa.MetaData()
 
@@ -16,6 +16,8 @@ experiments = sa.Table(
     sa.Column("task", sa.Text, nullable=False),
     sa.Column("metric", sa.Text, nullable=False),
     sa.Column("higher_is_better", sa.Boolean, nullable=False),
+    sa.Column("unit", sa.Text, nullable=False),
+    sa.Column("margin", sa.Double, nullable=False),
     sa.Column("config", sa.Text, nullable=False),
     sa.Column("config_hash", sa.Text, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
@@ -37,6 +39,7 @@ def _member_key() -> list[sa.Column]:
         sa.Column("experiment", sa.ForeignKey("experiments.id"), primary_key=True),
         sa.Column("seed", sa.BigInteger, primary_key=True),
         sa.Column("split", sa.BigInteger, primary_key=True),
+        sa.Column("repeat", sa.BigInteger, primary_key=True),
         sa.Column("hparams", sa.String(512), primary_key=True),
     ]
 
@@ -67,4 +70,16 @@ scores = sa.Table(
     sa.Column("part", sa.String(16), primary_key=True),
     sa.Column("metric", sa.String(64), primary_key=True),
     sa.Column("value", sa.Double),
+)
+
+# what a member got right or wrong, item by item: the counts of each item of a part, [items, names]
+# float32 in little-endian order, compressed by zlib
+outcomes = sa.Table(
+    "outcomes",
+    metadata,
+    *_member_key(),
+    sa.Column("part", sa.String(16), primary_key=True),
+    sa.Column("names", sa.Text, nullable=False),
+    sa.Column("items", sa.Integer, nullable=False),
+    sa.Column("counts", sa.LargeBinary, nullable=False),
 )

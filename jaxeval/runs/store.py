@@ -1,26 +1,22 @@
-"""Reads and writes the runs database: SQLite in a folder, or any database SQLAlchemy reaches.
-
-SQLite runs in WAL mode with `BEGIN IMMEDIATE`: a transaction that reads first and writes later
-would otherwise fail with "database is locked" whatever the timeout. WAL does not work on network
-file systems; use a PostgreSQL URL there.
-"""
+"""Reads and writes the runs database: SQLite in a folder, or any database SQLAlchemy reaches."""
 
 import contextlib
 import dataclasses
-import os
+import json
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from jaxeval.errors import RunError
-from jaxeval.runs import records, schema
+from jaxeval.runs import database, migration, records, schema
 
 FILE = "runs.sqlite"
-_BUSY_SECONDS = 60
-MemberKey = tuple[int, int, str]  # seed, split, hparams
+MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 
 
 class Store:
@@ -41,7 +37,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with _explained(self._place), self._engine.begin() as connection:
+        with database.explained(self._place), self._engine.begin() as connection:
             yield connection
 
     def create(self) -> None:
@@ -49,6 +45,7 @@ class Store:
         with self._transaction() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(20171)"))
+            migration.upgrade(connection)
             schema.metadata.create_all(connection)
             self._insert(connection, schema.versions, [{"version": schema.VERSION}], [])
         self.check()
@@ -56,12 +53,18 @@ class Store:
     def check(self) -> None:
         """Raises RunError unless the database holds runs of this schema."""
         with self._transaction() as connection:
-            if not sa.inspect(connection).has_table(schema.versions.name):
-                raise RunError(f"{self._place} is not a runs database of jaxeval")
-            found = connection.scalars(sa.select(schema.versions.c.version)).all()
-        if found != [schema.VERSION]:
+            version = migration.version(connection)
+        if version is None:
+            raise RunError(f"{self._place} is not a runs database of jaxeval")
+        if version < schema.VERSION:
             raise RunError(
-                f"{self._place} has schema version {found}, this jaxeval reads {schema.VERSION}"
+                f"{self._place} was written by an older jaxeval (schema version {version}); "
+                f"`python -m jaxeval.runs upgrade {self._place}` converts it"
+            )
+        if version > schema.VERSION:
+            raise RunError(
+                f"{self._place} has schema version {version}; this jaxeval reads {schema.VERSION} "
+                "and older ones: install a newer jaxeval"
             )
 
     def register(self, experiment: records.Experiment) -> None:
@@ -91,6 +94,43 @@ class Store:
                 values = [c.name for c in table.columns if not c.primary_key]
                 self._insert(connection, table, plain, values)
 
+    def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
+        """Writes outcomes of items; those of the same member and part are overwritten."""
+        rows = []
+        for kept in outcomes:
+            row = {f.name: getattr(kept, f.name) for f in dataclasses.fields(kept)}
+            packed = zlib.compress(np.ascontiguousarray(kept.counts, "<f4").tobytes())
+            row |= {"names": json.dumps(kept.names), "items": len(kept.counts), "counts": packed}
+            rows.append(row)
+        with self._transaction() as connection:
+            values = ["names", "items", "counts"]
+            self._insert(connection, schema.outcomes, rows, values)
+
+    def with_outcomes(self, experiment: str) -> set[MemberKey]:
+        """The members of an experiment of which outcomes are kept."""
+        columns = schema.outcomes.c
+        key = (columns.seed, columns.split, columns.repeat, columns.hparams)
+        query = sa.select(*key).where(columns.experiment == experiment)
+        with self._transaction() as connection:
+            return {
+                (row.seed, row.split, row.repeat, row.hparams) for row in connection.execute(query)
+            }
+
+    def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
+        """The outcomes of an experiment's members on a part."""
+        table = schema.outcomes
+        query = sa.select(table).where(table.c.experiment == experiment, table.c.part == part)
+        query = query.order_by(*table.primary_key.columns)
+        with self._transaction() as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+        unpacked = []
+        for row in rows:
+            names = tuple(json.loads(row.pop("names")))
+            counts = np.frombuffer(zlib.decompress(row.pop("counts")), "<f4")
+            counts = counts.reshape(row.pop("items"), len(names))
+            unpacked.append(records.Outcomes(**row, names=names, counts=counts))
+        return unpacked
+
     def _insert(
         self,
         connection: sa.Connection,
@@ -117,12 +157,12 @@ class Store:
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
         found = [records.MemberResult(**row) for row in rows]
-        return {(m.seed, m.split, m.hparams): m for m in found}
+        return {(m.seed, m.split, m.repeat, m.hparams): m for m in found}
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """How many epochs of training are recorded of each member that has begun."""
         columns = schema.scores.c
-        key = (columns.seed, columns.split, columns.hparams)
+        key = (columns.seed, columns.split, columns.repeat, columns.hparams)
         count = sa.func.count(sa.distinct(columns.epoch))
         query = (
             sa.select(*key, count)
@@ -131,7 +171,7 @@ class Store:
         )
         with self._transaction() as connection:
             rows = connection.execute(query).all()
-        return {(seed, split, hparams): epochs for seed, split, hparams, epochs in rows}
+        return {tuple(key): epochs for *key, epochs in rows}
 
     def members(self) -> list[records.MemberRow]:
         """All members with their experiments."""
@@ -154,15 +194,15 @@ class Store:
 
 def open_store(location: str | Path) -> Store:
     """Opens, and where needed creates, the runs of a folder or a database URL."""
-    if _is_url(location):
-        store = Store(_engine(str(location)), place(location))
+    if database.is_url(location):
+        store = Store(database.connect(str(location)), database.place(location))
     else:
         folder = Path(location)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder}: no runs folder can be made ({error.strerror})") from None
-        store = Store(_sqlite(folder / FILE, write=True), str(folder / FILE))
+        store = Store(database.sqlite_engine(folder / FILE, write=True), str(folder / FILE))
     with _closed_on_error(store):
         store.create()
     return store
@@ -170,8 +210,8 @@ def open_store(location: str | Path) -> Store:
 
 def open_existing(location: str | Path) -> Store:
     """Opens runs to read them; never creates anything."""
-    if _is_url(location):
-        store = Store(_engine(str(location)), place(location))
+    if database.is_url(location):
+        store = Store(database.connect(str(location)), database.place(location))
     else:
         file = Path(location)
         file = file / FILE if file.is_dir() else file
@@ -180,10 +220,22 @@ def open_existing(location: str | Path) -> Store:
                 f"{location}: no runs here; expected a folder with {FILE}, as "
                 "`python -m jaxeval.train --out FOLDER` makes it"
             )
-        store = Store(_sqlite(file, write=False), str(file))
+        store = Store(database.readable(file), str(file))
     with _closed_on_error(store):
         store.check()
     return store
+
+
+def upgrade(location: str | Path) -> None:
+    """Converts runs that an older jaxeval wrote, in place; training into them does so too.
+
+    Raises:
+      RunError: there are none, or they cannot be written.
+    """
+    if not database.is_url(location):
+        open_existing(location).close()
+        location = location if Path(location).is_dir() else Path(location).parent
+    open_store(location).close()
 
 
 @contextlib.contextmanager
@@ -208,77 +260,3 @@ def load_curves(location: str | Path) -> list[records.CurveRow]:
     """All scores by epoch of a runs folder or URL as tidy rows."""
     with open_existing(location) as store:
         return store.curves()
-
-
-def place(location: str | Path) -> str:
-    """How a folder or URL is named in messages and pages: a password never is."""
-    if not _is_url(location):
-        return str(location)
-    try:
-        return sa.engine.make_url(str(location)).render_as_string(hide_password=True)
-    except (sa.exc.ArgumentError, ValueError):  # ValueError: a port that is no number
-        return "the given URL"
-
-
-def _is_url(location: str | Path) -> bool:
-    return "://" in str(location)
-
-
-def _engine(url: str) -> sa.Engine:
-    named = place(url)
-    if url.startswith("postgresql://"):
-        url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
-    try:
-        return sa.create_engine(url)
-    except ModuleNotFoundError as error:
-        raise RunError(f"{named}: install jaxeval[postgres] ({error})") from None
-    except (sa.exc.ArgumentError, ValueError):
-        raise RunError(
-            f"{named} is not a database URL; expected e.g. postgresql://user@host/name"
-        ) from None
-
-
-def _sqlite(file: Path, write: bool) -> sa.Engine:
-    engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
-
-    @sa.event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions are ours, see _begin
-        connection.execute("PRAGMA foreign_keys=ON")
-        if write:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    return engine
-
-
-def _url(file: Path, write: bool) -> sa.URL:
-    """The file as SQLite opens it.
-
-    A database in WAL mode is opened with files beside it. Where none can be made (a colleague's
-    folder, an archive) SQLite must be told that nobody writes; a log that stands there is read.
-    """
-    effective = os.access in os.supports_effective_ids
-    sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
-    log = file.with_name(f"{file.name}-wal")
-    query = {"uri": "true"}
-    if sealed and not write and not log.exists():
-        query["immutable"] = "1"
-    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
-
-
-@contextlib.contextmanager
-def _explained(place: str) -> Iterator[None]:
-    """Turns a database's errors into one line that says what to do."""
-    try:
-        yield
-    except sa.exc.DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
-        raise RunError(
-            f"{place}: {reason}; what was recorded is kept: mend this and run the same command "
-            "again"
-        ) from error

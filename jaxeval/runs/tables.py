@@ -42,22 +42,56 @@ class ScoreTable:
     statuses: Mapping[str, Mapping[str, int]]
     dev: np.ndarray | None = None  # dev score of each row, NaN where there is none
     metric: str | None = None
+    unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
 
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
+        return self.score[self.of(model)]
+
+    def of(self, model: str) -> np.ndarray:
+        """[rows] whether a score is of this model.
+
+        Raises:
+          DataError: no such model.
+        """
         if model not in self.models:
-            raise DataError(f"no model {model!r}; it has {listed(self.models)}", self.source)
-        return self.score[self.model == self.models.index(model)]
+            raise DataError(
+                f"no model {model!r}; expected one of {listed(self.models)}", self.source
+            )
+        mine: np.ndarray = self.model == self.models.index(model)
+        return mine
+
+
+def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
+    """Some models of a table, in this order; all of it for none.
+
+    Raises:
+      DataError: no such model.
+    """
+    if not models:
+        return table
+    rows = np.concatenate([np.flatnonzero(table.of(model)) for model in models])
+    names = np.array(table.models, object)[table.model[rows]]
+    return dataclasses.replace(
+        table,
+        models=tuple(models),
+        model=_coded(names, models)[1],
+        score=table.score[rows],
+        axes={axis: values[rows] for axis, values in table.axes.items()},
+        rows=table.rows[rows],
+        statuses={name: table.statuses[name] for name in models if name in table.statuses},
+        dev=None if table.dev is None else table.dev[rows],
+    )
 
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     """The score table in a file; see `foreign.read` for the formats."""
     table = foreign.read(path, rows)
     whole, notes = headers.completed(table, layout)
-    found = of_columns(table, whole)
-    return dataclasses.replace(found, warnings=(*notes, *found.warnings))
+    scores = of_columns(table, whole)
+    return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 
 
 @foreign.collector_paused()
@@ -70,20 +104,20 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
     return _checked(layouts.tidied(table, layout), table, layout)
 
 
-def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
-    checks.refuse_nameless(found.columns["model"], found.rows, table.source)
-    models, model = _coded(found.columns["model"], layout.models)
+def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
+    checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
+    models, model = _coded(tidy.columns["model"], layout.models)
     absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
     if absent:
         names = list(dict.fromkeys(map(str, table[layout.columns.get("model", "model")])))
-        raise DataError(f"no model {absent[0]!r}; it has {listed(names)}", table.source)
+        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
     axes = {
-        role: np.array([str(value) for value in found.columns[role]], object)
+        role: np.array([str(value) for value in tidy.columns[role]], object)
         for role in AXES
-        if role in found.columns
+        if role in tidy.columns
     }
-    statuses = found.columns.get("status")
-    score, unusable = checks.numbers(found.columns["score"], found.score_columns, found.rows)
+    statuses = tidy.columns.get("status")
+    score, unusable = checks.numbers(tidy.columns["score"], tidy.score_columns, tidy.rows)
     explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
@@ -92,25 +126,26 @@ def _checked(found: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         score[bad] = 0.0
     else:
         keep[bad] = False
-    made = ScoreTable(
+    scores = ScoreTable(
         source=table.source,
         models=tuple(models),
         model=model[keep],
         score=score[keep],
         axes={role: values[keep] for role, values in axes.items()},
-        rows=np.asarray(found.rows)[keep],
+        rows=np.asarray(tidy.rows)[keep],
         missing=layout.missing,
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
-        dev=checks.floats(found.columns["dev"])[keep] if "dev" in found.columns else None,
-        metric=layout.metric or _first(found.columns.get("metric")),
+        dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
+        metric=layout.metric or _first(tidy.columns.get("metric")) or layout.columns.get("score"),
+        unit=_first(tidy.columns.get("unit")),
     )
-    checks.refuse_sizes(made.score, made.rows.tolist(), table.source)
-    _refuse_duplicates(made)
+    checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
+    _refuse_duplicates(scores)
     higher = layout.higher_is_better
-    if "higher_is_better" in found.columns:
-        higher = _direction(found.columns["higher_is_better"], table.source)
-    return directed(made, higher)
+    if "higher_is_better" in tidy.columns:
+        higher = _direction(tidy.columns["higher_is_better"], table.source)
+    return directed(scores, higher)
 
 
 def _direction(said: Sequence[Any], source: str) -> bool:
@@ -137,7 +172,8 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     """
     if table.unusable and table.missing == "zero" and not higher_is_better:
         raise DataError(
-            f"{len(table.unusable)} missing scores: 0 would be the best of losses; --missing drop",
+            f"--missing zero: {len(table.unusable)} scores are missing, and 0 would be the best "
+            "loss; expected --missing drop",
             table.source,
         )
     warnings = tuple(_unit_warnings(table))
@@ -158,13 +194,13 @@ def _counted(
         return {}
     pairs = Counter(zip(model.tolist(), map(str, statuses), strict=True))
     return {
-        name: {status: n for (k, status), n in sorted(pairs.items()) if k == place}
-        for place, name in enumerate(models)
+        name: {status: n for (k, status), n in sorted(pairs.items()) if k == number}
+        for number, name in enumerate(models)
     }
 
 
-def _first(metrics: Sequence[Any] | None) -> str | None:
-    return str(metrics[0]) if metrics else None
+def _first(names: Sequence[Any] | None) -> str | None:
+    return str(names[0]) if names else None
 
 
 def _refuse_duplicates(table: ScoreTable) -> None:

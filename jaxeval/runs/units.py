@@ -66,7 +66,7 @@ def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
     chosen = unit or default_unit(table)
     if chosen != "row" and chosen not in table.axes:
         known = ", ".join([*table.axes, "row"])
-        raise DataError(f"no axis {chosen} to replicate over; it has {known}", table.source)
+        raise DataError(f"--unit {chosen}: no such column; expected one of {known}", table.source)
     size = len(table.score)
     label = table.rows.astype(str).astype(object) if chosen == "row" else table.axes[chosen]
     nameless = np.full(size, "", object)
@@ -108,22 +108,27 @@ def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:
     Raises:
       DataError: several data sets, or no unit in common.
     """
-    found = samples(table, None if together else "row")
-    if len(found.datasets) > 1:
+    by_unit = samples(table, None if together else "row")
+    if len(by_unit.datasets) > 1:
         raise DataError(
-            f"several data sets ({', '.join(found.datasets)}); a selection is on one", table.source
+            f"several data sets ({', '.join(by_unit.datasets)}); expected one",
+            table.source,
         )
-    cell = found.by_dataset[found.datasets[0]] if found.datasets else {}
+    cell = by_unit.by_dataset[by_unit.datasets[0]] if by_unit.datasets else {}
     absent = [model for model in table.models if model not in cell]
     if absent:
         raise DataError(f"{', '.join(absent)}: no usable score", table.source)
     if not together:
-        return {model: one.scores for model, one in cell.items()}
-    common = set.intersection(*(set(one.labels) for one in cell.values()))
+        return {model: sample.scores for model, sample in cell.items()}
+    common = set.intersection(*(set(sample.labels) for sample in cell.values()))
     order = [label for label in next(iter(cell.values())).labels if label in common]
-    if not order or found.unit == "row":
-        raise DataError("no seed or split that all models have; --pairing broken", table.source)
-    by_label = {m: dict(zip(one.labels, one.scores, strict=True)) for m, one in cell.items()}
+    if not order or by_unit.unit == "row":
+        raise DataError(
+            "--pairing kept: expected a seed or split that all models have", table.source
+        )
+    by_label = {
+        m: dict(zip(sample.labels, sample.scores, strict=True)) for m, sample in cell.items()
+    }
     return {m: np.array([known[label] for label in order]) for m, known in by_label.items()}
 
 

@@ -11,11 +11,11 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.report.figures import Figure
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import Analysis
     from jaxeval.sensitivity.groups import Averaged
     from jaxeval.sensitivity.hyperparameters import Declared
-    from jaxeval.sensitivity.sources import Source, Wanted
+    from jaxeval.sensitivity.sources import Request, SweepScores
 
 _FEW = 2  # sweeps that are put side by side
 _RESAMPLES = 1000
@@ -43,81 +43,85 @@ docs/sensitivity.md defines the metrics and the three conventions, and describes
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("sensitivity", _DESCRIPTION, _EPILOG)
-    made.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders")
-    made.add_argument(
+    parser = cli.parser("sensitivity", _DESCRIPTION, _EPILOG)
+    parser.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders")
+    parser.add_argument(
         "--score", metavar="COLUMN", help="fractions (score; dev in a sweep of a runs folder)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--experiment",
         action="append",
         default=[],
         metavar="NAME",
         help="only this name or id of a runs folder; may be repeated (all sweeps)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--hyperparameters",
         nargs="+",
         default=[],
         metavar="A",
         help="columns: A B or A,B (all that a recorded sweep drew)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--order", action="append", default=[], metavar="NAME=A,B,..", help="of a category"
     )
-    made.add_argument(
+    parser.add_argument(
         "--when",
         action="append",
         default=[],
         metavar="NAME:OTHER=A,B",
         help="NAME has an effect only where OTHER is A or B",
     )
-    made.add_argument(
+    parser.add_argument(
         "--log", nargs="+", default=[], metavar="A", help="drawn evenly in the logarithm"
     )
-    made.add_argument(
+    parser.add_argument(
         "--space",
         metavar="FILE",
         help="what tables were drawn from, as docs/sweeps.md describes: columns, their ranges, "
         "orders and conditions",
     )
-    made.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
-    made.add_argument(
+    parser.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
+    parser.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
         default="error",
         help="what to do with a missing score; zero: a run that failed scored 0 (error)",
     )
-    _add_groups(made)
-    made.add_argument("--rope", type=float, default=0.01, help="as good as equal (.01)")
-    made.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
-    made.add_argument("--convention", choices=("default", "published", "text"), default="default")
-    made.add_argument(
+    _add_groups(parser)
+    parser.add_argument(
+        "--rope", type=float, default=0.01, help="equivalence margin of two scores (.01)"
+    )
+    parser.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
+    parser.add_argument(
+        "--convention", choices=("default", "published", "text"), default="default"
+    )
+    parser.add_argument(
         "--resamples",
         type=arguments.count,
         help="of the intervals of a sweep (1000 for one or two sweeps, none for more)",
     )
-    made.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
-    made.add_argument(
+    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    parser.add_argument(
         "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
     )
-    made.add_argument("--figures", metavar="DIR", help="docs/sensitivity.md lists them")
-    return made
+    parser.add_argument("--figures", metavar="DIR", help="docs/sensitivity.md lists them")
+    return parser
 
 
-def _add_groups(made: argparse.ArgumentParser) -> None:
+def _add_groups(parser: argparse.ArgumentParser) -> None:
     """What is averaged over what."""
-    made.add_argument(
+    parser.add_argument(
         "--by",
         nargs="+",
         default=[],
         metavar="LABEL",
         help="labels that tell groups of sweeps apart, such as architecture or task,architecture",
     )
-    made.add_argument(
+    parser.add_argument(
         "--over", metavar="LABEL", help="average over it in each group (dataset, if --by is given)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--file-name",
         metavar="PATTERN",
         help="labels in names of tables and folders: {dataset}-{architecture}.tsv",
@@ -130,86 +134,89 @@ def _ks(text: str) -> tuple[int, ...]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
-    given = parser().parse_intermixed_args(words)
-    if given.json not in (None, "-") and Path(given.json).suffix != ".json":
-        raise ConfigError(f"--json {given.json}: expected a name that ends in .json, or -")
+    args = parser().parse_intermixed_args(words)
+    if args.json not in (None, "-") and Path(args.json).suffix != ".json":
+        raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
-    from jaxeval.report import figures, sweep
+    from jaxeval.report import figures
+    from jaxeval.report.sweep import terminal
     from jaxeval.sensitivity import sources
 
-    found = sources.read(given.sweeps, _wanted(given))
-    sweeps = [_sweep(one, given.missing == "drop") for one in found]
-    analyses = _analyses(found, given)
+    loaded = sources.read(args.sweeps, _request(args))
+    sweeps = [_sweep(source, args.missing == "drop") for source in loaded]
+    analyses = _analyses(loaded, args)
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
-    averaged = _averaged(found, analyses, given)
+    averaged = _averaged(loaded, analyses, args)
     drawn = []
-    if given.figures:
-        figures.folder(Path(given.figures))  # before anything is written
-        drawn = _drawn(sweeps, averaged, given)
-    if given.json:
-        cli.write_json(given.json, _tree(sweeps, analyses, gaps, averaged))
-    paths = figures.save_all(drawn, Path(given.figures)) if given.figures else []
-    if given.json != "-":
-        sweep.show([one.name for one in sweeps], analyses, gaps, averaged, _notes(found, given))
+    if args.figures:
+        figures.folder(Path(args.figures))  # before anything is written
+        drawn = _drawn(sweeps, averaged, args)
+    if args.json:
+        cli.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))
+    paths = figures.save_all(drawn, Path(args.figures)) if args.figures else []
+    if args.json != "-":
+        terminal.show(
+            [source.name for source in loaded], analyses, gaps, averaged, _notes(loaded, args)
+        )
         for path in paths:
             print(f"figure: {path}")
     return 0
 
 
-def _analyses(found: Sequence["Source"], given: argparse.Namespace) -> list["Analysis"]:
+def _analyses(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list["Analysis"]:
     """Of each sweep; intervals of each cost seconds, and averages of many do not need them."""
     from jaxeval import sensitivity
 
-    resamples = given.resamples
+    resamples = args.resamples
     if resamples is None:
-        resamples = _RESAMPLES if len(found) <= _FEW else 0
+        resamples = _RESAMPLES if len(sources) <= _FEW else 0
     return [
         sensitivity.analyze(
-            one.scores,
-            one.values,
-            rope=given.rope,
-            ks=given.ks,
-            convention=given.convention,
-            declared=one.declared,
+            source.scores,
+            source.values,
+            rope=args.rope,
+            ks=args.ks,
+            convention=args.convention,
+            declared=source.declared,
             resamples=resamples,
-            seed=given.seed + place,  # two sweeps are drawn apart
+            seed=args.seed + number,  # two sweeps are drawn apart
         )
-        for place, one in enumerate(found)
+        for number, source in enumerate(sources)
     ]
 
 
 def _averaged(
-    found: Sequence["Source"], analyses: Sequence["Analysis"], given: argparse.Namespace
+    sources: Sequence["SweepScores"], analyses: Sequence["Analysis"], args: argparse.Namespace
 ) -> "Averaged | None":
     """Averages over datasets, if they were asked for."""
     from jaxeval.sensitivity import groups
 
-    if not given.by and given.over is None:
+    if not args.by and args.over is None:
         return None
-    labels, names = [one.labels for one in found], [one.name for one in found]
-    over = given.over or "dataset"
-    return groups.average(analyses, labels, names, arguments.names(given.by), over)
+    labels, names = [source.labels for source in sources], [source.name for source in sources]
+    over = args.over or "dataset"
+    return groups.average(analyses, labels, names, arguments.names(args.by), over)
 
 
 def _drawn(
-    sweeps: Sequence["Sweep"], averaged: "Averaged | None", given: argparse.Namespace
+    sweeps: Sequence["Sweep"], averaged: "Averaged | None", args: argparse.Namespace
 ) -> list["Figure"]:
     """Figures of the groups, else of each sweep.
 
     Raises:
       ConfigError: more than colours tell apart.
     """
-    from jaxeval.report import sweep_figures
+    from jaxeval.report.sweep import figures
 
     count = len(sweeps if averaged is None else averaged.groups)
-    if count > sweep_figures.MOST:
+    if count > figures.MOST:
         raise ConfigError(
-            f"--figures: {count} sweeps or groups; expected at most {sweep_figures.MOST}, which "
+            f"--figures: {count} sweeps or groups; expected at most {figures.MOST}, which "
             "colours tell apart: average with --by and --over, or choose"
         )
     if averaged is None:
-        return sweep_figures.draw(sweeps, given.convention, given.rope)
-    return sweep_figures.draw_groups(sweeps, averaged)
+        return figures.draw(sweeps, args.convention, args.rope)
+    return figures.draw_groups(sweeps, averaged)
 
 
 def _tree(
@@ -218,66 +225,67 @@ def _tree(
     gaps: Mapping,
     averaged: "Averaged | None",
 ) -> dict[str, Any]:
-    from jaxeval.report import sweep, sweep_groups
     from jaxeval.report.plain import plain
+    from jaxeval.report.sweep import as_json
 
     trees = [
-        {"name": one.name, **sweep.to_dict(found)}
-        for one, found in zip(sweeps, analyses, strict=True)
+        {"name": one_sweep.name, **as_json.of_sweep(analysis)}
+        for one_sweep, analysis in zip(sweeps, analyses, strict=True)
     ]
     if averaged is not None:
-        return {"sweeps": trees, **sweep_groups.to_dict(averaged, sweeps)}
+        return {"sweeps": trees, **as_json.of_groups(averaged, sweeps)}
     if len(trees) == 1:
         return trees[0]
     return {"sweeps": trees, **({"difference": plain(gaps)} if len(trees) == _FEW else {})}
 
 
-def _wanted(given: argparse.Namespace) -> "Wanted":
-    from jaxeval.sensitivity.sources import Wanted
-    from jaxeval.sweep import space
+def _request(args: argparse.Namespace) -> "Request":
+    from jaxeval.sensitivity.sources import Request
+    from jaxeval.space import space
 
-    return Wanted(
-        score=given.score,
-        hyperparameters=arguments.names(given.hyperparameters),
-        declared=_declared(given),
-        rows=given.rows,
-        missing=given.missing,
-        experiments=given.experiment,
-        space=space.read(given.space) if given.space else None,
-        file_name=given.file_name,
+    return Request(
+        score=args.score,
+        hyperparameters=arguments.names(args.hyperparameters),
+        declared=_declared(args),
+        rows=args.rows,
+        missing=args.missing,
+        experiments=args.experiment,
+        space=space.read(args.space) if args.space else None,
+        file_name=args.file_name,
     )
 
 
-def _sweep(one: "Source", dropped: bool) -> "Sweep":
+def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
     """For figures; `dropped`: runs without a score were left out."""
-    from jaxeval.report.sweep_data import Sweep
+    from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import hyperparameters
 
-    axes = hyperparameters.axes(one.values, one.declared, len(one.scores))
-    return Sweep(one.name, one.scores, axes, lost=len(one.unusable) if dropped else 0)
+    axes = hyperparameters.axes(source.values, source.declared, len(source.scores))
+    return Sweep(source.name, source.scores, axes, lost=len(source.unusable) if dropped else 0)
 
 
-def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
+def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[str]:
     """What was wrong with the scores, and what the intervals do not know."""
-    from jaxeval.report import verdict
+    from jaxeval.report import text
 
     notes = [
-        f"{one.name}: {verdict.unusable(one.unusable, given.missing)}"
-        for one in found
-        if one.unusable
+        f"{source.name}: {text.unusable(source.unusable, args.missing)}"
+        for source in sources
+        if source.unusable
     ]
     notes += [
-        f"{one.name}: {one.missing} of its runs have not ended; those that have are no fair sample"
-        for one in found
-        if one.missing
+        f"{source.name}: {source.missing} of its runs have not ended; those that have are no fair "
+        "sample"
+        for source in sources
+        if source.missing
     ]
     notes += [
-        f"{place}: left out, as they are no sweeps: {', '.join(beside)}"
-        for place, beside in {one.place: one.beside for one in found}.items()
+        f"{location}: left out, as they are no sweeps: {', '.join(beside)}"
+        for location, beside in {source.location: source.beside for source in sources}.items()
         if beside
     ]
-    seeds = [one.seed for one in found if one.seed is not None]
-    if len(found) == _FEW and len(set(seeds)) < len(seeds):
+    seeds = [source.seed for source in sources if source.seed is not None]
+    if len(sources) == _FEW and len(set(seeds)) < len(seeds):
         notes.append(
             f"both were drawn with seed {seeds[0]}: runs of one number share values, and the "
             "intervals of A - B, which take the sweeps for independent, do not hold"
@@ -285,18 +293,18 @@ def _notes(found: Sequence["Source"], given: argparse.Namespace) -> list[str]:
     return notes
 
 
-def _declared(given: argparse.Namespace) -> "Declared":
+def _declared(args: argparse.Namespace) -> "Declared":
     from jaxeval.sensitivity.hyperparameters import Declared, Scale
 
-    orders = {name: values.split(",") for name, values in arguments.roles(given.order).items()}
+    orders = {name: values.split(",") for name, values in arguments.roles(args.order).items()}
     conditions: dict[str, dict[str, Sequence[str]]] = {}
-    for text in given.when:
+    for text in args.when:
         name, colon, condition = text.partition(":")
         other, equals, values = condition.partition("=")
         if not (name and colon and other and equals):
             raise ConfigError(f"--when {text!r}: expected NAME:OTHER=A,B")
         conditions.setdefault(name, {})[other] = values.split(",")
-    scales = {name: Scale(log=True) for name in arguments.names(given.log)}
+    scales = {name: Scale(log=True) for name in arguments.names(args.log)}
     return Declared(orders, conditions, scales)
 
 

@@ -88,11 +88,11 @@ def analyze(
     most = metrics.largest_k(len(values), how)
     used = [k for k in dict.fromkeys(ks) if k <= most]
     falling = -np.sort(-values)
-    found = intervals.profiles(values, all_axes, how)
+    profiles = intervals.profiles(values, all_axes, how)
     draws: dict[str, np.ndarray] = {}
     if resamples and len(values) <= _MOST_RESAMPLED:
         draws = intervals.draws(values, all_axes, rope, used, how, resamples, seed)
-    made = Analysis(
+    analysis = Analysis(
         n=len(values),
         max=100 * float(falling[0]),
         mean=100 * float(values.mean()),
@@ -101,15 +101,17 @@ def analyze(
         mean_at_k={k: float(metrics.mean_at_k(falling, k, how)) for k in used},
         best_equivalent=float(metrics.best_equivalent(values, rope, how)),
         expected_equivalent=float(metrics.expected_equivalent(values, rope, how)),
-        all_hyperparameters=found.pop(intervals.ALL),
-        by_hyperparameter={p.split(".", 1)[1]: profile for p, profile in found.items()},
+        all_hyperparameters=profiles.pop(intervals.ALL),
+        by_hyperparameter={p.split(".", 1)[1]: profile for p, profile in profiles.items()},
         intervals={},
         skipped=tuple(k for k in dict.fromkeys(ks) if k > most),
         rope=rope,
         convention=convention,
         draws=draws,
     )
-    return dataclasses.replace(made, intervals=_intervals(made, confidence, resamples, seed))
+    return dataclasses.replace(
+        analysis, intervals=_intervals(analysis, confidence, resamples, seed)
+    )
 
 
 def _checked(
@@ -129,19 +131,21 @@ def _checked(
 
 
 def _intervals(
-    made: Analysis, confidence: float, resamples: int, seed: int
+    analysis: Analysis, confidence: float, resamples: int, seed: int
 ) -> dict[str, Interval]:
-    estimates = values(made)
-    found = {}
-    for path, drawn in made.draws.items():
+    estimates = values(analysis)
+    by_path = {}
+    for path, drawn in analysis.draws.items():
         kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
         method = f"{kind}, {resamples} resamples, seed {seed}"
-        one = intervals.interval(path, estimates[path], drawn, confidence, method)
-        if one is not None and one.method.startswith("symmetric"):  # shares and percent
-            one = one._replace(low=max(0.0, one.low), high=min(100.0, one.high))
-        if one is not None:
-            found[path] = one
-    return found
+        interval = intervals.interval(path, estimates[path], drawn, confidence, method)
+        if interval is not None and interval.method.startswith("symmetric"):  # shares and percent
+            interval = interval._replace(
+                low=max(0.0, interval.low), high=min(100.0, interval.high)
+            )
+        if interval is not None:
+            by_path[path] = interval
+    return by_path
 
 
 def values(analysis: Analysis) -> dict[str, float]:
@@ -153,8 +157,10 @@ def values(analysis: Analysis) -> dict[str, float]:
     for name in ("rel_at_k", "mean_at_k"):
         tree |= {f"{name}.{k}": value for k, value in getattr(analysis, name).items()}
     named = {f"by_hyperparameter.{k}": p for k, p in analysis.by_hyperparameter.items()}
-    for path, one in {"all_hyperparameters": analysis.all_hyperparameters, **named}.items():
-        tree |= {f"{path}.{key}": getattr(one, key) for key in ("rho", "maxima", "mean_change")}
+    for path, profile in {"all_hyperparameters": analysis.all_hyperparameters, **named}.items():
+        tree |= {
+            f"{path}.{key}": getattr(profile, key) for key in ("rho", "maxima", "mean_change")
+        }
     return {path: float(value) for path, value in tree.items() if value is not None}
 
 
@@ -167,7 +173,7 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
     if (a.convention, a.rope) != (b.convention, b.rope):
         raise ConfigError("difference: expected two analyses of one convention and ROPE")
     first, second = values(a), values(b)
-    found = {}
+    differences = {}
     for path in first:
         if path not in second or path not in a.draws or path not in b.draws:
             continue
@@ -176,5 +182,5 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
         estimate = first[path] - second[path]
         interval = intervals.interval(path, estimate, gaps, confidence, "independent draws")
         if interval is not None:
-            found[path] = Difference(estimate, interval)
-    return found
+            differences[path] = Difference(estimate, interval)
+    return differences

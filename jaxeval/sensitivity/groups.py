@@ -99,38 +99,38 @@ def average(
     Raises:
       ConfigError: a sweep without one of the labels, or two of one group and dataset.
     """
-    places: dict[tuple[str, ...], dict[str, int]] = {}
-    for place, (own, name) in enumerate(zip(labels, names, strict=True)):
-        key, dataset = tuple(_label(own, label, name) for label in by), _label(own, over, name)
-        group = places.setdefault(key, {})
+    numbers: dict[tuple[str, ...], dict[str, int]] = {}
+    for number, (known, name) in enumerate(zip(labels, names, strict=True)):
+        key, dataset = tuple(_label(known, label, name) for label in by), _label(known, over, name)
+        group = numbers.setdefault(key, {})
         if dataset in group:
             raise ConfigError(
                 f"--by {','.join(by)} --over {over}: {names[group[dataset]]} and {name} are of "
                 f"one group and of one {over}, {dataset}; name another label in --by, or leave "
                 "one of them out"
             )
-        group[dataset] = place
-    values = [analysis.values(one) for one in analyses]
+        group[dataset] = number
+    values = [analysis.values(sweep) for sweep in analyses]
     groups = [
         Group(dict(zip(by, key, strict=True)), sweeps, _means(values, sweeps, confidence))
-        for key, sweeps in places.items()
+        for key, sweeps in numbers.items()
     ]
     return Averaged(over, groups, _contrasts(groups, values, confidence))
 
 
-def _label(own: Labels, label: str, name: str) -> str:
-    if label not in own:
-        raise ConfigError(f"{label}: {name} has no such label; it has {', '.join(sorted(own))}")
-    return own[label]
+def _label(known: Labels, label: str, name: str) -> str:
+    if label not in known:
+        raise ConfigError(f"{label}: {name} has no such label; it has {', '.join(sorted(known))}")
+    return known[label]
 
 
 def _means(
     values: Sequence[Mapping[str, float]], sweeps: Mapping[str, int], confidence: float
 ) -> dict[str, Mean]:
-    paths = dict.fromkeys(path for place in sweeps.values() for path in values[place])
+    paths = dict.fromkeys(path for number in sweeps.values() for path in values[number])
     return {
         path: mean(
-            [values[place][path] for place in sweeps.values() if path in values[place]],
+            [values[number][path] for number in sweeps.values() if path in values[number]],
             confidence,
             _range(path),
         )
@@ -142,14 +142,14 @@ def _contrasts(
     groups: Sequence[Group], values: Sequence[Mapping[str, float]], confidence: float
 ) -> list[Contrast]:
     """Each two groups that share at least two datasets."""
-    found = []
+    contrasts = []
     for a, b in itertools.combinations(groups, 2):
         shared = [dataset for dataset in a.sweeps if dataset in b.sweeps]
         if len(shared) > 1:
-            pairs = [(values[a.sweeps[one]], values[b.sweeps[one]]) for one in shared]
+            pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
             gaps = _gaps(pairs, confidence)
-            found.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, gaps))
-    return found
+            contrasts.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, gaps))
+    return contrasts
 
 
 def _against(a: Labels, b: Labels) -> str:

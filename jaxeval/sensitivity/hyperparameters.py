@@ -159,10 +159,10 @@ def text(value: Any) -> str:
 
 def _active(name: str, values: Values, declared: Declared, runs: int) -> np.ndarray:
     active = np.ones(runs, bool)
-    for other, wanted in declared.conditions.get(name, {}).items():
+    for other, values_of_other in declared.conditions.get(name, {}).items():
         if other not in values:
             raise ConfigError(f"{name}: its condition names {other}, which is not there")
-        allowed = {text(value) for value in wanted}
+        allowed = {text(value) for value in values_of_other}
         active &= np.array([text(value) in allowed for value in values[other]])
     return active
 

@@ -76,19 +76,19 @@ def of_profiles(
     halves: np.ndarray,
 ) -> Draws:
     """Rank correlations by bootstrap, profiles by halves. halves: [R, n // 2] rows kept."""
-    found: Draws = {}
+    draws: Draws = {}
     for name, whole in profiles(scores, all_axes, how).items():
-        one = [axis for axis in all_axes if name in (ALL, _path(axis))]
+        axes = [axis for axis in all_axes if name in (ALL, _path(axis))]
         if whole.rho is not None:
-            found[f"{name}.rho"] = np.array([_rho(name, scores, one, how, r) for r in chosen])
+            draws[f"{name}.rho"] = np.array([_rho(name, scores, axes, how, r) for r in chosen])
         if whole.maxima is None or whole.mean_change is None:
             continue
-        parts = [_profile(name, scores, one, how, rows) for rows in halves]
+        parts = [_profile(name, scores, axes, how, rows) for rows in halves]
         rates = [maxima / max(1, points - 2) for maxima, _, _, points in parts]
-        found[f"{name}.maxima"] = _around(whole.maxima, np.array(rates) * (whole.points - 2))
+        draws[f"{name}.maxima"] = _around(whole.maxima, np.array(rates) * (whole.points - 2))
         changes = np.array([change for _, change, _, _ in parts])
-        found[f"{name}.mean_change"] = _around(whole.mean_change, changes)
-    return found
+        draws[f"{name}.mean_change"] = _around(whole.mean_change, changes)
+    return draws
 
 
 def _rho(

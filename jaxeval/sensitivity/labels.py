@@ -13,7 +13,7 @@ Labels = Mapping[str, str]
 _RECORDED = ("name", "task", "metric")  # columns of our own runs
 
 
-def of_file_name(place: str, pattern: str) -> dict[str, str] | None:
+def of_file_name(location: str, pattern: str) -> dict[str, str] | None:
     """The labels in the name of a file or folder; None where the pattern does not fit.
 
     Args:
@@ -31,11 +31,11 @@ def of_file_name(place: str, pattern: str) -> dict[str, str] | None:
             "{dataset}-{architecture}.tsv"
         )
     groups = [rf"(?P<{part}>.+?)" if k % 2 else re.escape(part) for k, part in enumerate(parts)]
-    match = re.fullmatch("".join(groups), Path(place).name)
+    match = re.fullmatch("".join(groups), Path(location).name)
     return None if match is None else match.groupdict()
 
 
-def of_table(place: str, table: Columns, pattern: str | None) -> dict[str, str]:
+def of_table(location: str, table: Columns, pattern: str | None) -> dict[str, str]:
     """Columns with one value in all rows, and what the file's name says.
 
     Raises:
@@ -43,13 +43,13 @@ def of_table(place: str, table: Columns, pattern: str | None) -> dict[str, str]:
     """
     constant = {name: column[0] for name, column in table.values.items() if len({*column}) == 1}
     labels = {name: str(value) for name, value in constant.items() if value not in ("", None)}
-    named = {} if pattern is None else of_file_name(place, pattern)
+    named = {} if pattern is None else of_file_name(location, pattern)
     if named is None:
-        raise ConfigError(f"--file-name {pattern!r}: does not fit {Path(place).name}")
+        raise ConfigError(f"--file-name {pattern!r}: does not fit {Path(location).name}")
     return labels | named
 
 
-def of_sweep(place: str, table: Columns, pattern: str | None) -> dict[str, str]:
+def of_sweep(location: str, table: Columns, pattern: str | None) -> dict[str, str]:
     """Of a recorded sweep: name, task, metric, dataset, the keys of its config, its folder's name.
 
     A key of the config goes by its whole name (`model.architecture`), and by its last part
@@ -61,18 +61,18 @@ def of_sweep(place: str, table: Columns, pattern: str | None) -> dict[str, str]:
     labels = {name: value for name, value in short.items() if last.count(name) == 1}
     labels |= keys | {name: str(table[name][0]) for name in _RECORDED}
     labels["dataset"] = str(table["data_hash"][0])
-    return labels | ((pattern and of_file_name(place, pattern)) or {})
+    return labels | ((pattern and of_file_name(location, pattern)) or {})
 
 
 def _leaves(tree: Any, above: str = "") -> dict[str, str]:
     """All scalars of a config, by their keys; not the space that a sweep was drawn from."""
     if not isinstance(tree, Mapping):
         return {} if tree is None or isinstance(tree, list) else {above: str(tree)}
-    found: dict[str, str] = {}
+    leaves: dict[str, str] = {}
     for key, value in tree.items():
         if above or key != "sweep":
-            found |= _leaves(value, f"{above}.{key}" if above else key)
-    return found
+            leaves |= _leaves(value, f"{above}.{key}" if above else key)
+    return leaves
 
 
 def readable(texts: Mapping[str, str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def told_apart(names: Sequence[str], details: Sequence[Sequence[str]]) -> list[s
     Args:
       details: of each, the shortest first.
     """
-    made = list(names)
+    unique = list(names)
     for name in {name for name in names if names.count(name) > 1}:
         alike = [k for k, other in enumerate(names) if other == name]
         count = len(details[alike[0]])
@@ -103,5 +103,5 @@ def told_apart(names: Sequence[str], details: Sequence[Sequence[str]]) -> list[s
         )
         for k in alike:
             said = details[k] if level is None else [details[k][level]]
-            made[k] = f"{name} ({', '.join(said)})"
-    return made
+            unique[k] = f"{name} ({', '.join(said)})"
+    return unique

@@ -77,8 +77,8 @@ def expected_equivalent(
     pairs = total**2 - np.sum(drawn**2, axis=1) if how.of_others else total**2
     share = np.full(len(pairs), np.nan)  # a draw of one run alone has no pair
     np.divide(np.sum(drawn * near, axis=1), pairs, out=share, where=pairs > 0)
-    found = 100 * share
-    return found if weights is not None else found[0]
+    percent = 100 * share
+    return percent if weights is not None else percent[0]
 
 
 _SLACK = 1e-9  # rounded decimals differ from their difference by less
@@ -116,8 +116,8 @@ def of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> Pro
     n = len(scores)
     if n < 3 or not all_axes:
         return Profile(None, None, None, n)
-    place = places(scores, all_axes, how)
-    return Profile(rho_of_all(scores, all_axes, how), *profile(scores, place, how, n))
+    positions = places(scores, all_axes, how)
+    return Profile(rho_of_all(scores, all_axes, how), *profile(scores, positions, how, n))
 
 
 def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.ndarray:
@@ -129,10 +129,10 @@ def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.
 
 def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> float | None:
     """Spearman between loss and distance from the (first) best run, over all hyperparameters."""
-    place = places(scores, all_axes, how)
+    distance = places(scores, all_axes, how)
     if how.path == "average rank":
-        place = np.abs(place - place[int(np.argmax(scores))])
-    return _spearman(place[None], np.ones(1), scores)
+        distance = np.abs(distance - distance[int(np.argmax(scores))])
+    return _spearman(distance[None], np.ones(1), scores)
 
 
 def gower(all_axes: Sequence[Axis], best: int) -> np.ndarray:
@@ -166,19 +166,19 @@ def _spearman(distance: np.ndarray, weights: np.ndarray, scores: np.ndarray) -> 
     x = stats.rankdata(distance[varies], axis=1)
     y = stats.rankdata(-scores)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    found = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
-    return float(np.average(found, weights=weights[varies]))
+    rho = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
+    return float(np.average(rho, weights=weights[varies]))
 
 
 def profile(
-    scores: np.ndarray, place: np.ndarray, how: Convention, n: int
+    scores: np.ndarray, positions: np.ndarray, how: Convention, n: int
 ) -> tuple[int, float, int, int]:
-    """Maxima, mean absolute change in points, n and points, of scores along their places."""
+    """Maxima, mean absolute change in points, n and points, of scores along their positions."""
     if how.ties == "averaged":
-        _, where = np.unique(place, return_inverse=True)
+        _, where = np.unique(positions, return_inverse=True)
         line = np.bincount(where, scores) / np.bincount(where)
     else:
-        line = scores[np.lexsort((-scores, -place))]
+        line = scores[np.lexsort((-scores, -positions))]
     inner = line[1:-1]
     maxima = int(np.sum((line[:-2] < inner) & (inner > line[2:])))
     steps = len(line) - 1 if how.steps == "n-1" else len(line)

@@ -3,38 +3,15 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.multiple import adjust_p_values
 
 LEAST = 5  # scores; with fewer nothing can be said of a trend
 _EXACT = 6  # scores whose orders are all gone through
-
-
-class Range(NamedTuple):
-    """What a hyperparameter is tuned over.
-
-    Attributes:
-      log: whether equal ratios, rather than differences, are equal steps.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-
-    def to_unit(self, value: float) -> float:
-        """The place of a value: 0 at the low end, 1 at the high."""
-        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
-        return (at - low) / (high - low)
-
-    def from_unit(self, place: float) -> float:
-        """The value at a place, to six digits."""
-        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
-        value = low + place * (high - low)
-        return float(f"{math.exp(value) if self.log else value:.6g}")
 
 
 def parse_range(text: str) -> Range:
@@ -46,16 +23,16 @@ def parse_range(text: str) -> Range:
     low, colon, rest = text.partition(":")
     high, _, scale = rest.partition(":")
     try:
-        found = Range(float(low), float(high), scale == "log")
+        span = Range(float(low), float(high), scale == "log")
     except ValueError:
         colon = ""
     if not colon or scale not in ("", "log"):
         raise ConfigError(f"range: expected LOW:HIGH or LOW:HIGH:log, got {text!r}")
-    if not found.low < found.high or not math.isfinite(found.high - found.low):
+    if not span.low < span.high or not math.isfinite(span.high - span.low):
         raise ConfigError(f"range: expected LOW below HIGH, got {text!r}")
-    if found.log and found.low <= 0:
+    if span.log and span.low <= 0:
         raise ConfigError(f"range: log needs numbers above 0, got {text!r}")
-    return found
+    return span
 
 
 def draw(
@@ -90,8 +67,8 @@ def draw(
     for _ in range(count):
         setting = {}
         for name, span in ranges.items():
-            place = span.to_unit(centre[name])
-            low, high = max(0.0, place - width / 2), min(1.0, place + width / 2)
+            middle = span.to_unit(centre[name])
+            low, high = max(0.0, middle - width / 2), min(1.0, middle + width / 2)
             setting[name] = span.from_unit(rng.uniform(low, high))
         settings.append(setting)
     return settings
@@ -170,11 +147,11 @@ def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend
     varied = {name: column for name, column in columns.items() if np.ptp(column) > 0}
     if not varied or np.ptp(values) == 0:
         return []
-    found = [_spearman(column, values) for column in varied.values()]
-    adjusted = adjust_p_values([p for _, p in found])
+    correlations = [_spearman(column, values) for column in varied.values()]
+    adjusted = adjust_p_values([p for _, p in correlations])
     return [
         Trend(name, float(column.min()), float(column.max()), rho, float(p))
-        for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
+        for (name, column), (rho, _), p in zip(varied.items(), correlations, adjusted, strict=True)
     ]
 
 
@@ -184,8 +161,8 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
     ranked, other = stats.rankdata(x), stats.rankdata(y)
     if len(x) > _EXACT:
-        found = stats.pearsonr(ranked, other)
-        return float(found.statistic), float(found.pvalue)
+        result = stats.pearsonr(ranked, other)
+        return float(result.statistic), float(result.pvalue)
     exact = stats.permutation_test(
         (ranked,),
         lambda order: stats.pearsonr(order, other).statistic,

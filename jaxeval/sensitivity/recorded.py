@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Declared, Scale
-from jaxeval.sweep import distributions, space
-from jaxeval.sweep.distributions import Distribution
-from jaxeval.sweep.space import Space
+from jaxeval.space import distributions, space
+from jaxeval.space.distributions import Distribution
+from jaxeval.space.space import Space
 
 ABSENT = ""  # of a value that was not drawn
 
@@ -63,7 +63,11 @@ def values(of: Space, hparams: Sequence[str]) -> dict[str, list[Any]]:
       hparams: JSON of each run's drawn values, as recorded.
     """
     drawn = [json.loads(text) for text in hparams]
-    names = [one.name for one in of.parameters if any(one.name in run for run in drawn)]
+    names = [
+        parameter.name
+        for parameter in of.parameters
+        if any(parameter.name in run for run in drawn)
+    ]
     return {name: [run.get(name, ABSENT) for run in drawn] for name in names}
 
 
@@ -74,9 +78,9 @@ def declared(of: Space) -> Declared:
     which is where its conditions hold: so it needs no column of what they name.
     """
     conditions = {
-        one.name: {one.name: _texts(one.distribution.values)}
-        for one in of.parameters
-        if one.when and _has_words(one.distribution)
+        parameter.name: {parameter.name: _texts(parameter.distribution.values)}
+        for parameter in of.parameters
+        if parameter.when and _has_words(parameter.distribution)
     }
     return Declared(_orders(of), conditions, _scales(of))
 
@@ -87,23 +91,25 @@ def declared_of_table(of: Space) -> Declared:
     A condition holds only where those of the hyperparameters that it names hold too.
     """
     conditions = {
-        one.name: {other: _texts(values) for other, values in space.required(of, one.name).items()}
-        for one in of.parameters
-        if one.when
+        parameter.name: {
+            other: _texts(values) for other, values in space.required(of, parameter.name).items()
+        }
+        for parameter in of.parameters
+        if parameter.when
     }
     return Declared(_orders(of), conditions, _scales(of))
 
 
 def _orders(of: Space) -> dict[str, list[str]]:
     return {
-        one.name: _texts(one.distribution.values)
-        for one in of.parameters
-        if _has_words(one.distribution) and one.distribution.ordered
+        parameter.name: _texts(parameter.distribution.values)
+        for parameter in of.parameters
+        if _has_words(parameter.distribution) and parameter.distribution.ordered
     }
 
 
 def _scales(of: Space) -> dict[str, Scale]:
-    return {one.name: scale(one.distribution) for one in of.parameters}
+    return {parameter.name: scale(parameter.distribution) for parameter in of.parameters}
 
 
 def scale(of: Distribution) -> Scale:

@@ -15,12 +15,12 @@ from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
 from jaxeval.sensitivity.labels import Labels
-from jaxeval.sweep.space import Space
+from jaxeval.space.space import Space
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
-    """What is read of each place.
+class Request:
+    """What is read of each table or runs folder.
 
     Attributes:
       score: column; None: "score" of a table, "dev" of a recorded sweep.
@@ -42,7 +42,7 @@ class Wanted:
     file_name: str | None = None
 
 
-class Source(NamedTuple):
+class SweepScores(NamedTuple):
     """One sweep as it was read.
 
     Attributes:
@@ -53,7 +53,7 @@ class Source(NamedTuple):
       unusable: what was wrong with scores.
       seed: of a recorded sweep's draws.
       missing: runs of it that have not ended.
-      place: runs folder of a recorded sweep.
+      location: runs folder of a recorded sweep.
       beside: names of experiments in its folder that are no sweeps and were left out.
     """
 
@@ -67,11 +67,11 @@ class Source(NamedTuple):
     data: str = ""  # where a recorded sweep's corpus came from
     seed: Any = None
     missing: int = 0
-    place: str = ""
+    location: str = ""
     beside: Sequence[str] = ()
 
 
-def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
+def read(locations: Sequence[str], request: Request) -> list[SweepScores]:
     """All sweeps of some tables and runs folders, under names that tell them apart.
 
     Raises:
@@ -79,59 +79,65 @@ def read(places: Sequence[str], wanted: Wanted) -> list[Source]:
         of which lower is better.
       DataError, RunError: naming file, row and column.
     """
-    twice = [place for k, place in enumerate(places) if place in places[:k]]
+    twice = [location for k, location in enumerate(locations) if location in locations[:k]]
     if twice:
         raise ConfigError(f"{twice[0]}: expected once, got twice")
-    found = [source for place in places for source in _read(place, wanted)]
-    _refuse_absent(found, places, wanted)
-    names = labels.told_apart([one.name for one in found], [one.details for one in found])
-    datasets = labels.readable({one.labels["dataset"]: one.data for one in found if one.data})
+    sources = [source for location in locations for source in _read(location, request)]
+    _refuse_absent(sources, locations, request)
+    names = labels.told_apart(
+        [source.name for source in sources], [source.details for source in sources]
+    )
+    datasets = labels.readable(
+        {source.labels["dataset"]: source.data for source in sources if source.data}
+    )
     return [
-        one._replace(
+        source._replace(
             name=name,
-            labels={**one.labels, "dataset": datasets[one.labels["dataset"]]}
-            if one.data and one.labels["dataset"] in datasets
-            else one.labels,
+            labels={**source.labels, "dataset": datasets[source.labels["dataset"]]}
+            if source.data and source.labels["dataset"] in datasets
+            else source.labels,
         )
-        for one, name in zip(found, names, strict=True)
+        for source, name in zip(sources, names, strict=True)
     ]
 
 
-def _refuse_absent(found: Sequence[Source], places: Sequence[str], wanted: Wanted) -> None:
+def _refuse_absent(
+    sources: Sequence[SweepScores], locations: Sequence[str], request: Request
+) -> None:
     """What was asked for must be a hyperparameter of some sweep."""
-    there = list(dict.fromkeys(name for one in found for name in one.values))
-    asked = (*wanted.hyperparameters, *wanted.declared.names)
+    there = list(dict.fromkeys(name for source in sources for name in source.values))
+    asked = (*request.hyperparameters, *request.declared.names)
     absent = [name for name in asked if name not in there]
     if absent:
-        there = there or list(dict.fromkeys(n for place in places for n in _names(place)))
+        there = there or list(dict.fromkeys(n for location in locations for n in _names(location)))
         raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(there)}")
 
 
-def _read(place: str, wanted: Wanted) -> list[Source]:
-    if not (Path(place).is_dir() or "://" in place):
-        if wanted.experiments:
-            raise ConfigError(f"--experiment: expected runs folders, got the table {place}")
-        return [_of_table(place, foreign.read(place, wanted.rows), wanted)]
-    table = _chosen(own.columns(place), wanted.experiments)
+def _read(location: str, request: Request) -> list[SweepScores]:
+    if not (Path(location).is_dir() or "://" in location):
+        if request.experiments:
+            raise ConfigError(f"--experiment: expected runs folders, got the table {location}")
+        return [_of_table(location, foreign.read(location, request.rows), request)]
+    table = _chosen(own.columns(location), request.experiments)
     configs = {
         experiment: (config, name)
         for experiment, config, name in zip(
             table["experiment"], table["config"], table["name"], strict=True
         )
     }
-    spaces = {one: recorded.space_of(*said) for one, said in configs.items()}
+    spaces = {id_: recorded.space_of(*said) for id_, said in configs.items()}
     if not any(spaces.values()):
-        if len(spaces) > 1 or wanted.score is None:
-            raise ConfigError(f"{place}: no random sweep here; {_experiments(table)}")
-        return [_of_table(place, foreign.head(table, wanted.rows), wanted)]
-    plain = [configs[one][1] for one, space in spaces.items() if space is None]
-    if plain and wanted.experiments:
+        if len(spaces) > 1 or request.score is None:
+            raise ConfigError(f"{location}: no random sweep here; {_experiments(table)}")
+        return [_of_table(location, foreign.head(table, request.rows), request)]
+    plain = [configs[id_][1] for id_, space in spaces.items() if space is None]
+    if plain and request.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
     return [
-        _of_sweep(place, foreign.head(_of(table, one), wanted.rows), space, wanted)._replace(
-            place=place, beside=plain
+        _of_sweep(location, foreign.head(_of(table, id_), request.rows), space, request)._replace(
+            location=location, beside=plain
         )
-        for one, space in spaces.items()
+        for id_, space in spaces.items()
         if space is not None
     ]
 
@@ -139,11 +145,12 @@ def _read(place: str, wanted: Wanted) -> list[Source]:
 def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
     """The rows of some experiments, named by name or id; all if none is named."""
     pairs = list(zip(table["name"], table["experiment"], strict=True))
-    for one in experiments:
-        if not any(one in pair for pair in pairs):
+    for experiment in experiments:
+        if not any(experiment in pair for pair in pairs):
             names = ", ".join(dict.fromkeys(table["name"]))
             raise ConfigError(
-                f"--experiment {one}: none of this name in {table.source}; there are {names}"
+                f"--experiment {experiment}: no experiment of this name or id in {table.source}; "
+                f"expected one of {names}"
             )
     if not experiments:
         return table
@@ -161,63 +168,65 @@ def _experiments(table: Columns) -> str:
 
 
 def _of(table: Columns, experiment: str) -> Columns:
-    places = [k for k, one in enumerate(table["experiment"]) if one == experiment]
+    places = [k for k, other in enumerate(table["experiment"]) if other == experiment]
     return foreign.pick(table, places)
 
 
-def _of_table(place: str, table: Columns, wanted: Wanted) -> Source:
-    scores, keep, unusable = checks.usable(table, wanted.score or "score", wanted.missing)
+def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
+    scores, keep, unusable = checks.usable(table, request.score or "score", request.missing)
     cut = foreign.pick(table, keep.tolist())
-    declared, space = wanted.declared, wanted.space
-    drawn = [] if space is None else [one.name for one in space.parameters]
-    chosen = wanted.hyperparameters or [name for name in drawn if name in cut.values]
+    declared, space = request.declared, request.space
+    drawn = [] if space is None else [parameter.name for parameter in space.parameters]
+    chosen = request.hyperparameters or [name for name in drawn if name in cut.values]
     values = {name: cut[name] for name in chosen}
     if space is not None:
         declared = declared.over(recorded.declared_of_table(space))
-    stem = Path(place).name.removesuffix(".gz")
+    stem = Path(location).name.removesuffix(".gz")
     name = stem.rpartition(".")[0] or stem
-    return Source(
+    return SweepScores(
         name,
-        [str(Path(place).parent), place],
+        [str(Path(location).parent), location],
         scores[keep],
         values,
         declared.only(values),
         unusable,
-        labels.of_table(place, table, wanted.file_name),
+        labels.of_table(location, table, request.file_name),
     )
 
 
-def _names(place: str) -> list[str]:
+def _names(location: str) -> list[str]:
     """Hyperparameters of the recorded sweeps of a place."""
-    if not (Path(place).is_dir() or "://" in place):
+    if not (Path(location).is_dir() or "://" in location):
         return []
-    table = own.columns(place)
+    table = own.columns(location)
     spaces = map(recorded.space_of, table["config"], table["name"])
-    return [one.name for space in spaces if space is not None for one in space.parameters]
+    return [
+        parameter.name for space in spaces if space is not None for parameter in space.parameters
+    ]
 
 
-def _of_sweep(place: str, table: Columns, of: Space, wanted: Wanted) -> Source:
+def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> SweepScores:
     """A recorded sweep; what is wanted of hyperparameters it does not have is left out."""
-    name, metric, column = table["name"][0], table["metric"][0], wanted.score or "dev"
+    name, metric, column = table["name"][0], table["metric"][0], request.score or "dev"
     if column in ("dev", "test") and not table["higher_is_better"][0]:
         raise ConfigError(
             f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
             "which higher is better, such as accuracy or f1"
         )
-    scores, keep, unusable = checks.usable(table, column, wanted.missing)
+    scores, keep, unusable = checks.usable(table, column, request.missing)
     cut = foreign.pick(table, keep.tolist())
     drawn = recorded.values(of, cut["hparams"])
-    chosen = {n: drawn[n] for n in wanted.hyperparameters or drawn if n in drawn}
+    chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
     experiment = table["experiment"][0]
-    planned = recorded.planned(place, experiment) if wanted.rows is None else None
-    return Source(
+    planned = recorded.planned(location, experiment) if request.rows is None else None
+    return SweepScores(
         name,
         [experiment[:8], table.source, f"{table.source}, {experiment[:8]}"],
         scores[keep],
         chosen,
-        wanted.declared.over(recorded.declared(of)).only(chosen),
+        request.declared.over(recorded.declared(of)).only(chosen),
         unusable,
-        labels.of_sweep(place, table, wanted.file_name),
+        labels.of_sweep(location, table, request.file_name),
         table["data"][0],
         recorded.seed_of(table["config"][0]),
         max(0, (planned or 0) - len(table["seed"])),

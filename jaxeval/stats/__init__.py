@@ -24,7 +24,7 @@ from jaxeval.stats.effects import (
     probability_of_improvement,
 )
 from jaxeval.stats.equivalence import rope, tost
-from jaxeval.stats.examples import approximate_randomization, mcnemar
+from jaxeval.stats.examples import approximate_randomization, mcnemar, paired_bootstrap
 from jaxeval.stats.hypotheses import (
     brown_forsythe,
     brunner_munzel,
@@ -66,6 +66,7 @@ __all__ = [
     "mann_whitney_u",
     "mcnemar",
     "nemenyi",
+    "paired_bootstrap",
     "paired_difference",
     "paired_options",
     "paired_probability_of_improvement",

@@ -42,6 +42,8 @@ class Across:
       means: model -> one score a data set (a mean, where it has several runs): [N].
       ranking: of three or more models.
       against: each model against the control, where one was named.
+      control_difference: critical difference of average ranks from the control's
+        (Bonferroni-Dunn).
       signed_rank: of two models.
       aggregates: of all runs; None where no data set has two runs of a model.
       one_scale: whether typical scores of all data sets are within a factor of ten.
@@ -52,6 +54,7 @@ class Across:
     ranking: Ranking | None
     control: str | None
     against: tuple[Against, ...]
+    control_difference: float | None
     signed_rank: Signed | None
     aggregates: Aggregates | None
     one_scale: bool
@@ -84,6 +87,9 @@ def across(
         ranking.nemenyi(means, alpha=rules.alpha, **drawn) if three else None,
         control,
         ranking.against(means, control, **direction) if three and control else (),
+        ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
+        if three and control
+        else None,
         None if three else _signed(*means.values()),
         datasets.aggregates(runs, gamma=gamma, confidence=rules.confidence, **fewer)
         if several
@@ -99,19 +105,19 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
             dataset: {model: sample.scores for model, sample in cell.items()}
             for dataset, cell in samples.by_dataset.items()
         }
-    found: dict[str, dict[str, np.ndarray]] = {}
+    by_label: dict[str, dict[str, np.ndarray]] = {}
     for cell in samples.by_dataset.values():
         for model, sample in cell.items():
             for label, score in zip(sample.labels, sample.scores, strict=True):
-                found.setdefault(label, {})[model] = np.array([score])
-    return found
+                by_label.setdefault(label, {})[model] = np.array([score])
+    return by_label
 
 
 def _signed(first: np.ndarray, second: np.ndarray) -> Signed:
     from scipy import stats
 
-    found = gaps(first, second)
-    signed = float(np.sum(np.sign(found) * stats.rankdata(np.abs(found))))
+    differences = gaps(first, second)
+    signed = float(np.sum(np.sign(differences) * stats.rankdata(np.abs(differences))))
     return Signed(hypotheses.wilcoxon_signed_rank(first, second), int(np.sign(signed)))
 
 

@@ -3,11 +3,11 @@
 The *verdict* on a pair rests on two tests, chosen before the scores are seen: one of location
 (Wilcoxon's signed-rank where units pair the models, else Brunner-Munzel) and one of spread
 (Brown-Forsythe), corrected over all pairs and data sets, and takes its direction from these tests'
-own statistics. All other tests are corrected together as a second family, and carry no verdict.
+own statistics. All other tests are corrected together as a second family, and are secondary.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from jaxeval.errors import DataError
 from jaxeval.stats import pairwise, planning
@@ -16,6 +16,7 @@ from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.results import Effect, HypothesisTest
 
 _LEAST = 2
+_SHARE_OF_TESTS = 0.2  # of the time; effects and plans take the rest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,40 +41,39 @@ class Comparison:
     further_tests: int
 
 
-def compare(scores: Sequence[Scores], rules: Rules) -> Comparison:
+def compare(
+    scores: Sequence[Scores], rules: Rules, told: Callable[[float], None] = lambda share: None
+) -> Comparison:
     """Tests, effects and planning for all pairs of models on all data sets.
+
+    Args:
+      told: is called now and then with the share that is done.
 
     Raises:
       DataError: a model has one score only, which says nothing of a distribution.
     """
-    for one in scores:
-        for name, values in ((one.a, one.first), (one.b, one.second)):
+    for pair in scores:
+        for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
             if len(values) < _LEAST:
-                where = f" on {one.dataset}" if one.dataset else ""
+                where = f" on {pair.dataset}" if pair.dataset else ""
                 raise DataError(
                     f"{name}{where}: {len(values)} score, which says nothing of a distribution; "
                     "expected at least 2, better 5 or more (other seeds, other splits)"
                 )
-    found = [pairwise.tests(one, rules) for one in scores]
+    tests = []
+    for done, one in enumerate(scores):
+        told(_SHARE_OF_TESTS * done / len(scores))
+        tests.append(pairwise.tests(one, rules))
     adjusted, verdict, further = pairwise.corrected(
-        found, [one.verdict_tests for one in scores], rules
+        tests, [one.verdict_tests for one in scores], rules
     )
-    return Comparison(
-        tuple(
-            Pair(
-                one,
-                tests,
-                p_values,
-                pairwise.sizes(one, rules, len(scores)),
-                pairwise.rope(one, rules),
-                planning.plan(one, rules, verdict),
-            )
-            for one, tests, p_values in zip(scores, found, adjusted, strict=True)
-        ),
-        rules,
-        verdict,
-        further,
-    )
+    pairs = []
+    for done, one in enumerate(scores):
+        told(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
+        sizes, rope = pairwise.sizes(one, rules, len(scores)), pairwise.rope(one, rules)
+        plan = planning.plan(one, rules, verdict)
+        pairs.append(Pair(one, tests[done], adjusted[done], sizes, rope, plan))
+    return Comparison(tuple(pairs), rules, verdict, further)
 
 
 def enough(scores: Scores) -> bool:

@@ -76,13 +76,13 @@ def seed_effect(
       by: columns whose values are reported apart.
     """
     scores = _scores(table, score)
-    found = []
+    effects = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
         cells = [scores[r] for r in _rows_by(table, key, rows).values() if len(r) > 1]
         if not cells:
             continue
         ranges = np.array([np.ptp(cell) for cell in cells])
-        found.append(
+        effects.append(
             SeedEffect(
                 group,
                 len(cells),
@@ -92,9 +92,9 @@ def seed_effect(
                 float(ranges.max()),
             )
         )
-    if not found:
+    if not effects:
         raise DataError(f"no configuration has two scores; the key is {', '.join(key)}")
-    return found
+    return effects
 
 
 def paired_options(
@@ -125,42 +125,42 @@ def paired_options(
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
     scores, values = _scores(table, score), _column(table, option)
-    wanted = list(dict.fromkeys(values if options is None else options))
-    if len(wanted) < 2 or not set(wanted) <= set(values):
-        raise DataError(f"{option}: expected two or more of its values, found {_listed(wanted)}")
-    found = []
+    compared = list(dict.fromkeys(values if options is None else options))
+    if len(compared) < 2 or not set(compared) <= set(values):
+        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
+    comparisons = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
-        complete = _complete(table, option, wanted, key, rows)
+        complete = _complete(table, option, compared, key, rows)
         if complete:
             cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
             paired = np.array(cells) * (1 if higher_is_better else -1)
-            found.append(_compare(group, wanted, paired, higher_is_better, ddof, repeats))
-    if not found:
+            comparisons.append(_compare(group, compared, paired, higher_is_better, ddof, repeats))
+    if not comparisons:
         raise DataError(
-            f"{option}: no configuration has all of {_listed(wanted)}; leave columns that depend "
-            "on the option out of the key"
+            f"{option}: no configuration has all of {_listed(compared)}; leave columns that "
+            "depend on the option out of the key"
         )
-    return found
+    return comparisons
 
 
 def _complete(
-    table: Table, option: str, wanted: list, key: Sequence[str], rows: Sequence[int]
+    table: Table, option: str, compared: list, key: Sequence[str], rows: Sequence[int]
 ) -> list[list[list[int]]]:
     """For each configuration that has all wanted values, the rows of each."""
     values = _column(table, option)
-    chosen = [row for row in rows if values[row] in set(wanted)]
-    found = []
+    chosen = [row for row in rows if values[row] in set(compared)]
+    complete = []
     for cell in _rows_by(table, key, chosen).values():
         by_value: dict[Hashable, list[int]] = {}
         for row in cell:
             by_value.setdefault(values[row], []).append(row)
-        if len(by_value) == len(wanted):
-            found.append([by_value[value] for value in wanted])
-    return found
+        if len(by_value) == len(compared):
+            complete.append([by_value[value] for value in compared])
+    return complete
 
 
 def _compare(
-    group: tuple, wanted: list, paired: np.ndarray, higher: bool, ddof: int, repeats: Repeats
+    group: tuple, compared: list, paired: np.ndarray, higher: bool, ddof: int, repeats: Repeats
 ) -> OptionComparison:
     """Statistics of [configurations, options] scores, of which higher is better."""
     won = paired == paired.max(axis=1, keepdims=True)
@@ -174,7 +174,7 @@ def _compare(
         gap = sign * float(np.median(paired[:, k] - paired[:, best]))
         tested = several and other
         return Option(
-            wanted[k],
+            compared[k],
             float(wins[k]),
             sign * float(np.median(paired[:, k])),
             float(np.std(paired[:, k], ddof=ddof)) if len(paired) > ddof else 0.0,
@@ -186,9 +186,9 @@ def _compare(
     return OptionComparison(
         group,
         len(paired),
-        wanted[best],
-        tuple(one(k) for k in range(len(wanted))),
-        ranking.friedman(paired) if several and len(wanted) > 2 else None,
+        compared[best],
+        tuple(one(k) for k in range(len(compared))),
+        ranking.friedman(paired) if several and len(compared) > 2 else None,
         ddof,
         repeats,
     )
@@ -199,10 +199,10 @@ def _rows_by(
 ) -> dict[tuple[Hashable, ...], list[int]]:
     """Row numbers by their values in some columns, in the order of first appearance."""
     picked = [_column(table, name) for name in columns]
-    found: dict[tuple[Hashable, ...], list[int]] = {}
+    groups: dict[tuple[Hashable, ...], list[int]] = {}
     for row in rows:
-        found.setdefault(tuple(column[row] for column in picked), []).append(row)
-    return found
+        groups.setdefault(tuple(column[row] for column in picked), []).append(row)
+    return groups
 
 
 def _column(table: Table, name: str) -> Sequence[Any]:

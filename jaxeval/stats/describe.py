@@ -19,7 +19,7 @@ class Summary:
 
     n: int
     min: float
-    q1: float  # quartiles by linear interpolation (R type 7)
+    q1: float
     median: float
     q3: float
     max: float
@@ -37,7 +37,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     measures it.
     """
     values = sample(scores)
-    low, q1, median, q3, high = map(float, np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))
+    low, q1, median, q3, high = five_numbers(values)
     several = len(values) > 1
     return Summary(
         n=len(values),
@@ -51,6 +51,11 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
         mean_interval=t_interval(values, confidence) if several else None,
         median_interval=order_interval(values, confidence) if several else None,
     )
+
+
+def five_numbers(values: Sample) -> tuple[float, ...]:
+    """Minimum, lower quartile, median, upper quartile, maximum (linear interpolation, type 7)."""
+    return tuple(map(float, np.quantile(values, [0, 0.25, 0.5, 0.75, 1])))
 
 
 def t_interval(values: np.ndarray, confidence: float) -> Interval:
@@ -119,7 +124,7 @@ def _bootstrap(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
-        found = stats.bootstrap(
+        interval = stats.bootstrap(
             samples,
             statistic,
             n_resamples=resamples,
@@ -129,7 +134,7 @@ def _bootstrap(
             vectorized=True,
             rng=np.random.default_rng(seed),
         ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
 def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:

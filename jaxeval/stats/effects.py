@@ -62,9 +62,9 @@ def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effe
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
     """Mean difference of pairs, its standard error and degrees of freedom."""
-    found = gaps(first, second)
-    error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
-    return float(np.mean(found)), error, len(found) - 1.0
+    differences = gaps(first, second)
+    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    return float(np.mean(differences)), error, len(differences) - 1.0
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
@@ -90,10 +90,10 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
     n, m = len(first), len(second)
-    found = ranks.studentized(*ranks.ordered(first, second))
-    low, high = _newcombe(float(found.probability), float(found.error) ** 2, n, m, confidence)
+    test = ranks.studentized(*ranks.ordered(first, second))
+    low, high = _newcombe(float(test.probability), float(test.error) ** 2, n, m, confidence)
     interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
-    return Effect("probability of improvement", float(found.probability), interval, (n, m))
+    return Effect("probability of improvement", float(test.probability), interval, (n, m))
 
 
 def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
@@ -153,10 +153,10 @@ def a12(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
 
 def cliffs_delta(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993): 2 P - 1 of `probability_of_improvement`."""
-    found = probability_of_improvement(a, b, confidence=confidence)
-    old = found.interval
+    improvement = probability_of_improvement(a, b, confidence=confidence)
+    old = improvement.interval
     interval = Interval(2 * old.low - 1, 2 * old.high - 1, confidence, old.method)
-    return Effect("Cliff's delta", 2 * found.estimate - 1, interval, found.n)
+    return Effect("Cliff's delta", 2 * improvement.estimate - 1, interval, improvement.n)
 
 
 def almost_stochastic_order(

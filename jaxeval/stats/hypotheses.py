@@ -32,12 +32,12 @@ def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
     exact = max(len(first), len(second)) <= 10_000
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        found = stats.ks_2samp(first, second, method="exact" if exact else "asymp")
+        result = stats.ks_2samp(first, second, method="exact" if exact else "asymp")
     exact = exact and not caught  # scipy gives up where rounding lifts p above 1
     return HypothesisTest(
         "Kolmogorov-Smirnov",
-        float(found.statistic),
-        float(found.pvalue),
+        float(result.statistic),
+        float(result.pvalue),
         (len(first), len(second)),
         "both models draw from one distribution",
         "exact" if exact else "asymptotic",
@@ -61,8 +61,8 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
-            found = stats.f_oneway(*deviations)
-        statistic, p_value = float(found.statistic), float(found.pvalue)
+            result = stats.f_oneway(*deviations)
+        statistic, p_value = float(result.statistic), float(result.pvalue)
         if not statistic > 0:  # rounding below 0, where scipy has no p-value
             statistic, p_value = 0.0, 1.0
     return HypothesisTest(
@@ -83,16 +83,16 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     first, second = two_samples(a, b)
     ties = len(np.unique(np.concatenate([first, second]))) < len(first) + len(second)
     exact = not ties and min(len(first), len(second)) <= 8
-    found = stats.mannwhitneyu(first, second, method="exact" if exact else "asymptotic")
-    p_value = float(found.pvalue)
+    result = stats.mannwhitneyu(first, second, method="exact" if exact else "asymptotic")
+    p_value = float(result.pvalue)
     return HypothesisTest(
         "Mann-Whitney U",
-        float(found.statistic),
+        float(result.statistic),
         1.0 if np.isnan(p_value) else p_value,  # all scores are equal
         (len(first), len(second)),
         "neither model tends to score higher",
         "exact" if exact else "normal, corrected for ties and continuity",
-        sign(float(found.statistic) - len(first) * len(second) / 2),
+        sign(float(result.statistic) - len(first) * len(second) / 2),
     )
 
 
@@ -107,16 +107,16 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
     labels, ties = ranks.ordered(first, second)
-    found = ranks.studentized(labels, ties)
-    p_value, method = ranks.p_values(found, n, m, ties, seed)
+    result = ranks.studentized(labels, ties)
+    p_value, method = ranks.p_values(result, n, m, ties, seed)
     return HypothesisTest(
         "Brunner-Munzel",
-        float(found.statistic),
+        float(result.statistic),
         float(p_value),
         (n, m),
         "neither model tends to score higher",
         method,
-        sign(float(found.statistic)),
+        sign(float(result.statistic)),
     )
 
 
@@ -127,13 +127,13 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     first, second = two_samples(a, b)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
-        found = stats.ttest_ind(first, second, equal_var=False)
+        result = stats.ttest_ind(first, second, equal_var=False)
     same = np.ptp(np.concatenate([first, second])) == 0
-    statistic = 0.0 if same else float(found.statistic)
+    statistic = 0.0 if same else float(result.statistic)
     return HypothesisTest(
         "Welch's t",
         statistic,
-        1.0 if same else float(found.pvalue),
+        1.0 if same else float(result.pvalue),
         (len(first), len(second)),
         "both models have the same mean",
         "t distribution",
@@ -166,16 +166,16 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
     """Exact sign test on pairs (statistic: pairs that A wins; equal pairs are left out)."""
     from scipy import stats
 
-    found = gaps(*pairs(a, b))
-    wins, losses = int(np.sum(found > 0)), int(np.sum(found < 0))
+    differences = gaps(*pairs(a, b))
+    wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
     p_value = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     return HypothesisTest(
         "sign",
         float(wins),
         float(p_value),
-        (len(found),),
+        (len(differences),),
         "A and B win equally often",
-        f"exact, {len(found) - wins - losses} equal pairs left out",
+        f"exact, {len(differences) - wins - losses} equal pairs left out",
         sign(wins - losses),
     )
 
@@ -208,7 +208,7 @@ def permutation_test(
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
         return locate(x, axis=axis) - locate(y, axis=axis)
 
-    found = stats.permutation_test(
+    result = stats.permutation_test(
         samples,
         difference,
         permutation_type="samples" if paired else "independent",
@@ -217,12 +217,12 @@ def permutation_test(
         batch=max(1, 5_000_000 // (len(first) + len(second))),
         rng=np.random.default_rng(seed),
     )
-    exact = len(found.null_distribution) != resamples
-    observed = -float(found.statistic) if exchanged else float(found.statistic)
+    exact = len(result.null_distribution) != resamples
+    observed = -float(result.statistic) if exchanged else float(result.statistic)
     return HypothesisTest(
         f"permutation of {statistic}s" + (", paired" if paired else ""),
         observed,
-        float(found.pvalue),
+        float(result.pvalue),
         (len(first),) if paired else (len(first), len(second)),
         "the labels A and B are exchangeable" + (" within pairs" if paired else ""),
         "exact" if exact else f"{resamples} random permutations, seed {seed}",

@@ -21,14 +21,14 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     Returns:
       [m] float64, in the given order.
     """
-    given = sample(p_values, "p-values", at_least=0)
-    if np.any((given < 0) | (given > 1)):
+    values = sample(p_values, "p-values", at_least=0)
+    if np.any((values < 0) | (values > 1)):
         raise DataError("p-values: expected numbers from 0 to 1")
-    count = len(given)
-    order = np.argsort(given, kind="stable")
-    ordered, rank = given[order], np.arange(1, count + 1)
+    count = len(values)
+    order = np.argsort(values, kind="stable")
+    ordered, rank = values[order], np.arange(1, count + 1)
     if method == "none":
-        return given
+        return values
     if method == "bonferroni":
         adjusted = ordered * count
     elif method == "holm":
@@ -39,6 +39,6 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
         raise DataError(
             f"correction: expected bonferroni, holm or benjamini_hochberg, not {method}"
         )
-    found = np.empty(count)
-    found[order] = np.minimum(adjusted, 1.0)
-    return found
+    result = np.empty(count)
+    result[order] = np.minimum(adjusted, 1.0)
+    return result

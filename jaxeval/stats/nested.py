@@ -82,8 +82,8 @@ def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest
             (0.0, 1.0) if gaps[0] == 0 else (math.copysign(math.inf, gaps[0]), 0.0)
         )
     else:
-        found = stats.ttest_1samp(gaps, 0.0)
-        statistic, p_value = float(found.statistic), float(found.pvalue)
+        result = stats.ttest_1samp(gaps, 0.0)
+        statistic, p_value = float(result.statistic), float(result.pvalue)
     return HypothesisTest(
         "paired t on split means",
         statistic,

@@ -1,15 +1,17 @@
 """All tests and effects for the scores of two models on one data set."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from jaxeval.errors import ConfigError
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
 from jaxeval.stats.results import Effect, HypothesisTest, gaps, without_rounding
 
-FEW = 5  # fewer scores than this carry no verdict
+FEW = 5  # fewer scores than this allow no conclusion
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,17 @@ class Rules:
     resamples: int = 9999
     seed: int = 0
     higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        if self.correction not in get_args(multiple.Method):
+            allowed = ", ".join(get_args(multiple.Method))
+            raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
+        if not 0 < self.alpha < 1:
+            raise ConfigError(f"alpha: expected a number between 0 and 1, got {self.alpha}")
+        if self.margin is not None and not 0 < self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
+        if self.resamples < 1:
+            raise ConfigError(f"resamples: expected a whole number from 1, got {self.resamples}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,9 +108,9 @@ def differences(scores: Scores) -> dict[str, float]:
     else:
         median = {"median": float(np.median(x) - np.median(y))}
         won = effects.share_won(x, y) - 0.5
-    found = {**median, "mean": float(np.mean(x) - np.mean(y))}
-    rounded = without_rounding(np.array(list(found.values())), largest)
-    return {**dict(zip(found, map(float, rounded), strict=True)), "probability": won}
+    measures = {**median, "mean": float(np.mean(x) - np.mean(y))}
+    rounded = without_rounding(np.array(list(measures.values())), largest)
+    return {**dict(zip(measures, map(float, rounded), strict=True)), "probability": won}
 
 
 def against(scores: Scores, shown: int) -> tuple[str, ...]:
@@ -108,24 +121,24 @@ def against(scores: Scores, shown: int) -> tuple[str, ...]:
 def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
     """Function name -> test; paired ones where there are two pairs or more."""
     a, b = scores.first, scores.second
-    found = {
+    results = {
         "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
         "mann_whitney_u": hypotheses.mann_whitney_u(a, b),
         "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
         "welch_t": hypotheses.welch_t(a, b),
     }
     if min(scores.n) > 2:  # two scores lie equally far from their median: no spread of spreads
-        found["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+        results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
     if scores.paired is not None:
-        found["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
-        found["sign_test"] = hypotheses.sign_test(*scores.paired)
+        results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
+        results["sign_test"] = hypotheses.sign_test(*scores.paired)
     if scores.resampled:
-        found["permutation_test"] = hypotheses.permutation_test(
+        results["permutation_test"] = hypotheses.permutation_test(
             *scores.compared, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
         )
     if rules.margin is not None:
-        found["tost"] = equivalence.tost(*scores.compared, rules.margin, paired=scores.by_pairs)
-    return found
+        results["tost"] = equivalence.tost(*scores.compared, rules.margin, paired=scores.by_pairs)
+    return results
 
 
 def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
@@ -142,7 +155,7 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     a, b = scores.first, scores.second
     x, y = (a, b) if rules.higher_is_better else (-a, -b)
     level: dict[str, Any] = {"confidence": rules.confidence}
-    found = {
+    results = {
         "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
             *scores.compared, **level
         ),
@@ -152,13 +165,13 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     }
     if scores.resampled:
         drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed}
-        found["difference_of_medians"] = effects.difference(
+        results["difference_of_medians"] = effects.difference(
             a, b, statistic="median", **level, **drawn
         )
-        found["almost_stochastic_order"] = effects.almost_stochastic_order(
+        results["almost_stochastic_order"] = effects.almost_stochastic_order(
             x, y, comparisons=pairs, resamples=1000, seed=rules.seed, **level
         )
-    return found
+    return results
 
 
 def _won(scores: Scores, rules: Rules) -> Effect:
@@ -180,7 +193,7 @@ def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:
 
 
 def corrected(
-    found: list[dict[str, HypothesisTest]], named: list[tuple[str, ...]], rules: Rules
+    results: list[dict[str, HypothesisTest]], named: list[tuple[str, ...]], rules: Rules
 ) -> tuple[list[Mapping[str, float]], int, int]:
     """P-values of all pairs, corrected in two families: the verdict's tests and all others.
 
@@ -191,14 +204,14 @@ def corrected(
     Returns:
       for each pair name -> corrected p-value, and how many tests the two families have.
     """
-    keys = [(k, name) for k, tests in enumerate(found) for name in tests]
+    keys = [(k, name) for k, tests in enumerate(results) for name in tests]
     families = (
         [key for key in keys if key[1] in named[key[0]]],
         [key for key in keys if key[1] not in named[key[0]]],
     )
-    adjusted: list[dict[str, float]] = [{} for _ in found]
+    adjusted: list[dict[str, float]] = [{} for _ in results]
     for family in families:
-        p_values = [found[k][name].p_value for k, name in family]
+        p_values = [results[k][name].p_value for k, name in family]
         for (k, name), p in zip(
             family, multiple.adjust_p_values(p_values, rules.correction), strict=True
         ):

@@ -47,7 +47,7 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
         "comparisons": max(1, comparisons),
         "test": scores.location_test,
     }
-    wanted = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
+    difference = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
     able = least <= rules.alpha and min(n, m) >= FEW
     return Plan(
@@ -55,9 +55,9 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
         detectable_difference(n=n, n_other=m, power=rules.target_power, **design)
         if able
         else None,
-        wanted,
-        power(wanted, n=n, n_other=m, **design) if able else 0.0,
-        _required(wanted, rules, design),
+        difference,
+        power(difference, n=n, n_other=m, **design) if able else 0.0,
+        _required(difference, rules, design),
     )
 
 

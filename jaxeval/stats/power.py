@@ -19,7 +19,7 @@ from jaxeval.stats.results import fraction
 
 Test = Literal["t", "brunner_munzel", "wilcoxon_signed_rank"]
 _MOST = 10_000_000
-_FAR, _POINTS = 30.0, 20_000
+_FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
 _SURE = 1000.0  # sds apart: what a test does not show there it never shows
 
 
@@ -79,7 +79,7 @@ def _power(design: Design, difference: float, n: int, m: int) -> float:
 
 def _by_t(design: Design, difference: float, n: int, m: int) -> float:
     """By the noncentral t distribution, rank tests by their efficiency."""
-    from scipy import stats
+    from scipy import special, stats
 
     total, freedom = _error(design, n, m)
     if total == 0:
@@ -90,7 +90,7 @@ def _by_t(design: Design, difference: float, n: int, m: int) -> float:
     elif design.test == "brunner_munzel":
         efficiency = rank_power.efficiency(design.sds, (n, m))
     shift = abs(difference) * math.sqrt(efficiency / total)
-    critical = float(stats.t.isf(design.level / 2, freedom))
+    critical = -float(special.stdtrit(freedom, design.level / 2))
     if max(shift, critical) > _FAR:
         return _far(critical, freedom, shift)
     upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
@@ -139,27 +139,40 @@ def power(
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
     """Fewest seeds a model (as many of each) that see a difference with the given probability."""
     fraction(power, "power")
-    made = Design(sd, **design)
+    plan = Design(sd, **design)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
-    n = _fewest(lambda n: _by_t(made, difference, n, n) >= power, difference, sd)
-    if made.test == "t" or n >= rank_power.SIMULATED:
+    n = _fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
+    if n is None:
+        raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
+    if plan.test == "t" or n >= rank_power.SIMULATED:
         return n
-    while _power(made, difference, n, n) < power:
+    while _power(plan, difference, n, n) < power:
         n += 1
-    while n > 2 and _power(made, difference, n - 1, n - 1) >= power:
+    while n > 2 and _power(plan, difference, n - 1, n - 1) >= power:
         n -= 1
     return n
 
 
-def _fewest(seen: Callable[[int], bool], difference: float, sd: float) -> int:
-    """The smallest number of at least 2 that suffices, by bisection."""
-    high = 2
+def _guess(design: Design, difference: float, power: float) -> int:
+    """About how many seeds a z test would need."""
+    from scipy import special
+
+    total, _ = _error(design, 2, 2)
+    reach = float(special.ndtri(1 - design.level / 2) + special.ndtri(power))
+    return int(min(_MOST, 2 * total * (reach / difference) ** 2))
+
+
+def _fewest(seen: Callable[[int], bool], guess: int) -> int | None:
+    """The smallest number of at least 2 that suffices, by bisection from a guess; or None."""
+    low = max(1, int(0.9 * guess))  # 1 never suffices
+    while low > 1 and seen(low):
+        low //= 2
+    high = low + max(1, low // 4)
     while not seen(high):
-        high *= 2
+        low, high = high, 2 * high
         if high > _MOST:
-            raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
-    low = high // 2
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if seen(middle) else (middle, high)
@@ -177,16 +190,16 @@ def detectable_difference(
     from scipy import optimize
 
     fraction(power, "power")
-    made, m = Design(sd, **design), n if n_other is None else n_other
-    largest = max(made.sds)
+    plan, m = Design(sd, **design), n if n_other is None else n_other
+    largest = max(plan.sds)
     if largest == 0:
         return 0.0
-    if _power(made, _SURE * largest, n, m) < power:
-        raise DataError(f"n: {made.test} with {min(n, m)} seeds never reaches {made.level:g}")
+    if _power(plan, _SURE * largest, n, m) < power:
+        raise DataError(f"n: {plan.test} with {min(n, m)} seeds never reaches {plan.level:g}")
     high = largest
-    while _power(made, high, n, m) < power:
+    while _power(plan, high, n, m) < power:
         high *= 2
-    exactly = 1e-12 if made.test == "t" else 1e-4 * high  # a simulation's power rises in steps
+    exactly = 1e-12 if plan.test == "t" else 1e-4 * high  # a simulation's power rises in steps
     return float(
-        optimize.brentq(lambda gap: _power(made, gap, n, m) - power, 0.0, high, xtol=exactly)
+        optimize.brentq(lambda gap: _power(plan, gap, n, m) - power, 0.0, high, xtol=exactly)
     )

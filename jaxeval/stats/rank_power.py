@@ -24,18 +24,18 @@ def brunner_munzel(
     The models are put into one order first: which is called A changes nothing.
     """
     (few, narrow), (many, wide) = sorted(zip(counts, sds, strict=True))
-    scores = _draws(few + many) * np.repeat([narrow, wide], [few, many])
+    scores = _standard(few + many) * np.repeat([narrow, wide], [few, many])
     scores[:, :few] += difference
     labels = np.argsort(scores, axis=1) < few
     places = np.arange(few + many)
     ties = ranks.Ties(places, places + 1)
-    p_values, _ = ranks.p_values(ranks.studentized(labels, ties), few, many, ties, 0)
+    p_values, _ = ranks.p_values(ranks.studentized_untied(labels), few, many, ties, 0)
     return float(np.mean(p_values <= level))
 
 
 def signed_rank(difference: float, sd: float, pairs: int, level: float) -> float:
     """The same of Wilcoxon's test on pairs; sd of their differences."""
-    sums = ranks.signed(_draws(pairs) * sd + difference)
+    sums = ranks.signed(_standard(pairs) * sd + difference)
     p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, pairs + 1))
     return float(np.mean(p_values <= level))
 
@@ -53,11 +53,14 @@ def efficiency(sds: tuple[float, float], counts: tuple[int, int]) -> float:
 SIGNED_EFFICIENCY = 3 / math.pi  # Hodges & Lehmann 1956
 
 
-@functools.lru_cache(maxsize=32)
 def _standard(size: int) -> np.ndarray:
+    """Normal draws, as many rows of a size as there are cells: the same ones row by row."""
     rows = min(_MOST, max(_FEWEST, _CELLS // size))
-    return np.random.default_rng(0).standard_normal((rows, size))
+    return _stream(max(_CELLS, rows * size))[: rows * size].reshape(rows, size)
 
 
-def _draws(size: int) -> np.ndarray:
-    return _standard(size).copy()
+@functools.lru_cache(maxsize=4)
+def _stream(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(0).standard_normal(count)
+    drawn.flags.writeable = False
+    return drawn

@@ -24,7 +24,7 @@ class Ranking:
 
     Attributes:
       models: best first.
-      groups: models that cannot be told apart, the widest groups.
+      groups: the widest groups of models of which no two differ significantly.
       p_values: (A, B) -> Nemenyi's, which holds for all pairs at once.
       without_ties: chi-squared and F as Demsar prints them, not corrected for ties.
     """
@@ -166,11 +166,23 @@ def against(
     z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
     p_values = [2 * float(stats.norm.sf(abs(value))) for value in z.values()]
     adjusted = multiple.adjust_p_values(p_values, "holm")
-    found = [
+    comparisons = [
         Against(model, value, p, float(q))
         for (model, value), p, q in zip(z.items(), p_values, adjusted, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.z))
+    return tuple(sorted(comparisons, key=lambda comparison: -comparison.z))
+
+
+def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
+    """Critical difference of an average rank from the control's (Demsar 2006, section 3.2.2).
+
+    It holds for all k - 1 comparisons at once: Bonferroni's correction of the normal quantile.
+    """
+    from scipy import stats
+
+    fraction(alpha, "alpha")
+    quantile = float(stats.norm.isf(alpha / (2 * (models - 1))))
+    return quantile * _standard_error(sets, models)
 
 
 def _columns(scores: Mapping[str, Sample]) -> np.ndarray:
@@ -217,11 +229,11 @@ def _standard_error(sets: int, models: int) -> float:
 
 def _groups(names: list[str], ranks: np.ndarray, critical: float) -> tuple[tuple[str, ...], ...]:
     """Widest stretches of two or more models closer than the critical difference."""
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     reached = 0
     for begin in range(len(names)):
         end = int(np.searchsorted(ranks, ranks[begin] + critical, "right"))
         if end > max(reached, begin + 1):
-            found.append(tuple(names[begin:end]))
+            groups.append(tuple(names[begin:end]))
             reached = end
-    return tuple(found)
+    return tuple(groups)

@@ -63,8 +63,25 @@ def studentized(labels: np.ndarray, ties: Ties) -> Studentized:
     np.cumsum(labels, axis=-1, out=counts[..., 1:])
     below_a = counts[..., ties.begin] + counts[..., ties.end]  # twice A's scores below: whole
     below_b = (ties.begin + ties.end) - below_a
-    of_a, total_a = _moments(np.where(labels, below_b, 0.0), n)
-    of_b, _ = _moments(np.where(labels, 0.0, below_a), m)
+    return _of_placements(np.where(labels, below_b, 0.0), np.where(labels, 0.0, below_a), n, m)
+
+
+def studentized_untied(labels: np.ndarray) -> Studentized:
+    """The same of scores of which no two are equal. labels: [R, N]."""
+    rows, size = labels.shape
+    n = int(labels[0].sum())
+    # the k-th of A's scores, at place p, has p - k of B's below it
+    below_b, below_a = (
+        2.0 * (np.nonzero(own)[1].reshape(rows, -1) - np.arange(count))
+        for own, count in ((labels, n), (~labels, size - n))
+    )
+    return _of_placements(below_b, below_a, n, size - n)
+
+
+def _of_placements(below_b: np.ndarray, below_a: np.ndarray, n: int, m: int) -> Studentized:
+    """Of twice the placements of A's n scores and of B's m, among zeros, along the last axis."""
+    of_a, total_a = _moments(below_b, n)
+    of_b, _ = _moments(below_a, m)
     part_a, part_b = of_a / (4 * n * m**2), of_b / (4 * m * n**2)
     variance = part_a + part_b
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,14 +104,14 @@ def separation_p(n: int, m: int) -> float:
     return min(1.0, 2.0 * math.exp(-log_ways))
 
 
-def p_values(found: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
+def p_values(test: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
     """Two-sided p-values [...] of samples with the same ties, and how they were found."""
-    statistics = np.abs(found.statistic)
+    statistics = np.abs(test.statistic)
     exact = _labellings(n, m) <= _ENUMERATED
     if not exact and min(n, m) >= _MOST_PERMUTED:
         from scipy import special
 
-        p = 2 * special.stdtr(found.freedom, -statistics)
+        p = 2 * special.stdtr(test.freedom, -statistics)
         method = "t approximation"
     else:
         null = permuted(n, m, ties, seed)
@@ -173,8 +190,8 @@ def signed_p(differences: np.ndarray) -> tuple[float, str]:
     from scipy import stats
 
     if len(differences) > MOST_SIGNED:
-        found = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
-        return float(found.pvalue), "normal"
+        result = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+        return float(result.pvalue), "normal"
     doubled = np.rint(2 * stats.rankdata(np.abs(differences)))[differences != 0].astype(int)
     return float(exact_signed_p(np.minimum(*signed(differences)), doubled)), "exact"
 

@@ -44,7 +44,7 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
         sizes = [len(row) for row in scores]
         raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
     table = np.array(scores, float)
-    found = variance_components(list(table))
+    components = variance_components(list(table))
     seeds, repeats = table.shape
     between, within = seeds - 1, seeds * (repeats - 1)
     ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
@@ -59,13 +59,13 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
     return Noise(
         seeds,
         repeats,
-        found.mean,
-        found.sd_seed,
+        components.mean,
+        components.sd_seed,
         (
             math.sqrt(ssw / stats.chi2.ppf(tails[0], within)),
             math.sqrt(ssw / stats.chi2.ppf(tails[1], within)),
         ),
-        found.sd_split,
+        components.sd_split,
         (of_seeds(tails[0]), of_seeds(tails[1])),
-        math.hypot(found.sd_split, found.sd_seed),
+        math.hypot(components.sd_split, components.sd_seed),
     )

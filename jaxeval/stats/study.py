@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -10,13 +10,15 @@ from jaxeval.errors import DataError
 from jaxeval.runs import units
 from jaxeval.runs.foreign import listed
 from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Samples, Unit
-from jaxeval.stats import across, comparison, describe, nested
+from jaxeval.stats import across, comparison, describe, nested, single_models
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Comparison
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.single_models import SingleModels
 
 _FEW_FOR_BOOTSTRAP = 10
 _MOST_ALIKE = 4  # warnings of one kind
@@ -43,7 +45,11 @@ class Described:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Everything that is said of a score table."""
+    """Everything that is said of a score table.
+
+    Attributes:
+      single: tests on the items of one trained model a method; None where none is known.
+    """
 
     table: ScoreTable
     samples: Samples
@@ -51,6 +57,7 @@ class Study:
     comparison: Comparison
     across: Across | None
     warnings: tuple[str, ...]
+    single: SingleModels | None = None
 
 
 def study(
@@ -60,12 +67,16 @@ def study(
     *,
     control: str | None = None,
     gamma: float | None = None,
+    trained: Sequence[TrainedModel] | None = None,
+    told: Callable[[float], None] = lambda share: None,
 ) -> Study:
     """Describes and compares all models of a score table.
 
     Args:
       control: only pairs with this model.
       gamma: the score at which a data set counts as solved; 1 where scores are fractions.
+      trained: one trained model of each model, to be compared item by item.
+      told: is called now and then with the share that is done.
 
     Raises:
       DataError: fewer than two models on every data set, a model with one score, no such control.
@@ -77,7 +88,7 @@ def study(
     pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
     if not pairs:
         raise DataError(_no_pairs(table, samples), table.source)
-    compared = comparison.compare(pairs, rules)
+    compared = comparison.compare(pairs, rules, told)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
         for dataset in samples.datasets
@@ -85,7 +96,8 @@ def study(
     )
     together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
     warnings = (*table.warnings, *_warnings(table, samples, compared, together))
-    return Study(table, samples, described, compared, together, warnings)
+    single = None if trained is None else single_models.compare(trained, rules, control)
+    return Study(table, samples, described, compared, together, warnings, single)
 
 
 def _gamma(table: ScoreTable) -> float | None:
@@ -185,7 +197,7 @@ def _warnings(
         yield "every row counts as independent, though rows share seeds or splits (--unit row)"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         yield "seeds were trained on several splits: --unit split is the careful choice"
-    scarce = min(len(one.labels) for c in samples.by_dataset.values() for one in c.values())
+    scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
             f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
@@ -195,8 +207,8 @@ def _warnings(
     few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
     if few:
         yield (
-            f"models with {few[0]} scores: fewer than {FEW} carry no verdict: "
-            "whatever the difference, the power left is 0"
+            f"models with {few[0]} scores: fewer than {FEW} allow no conclusion, as the tests "
+            "have no power, whatever the difference"
         )
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
@@ -216,11 +228,12 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
 
 def _unpaired(compared: Comparison) -> Iterator[str]:
     for pair in compared.pairs:
-        one = pair.scores
-        if one.paired is not None and len(one.paired[0]) < max(one.n):
+        scores = pair.scores
+        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
             yield (
-                f"{one.a}, {one.b}{' on ' + one.dataset if one.dataset else ''}: paired tests use "
-                f"the {len(one.paired[0])} units that both have, of {one.n[0]} and {one.n[1]}"
+                f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
+                f"paired tests use the {len(scores.paired[0])} units that both have, of "
+                f"{scores.n[0]} and {scores.n[1]}"
             )
 
 

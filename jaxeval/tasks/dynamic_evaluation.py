@@ -31,22 +31,24 @@ class Dynamic(NamedTuple):
     epsilon: Any = 1.0
 
 
-class Windows(NamedTuple):
-    """Windows in the order in which they are read; N of them, B rows."""
+class WindowSequence(NamedTuple):
+    """Windows in the order in which they are read; N of them, B streams."""
 
-    start: Array  # [N, B] places of the first inputs
+    start: Array  # [N, B] positions of the first inputs
     length: Array  # [N, B] tokens predicted
 
 
-def train_windows(language: Language, rows: int, most: int = 500) -> Windows:
-    """The first windows of `rows` readers that stand equally far apart in train."""
+def train_windows(language: Language, rows: int, most: int = 500) -> WindowSequence:
+    """The first windows of `rows` streams that are spread evenly over train."""
     stretch = language.train_tokens // rows
     count = max(1, min(most, stretch // language.window))
     start = jnp.arange(rows)[None] * stretch + language.window * jnp.arange(count)[:, None]
-    return Windows(start, jnp.full(start.shape, min(language.window, stretch)))
+    return WindowSequence(start, jnp.full(start.shape, min(language.window, stretch)))
 
 
-def gradient_scale(language: Language, params: Tree, tokens: Array, windows: Windows) -> Tree:
+def gradient_scale(
+    language: Language, params: Tree, tokens: Array, windows: WindowSequence
+) -> Tree:
     """Root mean square over the windows of each parameter's gradient.
 
     The loss is the mean over rows of the sum over time, without dropout.
@@ -57,10 +59,10 @@ def gradient_scale(language: Language, params: Tree, tokens: Array, windows: Win
     """
     loss = _window_loss(language, tokens)
 
-    def step(running: tuple, now: Windows) -> tuple[tuple, None]:
+    def step(running: tuple, window: WindowSequence) -> tuple[tuple, None]:
         squares, state = running
-        (_, (state, _)), found = jax.value_and_grad(loss, has_aux=True)(params, state, now)
-        return (jax.tree.map(lambda s, g: s + g * g, squares, found), state), None
+        (_, (state, _)), grads = jax.value_and_grad(loss, has_aux=True)(params, state, window)
+        return (jax.tree.map(lambda s, g: s + g * g, squares, grads), state), None
 
     state = models.start(language.shape, language.cell, windows.start.shape[1])
     zero = jax.tree.map(jnp.zeros_like, params)
@@ -69,7 +71,12 @@ def gradient_scale(language: Language, params: Tree, tokens: Array, windows: Win
 
 
 def evaluate(
-    language: Language, params: Tree, scale: Tree, tokens: Array, windows: Windows, how: Dynamic
+    language: Language,
+    params: Tree,
+    scale: Tree,
+    tokens: Array,
+    windows: WindowSequence,
+    how: Dynamic,
 ) -> dict[str, Array]:
     """Counts of a part that is learned from as it is read.
 
@@ -81,15 +88,15 @@ def evaluate(
     leaves = jax.tree.leaves(scale)
     mean = sum(jnp.sum(leaf) for leaf in leaves) / sum(leaf.size for leaf in leaves)
 
-    def moved(now: Array, gradient: Array, root: Array, trained: Array) -> Array:
-        back = jnp.minimum(1.0, how.decay * root / mean)
+    def updated(param: Array, gradient: Array, root: Array, trained: Array) -> Array:
+        decay = jnp.minimum(1.0, how.decay * root / mean)
         step = how.learning_rate * gradient / (root + how.epsilon * mean)
-        return now - step + back * (trained - now)
+        return param - step + decay * (trained - param)
 
-    def step(running: tuple, window: Windows) -> tuple[tuple, Array]:
-        now, state = running
-        (_, (state, nats)), found = jax.value_and_grad(loss, has_aux=True)(now, state, window)
-        return (jax.tree.map(moved, now, found, scale, params), state), nats
+    def step(running: tuple, window: WindowSequence) -> tuple[tuple, Array]:
+        current, state = running
+        (_, (state, nats)), grads = jax.value_and_grad(loss, has_aux=True)(current, state, window)
+        return (jax.tree.map(updated, current, grads, scale, params), state), nats
 
     state = models.start(language.shape, language.cell, windows.start.shape[1])
     _, nats = lax.scan(step, (params, state), windows)
@@ -100,7 +107,9 @@ def _window_loss(language: Language, tokens: Array) -> Any:
     """(params, state, window) -> (mean over rows of the sum over time, (state, all nats))."""
     run = runner(language)
 
-    def loss(params: Tree, state: Tree, window: Windows) -> tuple[Array, tuple[Tree, Array]]:
+    def loss(
+        params: Tree, state: Tree, window: WindowSequence
+    ) -> tuple[Array, tuple[Tree, Array]]:
         steps = jnp.arange(language.window + 1)[:, None]
         read = tokens[window.start[None] + steps]
         state, hidden = run(params, state, read[:-1], {}, None)

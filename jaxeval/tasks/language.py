@@ -1,39 +1,50 @@
 """Language modelling as a Task: where text, model, loss and perplexity meet.
 
-Notation: T tokens a window, B rows (read heads). The recurrent state and every head's place in the
-text are carried from step to step, and with the population's state into checkpoints.
+Notation: T tokens a window, B rows (streams). The recurrent state and every stream's position in
+the text are carried from step to step, and with the population's state into checkpoints.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pydantic
 
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import language as data
+from jaxeval.data.language import LanguageData
+from jaxeval.errors import ConfigError
+from jaxeval.models import budget, language_settings
 from jaxeval.models import language as models
-from jaxeval.models.budget import Shape
+from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Plateau, Training
+from jaxeval.tasks import kind
 
-_FRESH = -1  # a head that has not begun
-_LOST = 200.0  # nats a token at which a model has diverged; an even guess takes log V
+_FRESH = -1  # a stream that has not begun
+# equivalence margins: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
+_MARGINS = {"perplexity": 3.0, "bits": 0.05}
+_DIVERGED = 200.0  # nats a token at which a model has diverged; an even guess takes log V
 
 
-class Reading(NamedTuple):
+class LanguageCarry(NamedTuple):
     """What is carried from window to window.
 
     Attributes:
       state: of all layers.
-      place: [B] int32 place of each head's next input; -1 before its first window.
+      position: [B] int32 of each stream's next input; -1 before its first window.
     """
 
     state: Tree
-    place: Array
+    position: Array
 
 
 class Outputs(NamedTuple):
-    """What predictions are made of; the scores of all words are never whole."""
+    """What predictions are made of; the logits of all words are never whole."""
 
     hidden: Array  # [T, B, E]
     table: Array  # [V, E]
@@ -43,25 +54,25 @@ class Outputs(NamedTuple):
 class Language(NamedTuple):
     """What a language model is trained on and how; static."""
 
-    shape: Shape
+    shape: LanguageShape
     cell: Cell
     window: int
     train_tokens: int
-    metric: str = "perplexity"
-    forget: float = 0.01  # chance that an example's state is zeroed before a window
+    metric: Literal["perplexity", "bits"] = "perplexity"
+    forget: float = 0.01  # probability that a stream's state is zeroed before a window
 
 
 def build(language: Language) -> Task:
     """The task of a text.
 
-    The loss is the mean over heads of the sum over time of -log p, as in the authors' code:
+    The loss is the mean over streams of the sum over time of -log p, as in the authors' code:
     clipping and weight decay act on that scale.
     """
     model = models.LanguageModel(language.shape, language.cell)
 
-    def start(rows: int) -> Reading:
+    def start(rows: int) -> LanguageCarry:
         state = models.start(language.shape, language.cell, rows)
-        return Reading(state, jnp.full(rows, _FRESH, jnp.int32))
+        return LanguageCarry(state, jnp.full(rows, _FRESH, jnp.int32))
 
     run = runner(language)
 
@@ -69,28 +80,32 @@ def build(language: Language) -> Task:
         del hparams
         rows = len(batch.weight)
         tokens = jnp.zeros((1, rows), jnp.int32)
-        return model.init(key, tokens, start(rows).state, models.Drawn({}, None))["params"]
+        return model.init(key, tokens, start(rows).state, models.window_dropout({}, None))[
+            "params"
+        ]
 
-    def loss(params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        place_key, forget_key, drop_key = jax.random.split(key, 3)
-        place = _begun(carry.place, place_key, language.train_tokens)
-        steps = place[None] + jnp.arange(language.window + 1)[:, None]
+    def loss(
+        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple:
+        position_key, forget_key, drop_key = jax.random.split(key, 3)
+        position = _begun(carry.position, position_key, language.train_tokens)
+        steps = position[None] + jnp.arange(language.window + 1)[:, None]
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
         state = _forgetful(carry.state, forget_key, language.forget)
         state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
-        share = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
-        weights = jnp.broadcast_to(share[None], tokens[1:].shape)
+        weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
+        weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
         total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)
-        return total, Reading(state, (place + language.window) % language.train_tokens)
+        return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
     def predict(
-        params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Outputs, Reading]:
+        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Outputs, LanguageCarry]:
         del key  # nothing is dropped
         tokens = window_of(batch, language.window)
         state, hidden = run(params, carry.state, tokens[:-1], {}, None)
-        return outputs_of(params, hidden, hparams), Reading(state, carry.place)
+        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
         targets = window_of(batch, language.window)[1:]
@@ -99,11 +114,12 @@ def build(language: Language) -> Task:
 
     def score(counts: Mapping[str, float]) -> dict[str, float]:
         nats = counts["nats"] / max(counts["tokens"], 1.0)
-        if not nats < _LOST:
+        if not nats < _DIVERGED:
             nats = math.inf
         return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
 
-    metric = Metric(language.metric, higher_is_better=False)
+    margin = _MARGINS[language.metric]
+    metric = Metric(language.metric, higher_is_better=False, unit=language.metric, margin=margin)
     return Task(init, start, loss, predict, count, score, metric)
 
 
@@ -114,21 +130,22 @@ def runner(language: Language) -> Callable[..., tuple[Tree, Array]]:
     def run(
         params: Tree, state: Tree, tokens: Array, rates: Hparams, key: Array | None
     ) -> tuple[Tree, Array]:
-        found: Any = model.apply({"params": params}, tokens, state, models.Drawn(rates, key))
-        return found
+        drop = models.window_dropout(rates, key)
+        result: Any = model.apply({"params": params}, tokens, state, drop)
+        return result
 
     return run
 
 
 def window_of(batch: Batch, window: int) -> Array:
     """[T + 1, B] tokens of an evaluation's windows: the inputs, and one more."""
-    places = batch.rows["start"][None] + jnp.arange(window + 1)[:, None]
-    tokens: Array = batch.shared["tokens"][places]
+    positions = batch.rows["start"][None] + jnp.arange(window + 1)[:, None]
+    tokens: Array = batch.shared["tokens"][positions]
     return tokens
 
 
 def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
-    """What the softmax is made of, its scores divided by `hparams["temperature"]` if there is one.
+    """What the softmax is made of, its logits divided by `hparams["temperature"]` if there is one.
 
     Args:
       hidden: [T, B, E].
@@ -140,21 +157,101 @@ def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
 
 
 def summed(losses: Array, batch: Batch) -> dict[str, Array]:
-    """Counts of a window's losses [T, B]; what lies beyond a head's stretch counts for nothing."""
+    """Counts of a window's losses [T, B]; what lies beyond a stream's end does not count."""
     steps = jnp.arange(len(losses))[:, None]
     read = (steps < batch.rows["length"][None]) * batch.weight[None]
     return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
 
 
-def _begun(place: Array, key: Array, tokens: int) -> Array:
-    """Places of the heads; those that have not begun stand equally far apart from a random one."""
+def _begun(position: Array, key: Array, tokens: int) -> Array:
+    """Positions of the streams; those that have not begun are spread evenly from a random one."""
     first = jax.random.randint(key, (), 0, tokens)
-    apart = (first + jnp.arange(len(place)) * (tokens // len(place))) % tokens
-    return jnp.where(place == _FRESH, apart, place)
+    spread = (first + jnp.arange(len(position)) * (tokens // len(position))) % tokens
+    return jnp.where(position == _FRESH, spread, position)
 
 
-def _forgetful(state: Tree, key: Array, chance: float) -> Tree:
-    """The states with whole examples zeroed at random, in all layers at once."""
+def _forgetful(state: Tree, key: Array, rate: float) -> Tree:
+    """The states with whole streams zeroed at random, in all layers at once."""
     rows = len(jax.tree.leaves(state)[0])
-    kept = jax.random.bernoulli(key, 1.0 - chance, (rows,))
-    return jax.tree.map(lambda leaf: jnp.where(kept[:, None], leaf, 0.0), state)
+    keep = jax.random.bernoulli(key, 1.0 - rate, (rows,))
+    return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
+
+
+# the authors' "rmsprop": Adam without its first moment, in TensorFlow's form
+_OPTIMISER = optimisers.Optimiser(
+    name="tf_adam", hyperparameters={"beta1": 0.0, "learning_rate": 0.003}, clip_at=10.0
+)
+_TRAINING = Training(
+    batch_size=64,
+    evaluation_batch_size=64,
+    epochs=100,
+    patience=30,
+    optimiser=_OPTIMISER,
+    plateau=Plateau(),
+)
+
+
+@reading.settings
+class Config:
+    """One experiment on a text of your own; an epoch is a turn of `data.turn` steps."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "language"
+    )
+    task: Annotated[Literal["language"], pydantic.Field(description="what is learned")] = (
+        "language"
+    )
+    data: LanguageData = LanguageData()
+    model: language_settings.LanguageModelSettings = language_settings.LanguageModelSettings()
+    training: Training = _TRAINING
+
+
+def language_of(config: Config, text: data.Text) -> Language:
+    """What a config's model is trained on and how; its sizes are solved for here."""
+    return Language(
+        config.model.shape(text.vocabulary),
+        config.model.cell(),
+        config.data.window,
+        text.tokens["train"],
+        "bits" if config.data.unit == "byte" else "perplexity",
+        config.model.forget,
+    )
+
+
+def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
+    language = language_of(config, text)
+    source = kind.Source(
+        text.corpus,
+        text.split,
+        text.fingerprint,
+        config.data.path,
+        {
+            "tokens": dict(text.tokens),
+            "vocabulary": text.vocabulary,
+            "hidden": language.shape.hidden,
+            "embedding": language.shape.embedding,
+            "counted_parameters": budget.parameter_count(language.shape, language.cell),
+        },
+        lambda number: {"tokens": [*text.symbols]},
+        text.places,
+        findings=text.findings,
+    )
+    return source, build(language)
+
+
+def _no_random_splits(config: Config) -> Config:
+    raise ConfigError("a text has the split that its files give; leave --splits out")
+
+
+KIND = kind.Kind(
+    Config,
+    "data.path",
+    lambda config: (
+        config.data,
+        config.training.batch_size,
+        config.training.evaluation_batch_size,
+    ),
+    data.build,
+    _built,
+    _no_random_splits,
+)

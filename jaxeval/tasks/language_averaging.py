@@ -15,8 +15,8 @@ from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.models import language as models
 from jaxeval.tasks.language import (
     Language,
+    LanguageCarry,
     Outputs,
-    Reading,
     build,
     outputs_of,
     runner,
@@ -32,7 +32,7 @@ class Averaging(NamedTuple):
 
     Attributes:
       mean: arithmetic: of probabilities, each sample with a recurrent state of its own;
-        geometric: of scores before the softmax, all from the state of the model without dropout.
+        geometric: of logits, all from the state of the model without dropout.
       samples: K.
     """
 
@@ -50,23 +50,25 @@ def averaged(language: Language, averaging: Averaging) -> Task:
     def tile(tree: Tree) -> Tree:
         return jax.tree.map(lambda leaf: jnp.tile(leaf, (samples, 1)), tree)
 
-    def start(rows: int) -> Reading:
-        one: Reading = plain.start(rows)
-        return one._replace(state=tile(one.state)) if averaging.mean == "arithmetic" else one
+    def start(rows: int) -> LanguageCarry:
+        carry: LanguageCarry = plain.start(rows)
+        if averaging.mean == "arithmetic":
+            return carry._replace(state=tile(carry.state))
+        return carry
 
     def predict(
-        params: Tree, carry: Reading, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Outputs, Reading]:
+        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Outputs, LanguageCarry]:
         tokens = window_of(batch, language.window)[:-1]
-        many, rates = jnp.tile(tokens, (1, samples)), _rates(hparams)
+        tiled, rates = jnp.tile(tokens, (1, samples)), _rates(hparams)
         if averaging.mean == "arithmetic":
-            state, hidden = run(params, carry.state, many, rates, key)
+            state, hidden = run(params, carry.state, tiled, rates, key)
         else:
             state, _ = run(params, carry.state, tokens, {}, None)
-            _, hidden = run(params, tile(carry.state), many, rates, key)
-            # scores are linear in what the softmax sees: their mean is that of its mean
+            _, hidden = run(params, tile(carry.state), tiled, rates, key)
+            # logits are linear in what the softmax sees: their mean is that of its mean
             hidden = _by_sample(hidden, samples).mean(axis=1)
-        return outputs_of(params, hidden, hparams), Reading(state, carry.place)
+        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
         targets = window_of(batch, language.window)[1:]
@@ -75,8 +77,8 @@ def averaged(language: Language, averaging: Averaging) -> Task:
         losses = models.token_losses(
             outputs.table, outputs.bias, outputs.hidden, jnp.tile(targets, (1, samples))
         )
-        logs = -_by_sample(losses, samples)
-        return summed(jnp.log(samples) - jax.nn.logsumexp(logs, axis=1), batch)
+        log_probs = -_by_sample(losses, samples)
+        return summed(jnp.log(samples) - jax.nn.logsumexp(log_probs, axis=1), batch)
 
     return dataclasses.replace(plain, start=start, predict=predict, count=count)
 

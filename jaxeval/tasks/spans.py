@@ -121,12 +121,12 @@ def count(
     iobes = bool(np.isin(table.prefix, (END, SINGLE)).any())
     if rule == "strict":
         truth = strict(gold, valid, table, iobes)
-        found = _agreement(truth, strict(predicted, valid, table, iobes), weight)
+        agreement = _agreement(truth, strict(predicted, valid, table, iobes), weight)
     else:
         table = as_bio(table) if rule == "ukp" else table
         truth = conlleval(gold, valid, table)
-        found = _agreement(truth, conlleval(predicted, valid, table), weight)
-    counts = {"predicted_spans": found[0], "right_spans": found[1]}
+        agreement = _agreement(truth, conlleval(predicted, valid, table), weight)
+    counts = {"predicted_spans": agreement[0], "right_spans": agreement[1]}
     if rule == "ukp":
         dropped = _agreement(truth, strict(predicted, valid, table, False), weight)
         counts |= {"predicted_spans_dropped": dropped[0], "right_spans_dropped": dropped[1]}

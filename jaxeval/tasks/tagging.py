@@ -5,21 +5,24 @@ sentence, averaged over sentences (not divided by their lengths, as in UKPLab's 
 code); that of a softmax is the cross-entropy averaged over words.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import pydantic
 
-from jaxeval.config import reading
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import schemes, words
 from jaxeval.data import tagging as data
-from jaxeval.data import words
+from jaxeval.data.tagging import TaggingData
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
-from jaxeval.tasks import spans
+from jaxeval.population.settings import Training
+from jaxeval.tasks import kind, spans
 
 
 @reading.settings
@@ -35,43 +38,61 @@ class Scoring:
     ] = "conlleval"
 
 
-def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagged) -> Task:
-    """The tagging task of a corpus.
+class Labels(NamedTuple):
+    """What is predicted, and labels that only gold has after it; whether they are of entities."""
+
+    names: Sequence[str]
+    entities: bool
+    legality: schemes.Legality
+
+
+def build(choices: tagging_settings.TaggerSettings, scoring: Scoring, tagged: data.Tagged) -> Task:
+    """The tagging task of a corpus; raises as `task_of`."""
+    sizes = models.Sizes(
+        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
+    )
+    labels = Labels(tagged.labels, tagged.entities, tagged.legality)
+    return task_of(choices, scoring, sizes, labels)
+
+
+def task_of(
+    choices: tagging_settings.TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
+) -> Task:
+    """The tagging task of all corpora of these sizes and labels.
 
     Raises:
       ConfigError: the metric is of entities, and the tags are none.
     """
-    metric = Metric(_metric(scoring, tagged.entities))
-    sizes = models.Sizes(
-        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
-    )
+    metric = Metric(_metric(scoring, labels.entities), unit="fraction", margin=0.01)
     model = models.Tagger(choices, sizes)
-    share = weighted_rows if choices.classifier == "crf" else _words
-    legality = tagged.legality if choices.mask_illegal else None
-    table = spans.label_table(tagged.labels) if tagged.entities else None
+    normaliser = weighted_rows if choices.classifier == "crf" else _words
+    legality = labels.legality if choices.mask_illegal else None
+    table = spans.label_table(labels.names) if labels.entities else None
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         del hparams
-        neutral = dict.fromkeys(choices.dropout.rates(), jnp.float32(0))
+        neutral = dict.fromkeys(markers.active(choices.dropout), jnp.float32(0))
         return model.init(key, batch, neutral, None)["params"]
 
-    def scores(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> models.Scores:
-        found: Any = model.apply({"params": params}, batch, hparams, key)
-        if found.potentials is None or legality is None:
-            return found
-        return found._replace(
-            potentials=crf.mask_illegal(found.potentials, *map(jnp.asarray, legality))
+    def apply(
+        params: Tree, batch: Batch, key: Array | None, hparams: Hparams
+    ) -> models.TaggerLogits:
+        logits: Any = model.apply({"params": params}, batch, hparams, key)
+        if logits.potentials is None or legality is None:
+            return logits
+        return logits._replace(
+            potentials=crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
         )
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        found = scores(params, batch, key, hparams)
-        by_sentence = sentence_losses(found, batch.rows["labels"], batch.rows["length"])
+        logits = apply(params, batch, key, hparams)
+        by_sentence = sentence_losses(logits, batch.rows["labels"], batch.rows["length"])
         total = jnp.sum(by_sentence * batch.weight)
-        return total / jnp.maximum(share(batch), 1.0), carry
+        return total / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
-        return decode(scores(params, batch, None, hparams), batch.rows["length"]), carry
+        return decode(apply(params, batch, None, hparams), batch.rows["length"]), carry
 
     def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
         gold, valid = batch.rows["labels"], _valid(batch)
@@ -88,7 +109,7 @@ def build(choices: tagging_settings.Tagger, scoring: Scoring, tagged: data.Tagge
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    return Task(init, lambda size: (), loss, predict, count, score, metric, share)
+    return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
 
 
 def _metric(scoring: Scoring, entities: bool) -> str:
@@ -120,22 +141,78 @@ def _axes(potentials: crf.Potentials) -> crf.Potentials:
     return crf.Potentials(None, None, None)  # type: ignore[arg-type]
 
 
-def sentence_losses(scores: models.Scores, labels: Array, length: Array) -> Array:
+def sentence_losses(logits: models.TaggerLogits, labels: Array, length: Array) -> Array:
     """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B]."""
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
-    if scores.potentials is None:
-        log_p = jax.nn.log_softmax(scores.emissions)
-        chosen = jnp.take_along_axis(log_p, labels.T[..., None], axis=-1)[..., 0]
+    if logits.potentials is None:
+        log_probs = jax.nn.log_softmax(logits.emissions)
+        chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
         return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
-    axes = (1, _axes(scores.potentials), 0, 0)
+    axes = (1, _axes(logits.potentials), 0, 0)
     by_sentence = jax.vmap(crf.negative_log_likelihood, in_axes=axes)
-    return by_sentence(scores.emissions, scores.potentials, labels, valid)
+    return by_sentence(logits.emissions, logits.potentials, labels, valid)
 
 
-def decode(scores: models.Scores, length: Array) -> Array:
+def decode(logits: models.TaggerLogits, length: Array) -> Array:
     """The best labels [B, T] int32: position by position, or Viterbi's sequence."""
-    if scores.potentials is None:
-        return jnp.argmax(scores.emissions, axis=-1).T.astype(jnp.int32)
-    valid = jnp.arange(scores.emissions.shape[0])[None] < length[:, None]
-    axes = (1, _axes(scores.potentials), 0)
-    return jax.vmap(crf.viterbi, in_axes=axes)(scores.emissions, scores.potentials, valid)
+    if logits.potentials is None:
+        return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32)
+    valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
+    axes = (1, _axes(logits.potentials), 0)
+    return jax.vmap(crf.viterbi, in_axes=axes)(logits.emissions, logits.potentials, valid)
+
+
+@reading.settings
+class Config:
+    """One experiment. No config file: these defaults, on the generated corpus."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "default"
+    )
+    task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
+    data: TaggingData = TaggingData()
+    model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
+    scoring: Scoring = Scoring()
+    training: Training = Training()
+
+
+def _source(config: Config, tagged: data.Tagged) -> kind.Source:
+    place = config.data.source
+    return kind.Source(
+        tagged.corpus,
+        tagged.split,
+        tagged.fingerprint,
+        place.path or f"generated, seed {place.seed}",
+        {
+            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
+            "labels": tagged.predicted,
+            "padded_widths": list(tagged.widths),
+        },
+        tagged.vocabulary,
+        tagged.places,
+        tagged.tables(config.model.words.trained),
+        tagged.findings,
+        tagged.table.fingerprint,
+    )
+
+
+def _random_splits(config: Config) -> Config:
+    """Random splits need the vocabulary of all sentences.
+
+    That changes the parameters' shapes, and so it is written into the config, by which experiments
+    are told apart.
+    """
+    return dataclasses.replace(config, data=data.for_random_splits(config.data))
+
+
+KIND = kind.Kind(
+    Config,
+    "data.source.path",
+    lambda config: (config.data, config.training.batch_size),
+    data.build,
+    lambda config, tagged: (
+        _source(config, tagged),
+        build(config.model, config.scoring, tagged),
+    ),
+    _random_splits,
+)

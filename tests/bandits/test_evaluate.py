@@ -170,7 +170,7 @@ def test_running_commands_end_with_the_selection() -> None:
     steps = evaluate.run(rule, rule.begin(["a", "b"]), command, workers=2)
     thread = threading.Timer(1.0, command.stop)
     thread.start()
-    with pytest.raises(RunError, match=r"every model was given up .*stopped"):
+    with pytest.raises(RunError, match=r"every model was dropped .*stopped"):
         list(steps)
     thread.join()
     assert time.monotonic() - begin < 15

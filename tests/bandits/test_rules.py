@@ -264,14 +264,14 @@ def test_models_given_up_cannot_win_and_the_rest_goes_on() -> None:
 
 @pytest.mark.parametrize("rule", [*RULES, SequentialHalving(budget=60)], ids=str)
 def test_a_winner_has_scores(rule: Rule) -> None:
-    """Dies if the last model left wins unseen, or nobody is named when all were given up."""
+    """Dies if the last model left wins unseen, or nobody is named when all were dropped."""
     state = states.exclude(rule.begin(["a", "b"]), "a", "exit code 1")
     assert rule.answer(state) is None and rule.ask(state) == ("b",)
     pending, _ = states.start(state, "b")
     assert rule.ask(pending) == ()
     answer = rule.answer(rule.tell(state, "b", 0.5))
     assert answer is not None and (answer.best, answer.probability) == ("b", None)
-    assert answer.reason == "all other models were given up"
+    assert answer.reason == "all other models were dropped"
     nobody = states.exclude(state, "b", "no number")
     for question in (rule.answer, rule.ask):
         with pytest.raises(RunError, match=r"every model was .*\(a: exit code 1; b: no number\)"):
@@ -279,7 +279,7 @@ def test_a_winner_has_scores(rule: Rule) -> None:
 
 
 def test_halving_revives_nobody() -> None:
-    """Dies if a model given up in a late round brings back one that left, or overspends."""
+    """Dies if a dropped model in a late round brings back one that left, or overspends."""
     rule = SequentialHalving(budget=16)
     state = rule.begin(["a", "b", "c", "d"])
     for model in rule.ask(state):

@@ -1,5 +1,6 @@
 """Values that are impossible are refused with key, value and range, before anything is done."""
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,10 +9,14 @@ from typing import Any
 import pydantic
 import pytest
 
-from jaxeval import cli, experiment, train
+from jaxeval import cli, studies
+from jaxeval.config import markers
 from jaxeval.errors import ConfigError
-from jaxeval.experiment import memory
 from jaxeval.population import optimisers
+from jaxeval.studies import cohorts, memory, prepared, proposers, running
+from jaxeval.tasks import registry
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 _RATE = "training.optimiser.hyperparameters"
 REFUSED = {
@@ -53,7 +58,7 @@ def test_impossible_values_are_refused(case: str) -> None:
     """Dies if a value that can only end in NaN, or in no memory, is trained with."""
     change, message = REFUSED[case]
     with pytest.raises(ConfigError, match=message) as caught:
-        experiment.read(None, [change])
+        studies.read(None, [change])
     assert "\n" not in str(caught.value)
 
 
@@ -69,10 +74,10 @@ def _integers(schema: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, 
             yield from _integers(inner, place)
 
 
-@pytest.mark.parametrize("task", experiment.KINDS)
+@pytest.mark.parametrize("task", registry.KINDS)
 def test_every_whole_number_has_a_limit(task: str) -> None:
     """Dies if a size of any task can be so large that only memory, or 32 bits, refuse it."""
-    schema = pydantic.TypeAdapter(experiment.kind(task).Config).json_schema()
+    schema = pydantic.TypeAdapter(registry.kind(task).Config).json_schema()
     limits = dict(_integers(schema))
     assert len(limits) > 10
     assert [place for place, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []
@@ -94,29 +99,32 @@ def test_memory_that_ends_is_told_in_one_line(capsys: pytest.CaptureFixture) -> 
 def test_a_logarithm_of_a_target_exists() -> None:
     """Dies if the factor that leads to a perplexity of 0 is looked for."""
     targets = ["training.stopping.targets=[0]"]
-    experiment.read(None, targets)
+    studies.read(None, targets)
     with pytest.raises(ConfigError, match="above 0 with log = true"):
-        experiment.read(None, [*targets, "training.stopping.log=true"])
+        studies.read(None, [*targets, "training.stopping.log=true"])
 
 
 def test_every_default_is_possible() -> None:
     """Dies if a limit excludes what a paper uses, or a hyperparameter has none."""
     for name, defaults in optimisers.DEFAULTS.items():
-        assert optimisers.Optimiser(name=name, hyperparameters=dict(defaults))
-        assert defaults.keys() <= optimisers.LIMITS.keys()
-    below_one = math.nextafter(1, 0)
-    assert optimisers.LIMITS["beta2"].allow(below_one) and not optimisers.LIMITS["beta2"].allow(1)
+        whole = optimisers.Optimiser(name=name, hyperparameters=dict(defaults))
+        traced = markers.traced(whole)
+        assert all(traced[n].marker != markers.Traced() for n in defaults)
+    limits = markers.traced(optimisers.Optimiser(name="adam"))["beta2"].marker.limits
+    assert limits.allow(math.nextafter(1, 0)) and not limits.allow(1)
 
 
 def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if sizes that are possible one by one, but not together, are allocated."""
-    config = experiment.read(None, ["data.train_sentences=20", "model.layers=[50]"])
-    count = experiment.parameters(experiment.prepare(config))
+    config = studies.read(None, ["data.train_sentences=20", "model.layers=[50]"])
+    trials = proposers.seeds_by_splits(config, [1])
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    count = prepared.parameters(cohort.problem, cohort.members[0])
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count)
-    experiment.prepare(config)
+    running.refuse_impossible([cohort])
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count - 1)
     with pytest.raises(ConfigError, match=f"model: {count:,} parameters take at least"):
-        experiment.prepare(config)
+        running.refuse_impossible([cohort])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import experiment
+from jaxeval import studies
+from jaxeval.config import markers
 from jaxeval.models import budget
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
@@ -29,7 +30,7 @@ ROWS = {
 
 
 def _read(name: str) -> Any:
-    return experiment.read(str(CONFIGS / f"{name}.toml"))
+    return studies.read(str(CONFIGS / f"{name}.toml"))
 
 
 def _names() -> list[str]:
@@ -87,10 +88,10 @@ def test_a_tuned_setting_is_solved_for_another_depth_and_budget() -> None:
     """Dies if unset sizes are kept, or rates of sites that are gone stop it."""
     path = str(CONFIGS / "wikitext2_lstm_24m_d2.toml")
     unset = ["model.hidden=", "model.embedding=null", "model.budget=10_000_000"]
-    config = experiment.read(path, [*unset, "model.layers=1", "model.ratio=1.3"])
+    config = studies.read(path, [*unset, "model.layers=1", "model.ratio=1.3"])
     shape = config.model.shape(33_279)
     assert shape == budget.solve(33_279, 10_000_000, config.model.cell())
-    tuned = experiment.read(path).model.rates()
-    assert config.model.rates() == {n: tuned[n] for n in ("input", "state", "output")}
-    within = experiment.read(path, [*unset, "model.layers=4", "model.ratio=0.5"]).model
-    assert within.rates() == tuned and within.shape(33_279).layers == 4
+    tuned = markers.active(studies.read(path).model)
+    assert markers.active(config.model) == {n: tuned[n] for n in ("input", "state", "output")}
+    within = studies.read(path, [*unset, "model.layers=4", "model.ratio=0.5"]).model
+    assert markers.active(within) == tuned and within.shape(33_279).layers == 4

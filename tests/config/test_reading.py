@@ -193,5 +193,5 @@ def test_keys_for_help() -> None:
     assert found["inner.units"].default == "[100]" and found["inner.units"].about == "widths"
     assert found["inner.kind"].kind == "none|cnn|lstm" and found["inner.limit"].default == "absent"
     # a parent may give other defaults than the class of its part has
-    given = {key.name: key for key in reading.keys(Outer, given=Outer(inner=Inner(units=(7,))))}
+    given = {key.name: key for key in reading.keys(Outer, instance=Outer(inner=Inner(units=(7,))))}
     assert given["inner.units"].default == "[7]"

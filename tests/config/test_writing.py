@@ -1,12 +1,15 @@
 """Settings as TOML that is read back."""
 
+import importlib
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from jaxeval import experiment, train
+from jaxeval import studies
 from jaxeval.config import writing
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]
@@ -21,20 +24,20 @@ CHANGED = [
 def _again(config: object, folder: Path) -> object:
     file = folder / "again.toml"
     file.write_text(writing.to_toml(config), encoding="utf-8")
-    return experiment.read(str(file))
+    return studies.read(str(file))
 
 
 @pytest.mark.parametrize("changes", CHANGED)
 def test_a_changed_config_comes_back(changes: list[str], tmp_path: Path) -> None:
     """Dies if an absent key gets its default back, or a text or a number another value."""
-    config = experiment.read(None, changes)
+    config = studies.read(None, changes)
     assert _again(config, tmp_path) == config
 
 
 def test_shipped_configs_come_back(tmp_path: Path) -> None:
     """Dies if a table of a task is lost."""
     for path in SHIPPED:
-        config = experiment.read(str(path))
+        config = studies.read(str(path))
         assert _again(config, tmp_path) == config, path
 
 
@@ -47,7 +50,7 @@ def test_a_dry_run_prints_a_config(tmp_path: Path, capsys: pytest.CaptureFixture
     file.write_text(shown)
     assert tomllib.loads(shown)["model"]["layers"] == [7] and "# parameters: " in shown
     ids = [
-        experiment.prepare(experiment.read(path, changes)).record.id
+        studies.prepare(studies.read(path, changes)).record.id
         for path, changes in ((None, words), (str(file), []))
     ]
     assert ids[0] == ids[1] and f"# experiment: {ids[0]}" in shown

@@ -19,48 +19,48 @@ def _text(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "window", "heads"), [(23, 5, 1), (23, 5, 4), (7, 35, 3), (40, 4, 10)]
+    ("tokens", "window", "streams"), [(23, 5, 1), (23, 5, 4), (7, 35, 3), (40, 4, 10)]
 )
-def test_windows_cover_every_token_once(tokens: int, window: int, heads: int) -> None:
-    """Dies if a token is skipped or predicted twice, or a head's windows leave a gap."""
-    found = language.windows(tokens, window, heads)
-    start, length = (column.reshape(-1, heads) for column in found)
-    seen = [s + k for s, n in zip(found.start, found.length, strict=True) for k in range(n)]
+def test_windows_cover_every_token_once(tokens: int, window: int, streams: int) -> None:
+    """Dies if a token is skipped or predicted twice, or a stream's windows leave a gap."""
+    actual = language.windows(tokens, window, streams)
+    start, length = (column.reshape(-1, streams) for column in actual)
+    seen = [s + k for s, n in zip(actual.start, actual.length, strict=True) for k in range(n)]
     assert sorted(seen) == list(range(tokens))
-    for head in range(heads):
-        used = length[:, head] > 0
+    for stream in range(streams):
+        used = length[:, stream] > 0
         steps = np.flatnonzero(used)
-        assert list(steps) == list(range(len(steps)))  # no gap before a head has ended
-        np.testing.assert_array_equal(np.diff(start[used, head]), length[used, head][:-1])
+        assert list(steps) == list(range(len(steps)))  # no gap before a stream has ended
+        np.testing.assert_array_equal(np.diff(start[used, stream]), length[used, stream][:-1])
 
 
 def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     """Dies if an end of line is lost or doubled, or an unknown word is dropped."""
-    settings = language.Data(path=_text(tmp_path), window=4, turn=2)
-    made = language.build(settings, batch=3, evaluation_batch=2)
-    assert made.vocabulary == 5  # end, unknown, a, b, c
-    assert made.tokens == {"train": 72, "dev": 5, "test": 2}
-    tokens = made.corpus.shared["tokens"]
+    settings = language.LanguageData(path=_text(tmp_path), window=4, turn=2)
+    text = language.build(settings, batch=3, evaluation_batch=2)
+    assert text.vocabulary == 5  # end, unknown, a, b, c
+    assert text.tokens == {"train": 72, "dev": 5, "test": 2}
+    tokens = text.corpus.shared["tokens"]
     assert tokens[:9].tolist() == [0, 2, 3, 4, 0, 0, 3, 2, 0]
     assert tokens[73:].tolist() == [0, 2, 1, 0, 3, 0, 0, 4, 0]
-    columns, rows = made.corpus.buckets[0], made.rows["dev"]
+    columns, rows = text.corpus.buckets[0], text.rows["dev"]
     predicted = [
         tokens[columns["start"][r] + 1 + k] for r in rows for k in range(columns["length"][r])
     ]
     assert sorted(predicted) == sorted([2, 1, 0, 3, 0])
-    assert len(made.rows["train"]) == 6
+    assert len(text.rows["train"]) == 6
     with pytest.raises(ConfigError, match="no --splits"):
-        made.split(1)
+        text.split(1)
 
 
 def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:
     """Dies if the 90/5/5 cut loses a byte, or an unseen byte has the number of another."""
     path = tmp_path / "head"
     path.write_bytes(bytes(range(65, 85)) * 9 + b"\x00abcdefghi" + b"A" * 10)
-    made = language.build(language.Data(path=str(path), unit="byte", window=5), 4, 2)
-    assert made.tokens == {"train": 180, "dev": 10, "test": 10}
-    assert made.vocabulary == 21
-    tokens = made.corpus.shared["tokens"]
+    text = language.build(language.LanguageData(path=str(path), unit="byte", window=5), 4, 2)
+    assert text.tokens == {"train": 180, "dev": 10, "test": 10}
+    assert text.vocabulary == 21
+    tokens = text.corpus.shared["tokens"]
     assert tokens[182:192].tolist() == [0] * 10 and tokens[193:].tolist() == [1] * 10
 
 
@@ -68,10 +68,10 @@ def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
     """Dies if the cut falls within a line, or a word seen only behind it is known."""
     path = tmp_path / "text"
     path.write_text("a b\n" * 35 + "late\n" + "b late c\n\n" + "c\na")  # 36, 2 and 2 lines
-    made = language.build(language.Data(path=str(path), window=5), 4, 2)
-    assert made.vocabulary == 5  # end, unknown, a, b, late
-    assert made.tokens == {"train": 107, "dev": 5, "test": 4}
-    tokens = made.corpus.shared["tokens"]
+    text = language.build(language.LanguageData(path=str(path), window=5), 4, 2)
+    assert text.vocabulary == 5  # end, unknown, a, b, late
+    assert text.tokens == {"train": 107, "dev": 5, "test": 4}
+    tokens = text.corpus.shared["tokens"]
     assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
 
 
@@ -80,8 +80,8 @@ def test_one_file_of_bytes_is_cut_as_enwik8(more: int, tmp_path: Path) -> None:
     """Dies if rounding moves a byte of 90, 5 and 5 %, or a remainder is not train's."""
     path = tmp_path / "enwik6"
     path.write_bytes((b"ab" * 500_010)[: 1_000_000 + more])
-    made = language.build(language.Data(path=str(path), unit="byte"), 4, 2)
-    assert made.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
+    text = language.build(language.LanguageData(path=str(path), unit="byte"), 4, 2)
+    assert text.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_sets_that_lack_a_part(
     builder: Any, expected: tuple[int, ...], unseen: dict[str, int], tmp_path: Path
 ) -> None:
     """Dies if a part that is there is replaced, or one cut from train also stays in it."""
-    settings = language.Data(path=tiny_texts.prepare(builder, tmp_path), window=5)
-    made = language.build(settings, 4, 2)
-    assert tuple(made.tokens.values()) == expected
-    assert list(made.tokens) == ["train", "dev", "test"]
-    assert made.vocabulary == 2 + expected[0] // 2  # end, unknown and a word a line
-    parts = np.split(made.corpus.shared["tokens"], np.cumsum(np.array(expected) + 1)[:-1])
+    settings = language.LanguageData(path=tiny_texts.prepare(builder, tmp_path), window=5)
+    text = language.build(settings, 4, 2)
+    assert tuple(text.tokens.values()) == expected
+    assert list(text.tokens) == ["train", "dev", "test"]
+    assert text.vocabulary == 2 + expected[0] // 2  # end, unknown and a word a line
+    parts = np.split(text.corpus.shared["tokens"], np.cumsum(np.array(expected) + 1)[:-1])
     assert (parts[0] != 1).all()
-    assert {p: (parts[k] == 1).sum() for k, p in enumerate(made.tokens) if k} == unseen
+    assert {p: (parts[k] == 1).sum() for k, p in enumerate(text.tokens) if k} == unseen
 
 
 def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("\n".join(tiny_texts.NUMBERED) + "\n")
     name = tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path)
-    settings = [language.Data(path=place, unit="byte") for place in (name, str(path))]
-    made = [language.build(data, 4, 2) for data in settings]
-    assert made[0].fingerprint == made[1].fingerprint
-    assert made[0].tokens == {"train": 208, "dev": 11, "test": 11} == made[1].tokens
+    settings = [language.LanguageData(path=place, unit="byte") for place in (name, str(path))]
+    file, prepared = (language.build(data, 4, 2) for data in settings)
+    assert file.fingerprint == prepared.fingerprint
+    assert file.tokens == {"train": 208, "dev": 11, "test": 11} == prepared.tokens
 
 
 @pytest.mark.parametrize(("unit", "what"), [("word", "19 lines"), ("byte", "19 bytes")])
@@ -123,39 +123,39 @@ def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path)
     path = tmp_path / "text"
     path.write_text("\n" * 18 + "a")
     with pytest.raises(DataError, match=f"text: {what} are too few to cut dev from"):
-        language.build(language.Data(path=str(path), unit=unit), 4, 2)
+        language.build(language.LanguageData(path=str(path), unit=unit), 4, 2)
 
 
 def test_dev_and_test_are_numbered_by_train(tmp_path: Path) -> None:
     """Dies if a word or byte of dev alone is counted in the vocabulary."""
     _text(tmp_path)
     for unit, vocabulary in (("word", 5), ("byte", 6)):  # 0 and: newline, space, a, b, c
-        made = language.build(language.Data(path=str(tmp_path), unit=unit, window=5), 4, 2)
-        assert made.vocabulary == vocabulary
-        assert made.corpus.shared["tokens"].max() == vocabulary - 1
+        text = language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=5), 4, 2)
+        assert text.vocabulary == vocabulary
+        assert text.corpus.shared["tokens"].max() == vocabulary - 1
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Dies if a wrong folder is a traceback."""
     with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.Data(path=str(tmp_path / "x")), 2, 2)
+        language.build(language.LanguageData(path=str(tmp_path / "x")), 2, 2)
     _text(tmp_path)
     with pytest.raises(DataError, match=r"no file fits the dev pattern '\*dev\*'"):
-        language.build(language.Data(path=str(tmp_path), dev="*dev*"), 2, 2)
+        language.build(language.LanguageData(path=str(tmp_path), dev="*dev*"), 2, 2)
     with pytest.raises(DataError, match="train: 72 tokens are too few"):
-        language.build(language.Data(path=str(tmp_path)), 100, 2)
+        language.build(language.LanguageData(path=str(tmp_path)), 100, 2)
     with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.Data(path=str(tmp_path / "x"), unit="byte"), 2, 2)
+        language.build(language.LanguageData(path=str(tmp_path / "x"), unit="byte"), 2, 2)
 
 
 def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
     """Dies if an <unk> that the text itself holds counts, or a part is mistaken for another."""
     for part, content in (("train", "a <unk> b\n" * 9), ("valid", "<unk> c d\n"), ("test", "a\n")):
         (tmp_path / f"{part}.txt").write_text(content)
-    found = language.build(language.Data(path=str(tmp_path), window=4), 2, 2).findings
-    assert found.facts == {"unseen_tokens": {"dev": 2, "test": 0}}
-    assert found.remarks[0].startswith("dev: 2 of 4 tokens (50.0%) are words that train lacks")
-    assert len(found.remarks) == 1
+    actual = language.build(language.LanguageData(path=str(tmp_path), window=4), 2, 2).findings
+    assert actual.facts == {"unseen_tokens": {"dev": 2, "test": 0}}
+    assert actual.remarks[0].startswith("dev: 2 of 4 tokens (50.0%) are words that train lacks")
+    assert len(actual.remarks) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_texts_with_nothing_to_learn_or_to_test(
     for part, content in (("train", train), ("valid", "b a\n"), ("test", test)):
         (tmp_path / f"{part}.txt").write_text(content)
     with pytest.raises(DataError, match=message):
-        language.build(language.Data(path=str(tmp_path), unit=unit, window=4), 2, 2)
+        language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=4), 2, 2)
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
@@ -182,6 +182,6 @@ def test_a_dev_text_that_is_another_part_is_told(part: str, tmp_path: Path) -> N
     texts = {"train": "a b c\n" * 9, "valid": "b a\n", "test": "c a\n"}
     for name, content in (texts | {"valid": texts[part]}).items():
         (tmp_path / f"{name}.txt").write_text(content)
-    settings = language.Data(path=str(tmp_path), window=4)
+    settings = language.LanguageData(path=str(tmp_path), window=4)
     (warning,) = language.build(settings, 2, 2).findings.warnings
     assert warning.startswith(f"dev and {part} are the same text: models are selected on")

@@ -20,8 +20,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
     return tiny_texts.prepare(tiny_texts.TinyTexts, tmp_path_factory.mktemp("tfds"))
 
 
-def _source(path: str | Path, feature: str | None = None) -> language_sources.Source:
-    return language_sources.Source(str(path), PATTERNS, feature)
+def _source(path: str | Path, feature: str | None = None) -> language_sources.TextSource:
+    return language_sources.TextSource(str(path), PATTERNS, feature)
 
 
 def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
@@ -75,8 +75,8 @@ def test_what_a_set_lacks(tmp_path: Path) -> None:
     """Dies if test stands in for train, or absent parts are made empty."""
     with pytest.raises(DataError, match="no split train; it has test"):
         _lines(tiny_texts.prepare(tiny_texts.TinyNoTrain, tmp_path))
-    found = _lines(tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path))
-    assert found == {"train": tiny_texts.NUMBERED}
+    actual = _lines(tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path))
+    assert actual == {"train": tiny_texts.NUMBERED}
 
 
 def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_usual_names_of_files(names: tuple[str, ...], tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text(f"this is {name}\n")
     (tmp_path / "README").write_text("not of the text\n")
-    found = _lines(tmp_path)
-    assert list(found.items()) == [
+    actual = _lines(tmp_path)
+    assert list(actual.items()) == [
         (part, [f"this is {name}"]) for part, name in zip(PATTERNS, names, strict=True)
     ]
 

@@ -25,12 +25,12 @@ LABELS = {
 @strategies.composite
 def _spans(draw: strategies.DrawFn) -> tuple[list[schemes.Span], int]:
     """Spans side by side or apart, and the sentence's length."""
-    spans, place = [], 0
+    spans, last = [], 0
     for _ in range(draw(strategies.integers(0, 6))):
-        start = place + draw(strategies.integers(0, 2))
-        place = start + draw(strategies.integers(1, 4))
-        spans.append(schemes.Span(start, place, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
-    return spans, place + draw(strategies.integers(0, 2))
+        start = last + draw(strategies.integers(0, 2))
+        last = start + draw(strategies.integers(1, 4))
+        spans.append(schemes.Span(start, last, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
+    return spans, last + draw(strategies.integers(0, 2))
 
 
 @pytest.mark.parametrize("scheme", SEQEVAL)
@@ -41,17 +41,17 @@ def test_legal_tags_mean_what_seqeval_reads(
     """Dies if a prefix is wrong at a span's first, inner, last or only word."""
     spans, length = case
     tags = schemes.from_spans(spans, length, scheme)
-    found = seqeval_scheme.Entities([list(tags)], SEQEVAL[scheme]).entities[0]
-    assert [(e.start, e.end, e.tag) for e in found] == spans
+    actual = seqeval_scheme.Entities([list(tags)], SEQEVAL[scheme]).entities[0]
+    assert [(e.start, e.end, e.tag) for e in actual] == spans
 
 
 @hypothesis.given(case=_spans())
 def test_legal_bio_means_what_conlleval_reads(case: tuple[list[schemes.Span], int]) -> None:
     """Dies if a span's end is off by one for seqeval's default reading, that of conlleval."""
     tags = schemes.from_spans(*case, "bio")
-    found = sequence_labeling.get_entities(list(tags))
+    actual = sequence_labeling.get_entities(list(tags))
     expected = [(span.kind, span.start, span.end - 1) for span in schemes.to_spans(tags, "bio")]
-    assert found == expected
+    assert actual == expected
 
 
 @pytest.mark.parametrize("scheme", CONVERTED)

@@ -26,11 +26,13 @@ TEXTS = strategies.text(LETTERS, min_size=1, max_size=12).filter(str.strip)
 PAIRS = strategies.lists(strategies.tuples(TEXTS, TEXTS), min_size=1, max_size=8)
 
 
-def _settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Data:
+def _settings(
+    folder: Path, parts: Mapping[str, str] = HAND, **changes: Any
+) -> seq2seq.Seq2SeqData:
     folder.mkdir(exist_ok=True)
     for part, content in parts.items():
         (folder / part).write_text(content)
-    return seq2seq.Data(path=str(folder), **changes)
+    return seq2seq.Seq2SeqData(path=str(folder), **changes)
 
 
 def _inflection(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Pairs:
@@ -54,33 +56,33 @@ def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
         return seq2seq.build(_settings(Path(folder), lines), 2)
 
 
-def _rows(made: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[int], list[int]]]:
+def _rows(loaded: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[int], list[int]]]:
     """Source and target numbers of a part of a split, padding checked and taken off."""
-    found = []
-    for bucket, chosen in zip(made.corpus.buckets, rows, strict=True):
+    actual = []
+    for bucket, chosen in zip(loaded.corpus.buckets, rows, strict=True):
         for row in chosen:
             pair = []
             for name in ("source", "target"):
                 length = bucket[f"{name}_length"][row]
                 assert not bucket[name][row, length:].any() and bucket[name][row, :length].all()
                 pair.append(bucket[name][row, :length].tolist())
-            found.append((pair[0], pair[1]))
-    return found
+            actual.append((pair[0], pair[1]))
+    return actual
 
 
 def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     """Dies if END or a feature has another place, a space is dropped, or dev gives symbols."""
-    made = _inflection(tmp_path / "c", most_widths=1)
+    loaded = _inflection(tmp_path / "c", most_widths=1)
     # shared: space 4, a 5, b 6, c 7; from 8 on the features' own: <unk> 11, N 12, PST 13, V 14
-    split = made.split(0)
-    assert _rows(made, split.train) == [
+    split = loaded.split(0)
+    assert _rows(loaded, split.train) == [
         ([1, 5, 6, 2, 14, 13], [1, 6, 4, 5, 2]),
         ([1, 7, 5, 2, 12], [1, 7, 5, 5, 2]),
     ]
-    assert _rows(made, split.dev) == [([1, 6, 3, 2, 12, 11], [1, 6, 5, 2])]
-    assert _rows(made, split.test) == [([1, 5, 2, 14], [1, 3, 5, 6, 2])]
-    assert made.widths == [(6, 5)]
-    bucket = made.corpus.buckets[0]
+    assert _rows(loaded, split.dev) == [([1, 6, 3, 2, 12, 11], [1, 6, 5, 2])]
+    assert _rows(loaded, split.test) == [([1, 5, 2, 14], [1, 3, 5, 6, 2])]
+    assert loaded.widths == [(6, 5)]
+    bucket = loaded.corpus.buckets[0]
     assert {k: (v.dtype, v.shape) for k, v in bucket.items()} == {
         "source": (np.int32, (4, 6)),
         "target": (np.int32, (4, 5)),
@@ -98,9 +100,9 @@ def test_sizes_of_vocabularies(tmp_path: Path) -> None:
     features = ";".join(f"F{k}" for k in range(27))
     one = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
     parts = {**dict.fromkeys(splits.PARTS, one), "test": one * 2}
-    found = _inflection(tmp_path / "c", parts).vocabularies
-    assert found.features is not None and len(found.features) == 31
-    assert (len(found.source_names), len(found.target)) == (64, 33)
+    actual = _inflection(tmp_path / "c", parts).vocabularies
+    assert actual.features is not None and len(actual.features) == 31
+    assert (len(actual.source_names), len(actual.target)) == (64, 33)
     apart = _inflection(tmp_path / "c", parts, tied=False).vocabularies
     assert (len(apart.source_names), len(apart.source), len(apart.target)) == (24 + 31, 24, 24)
     for column in (None, 0):
@@ -114,29 +116,29 @@ def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
     parts = {**HAND, "dev": "b \tcd\tN\n"}  # train's sources have no space, its targets do
     expected = {True: ([1, 6, 4, 2, 12], [1, 7, 3, 2]), False: ([1, 5, 3, 2, 11], [1, 7, 3, 2])}
     for tied, pair in expected.items():
-        made = _inflection(tmp_path / "c", parts, tied=tied)
-        assert _rows(made, made.split(0).dev) == [pair]
+        loaded = _inflection(tmp_path / "c", parts, tied=tied)
+        assert _rows(loaded, loaded.split(0).dev) == [pair]
 
 
 def test_texts_for_people(tmp_path: Path) -> None:
     """Dies if a feature reads like letters, or an unknown symbol or a missing END raises."""
-    made = _inflection(tmp_path / "c")
-    split = made.split(0)
-    sources = [made.source_text(s) for part in split[:3] for s, _ in _rows(made, part)]
+    loaded = _inflection(tmp_path / "c")
+    split = loaded.split(0)
+    sources = [loaded.source_text(s) for part in split[:3] for s, _ in _rows(loaded, part)]
     assert sorted(sources) == ["a [V]", "ab [V] [PST]", "b<unk> [N] [<unk>]", "ca [N]"]
-    assert made.target_text([5, 4, 6, 2, 7, 0]) == "a b"
-    assert made.target_text([5, 3, 0]) == "a<unk><pad>"
-    padded = [made.target_text(row) for b in made.corpus.buckets for row in b["target"]]
+    assert loaded.target_text([5, 4, 6, 2, 7, 0]) == "a b"
+    assert loaded.target_text([5, 3, 0]) == "a<unk><pad>"
+    padded = [loaded.target_text(row) for b in loaded.corpus.buckets for row in b["target"]]
     assert sorted(padded) == ["<unk>ab", "b a", "ba", "caa"]
 
 
 def test_phones(tmp_path: Path) -> None:
     """Dies if phones are split into code points, or the unit of sources is that of targets."""
     phones = {"target_symbols": "words", "tied": False}
-    made = seq2seq.build(_settings(tmp_path / "c", PHONES, **phones), 2)
-    assert made.vocabularies.source.symbols == ("a", "b")
-    assert made.vocabularies.target.symbols == ("a:", "b", "t͡s")
-    targets = [made.target_text(t) for _, t in _rows(made, made.split(0).train)]
+    loaded = seq2seq.build(_settings(tmp_path / "c", PHONES, **phones), 2)
+    assert loaded.vocabularies.source.symbols == ("a", "b")
+    assert loaded.vocabularies.target.symbols == ("a:", "b", "t͡s")
+    targets = [loaded.target_text(t) for _, t in _rows(loaded, loaded.split(0).train)]
     assert sorted(targets) == ["a: t͡s", "t͡s b"]
     words = seq2seq.build(_settings(tmp_path / "c", PHONES, source_symbols="words"), 2)
     assert "ab" in words.vocabularies.source.symbols and "͡" in words.vocabularies.target.symbols
@@ -149,13 +151,13 @@ def test_every_pair_is_in_one_bucket_of_its_part(
 ) -> None:
     """Dies if a pair is lost, doubled, cut or moved, or decoding does not undo encoding."""
     parts = {"train": train + dev + test, "dev": dev, "test": test}  # every symbol is known
-    made = _bucketed(parts)
-    split = made.split(0)
+    loaded = _bucketed(parts)
+    split = loaded.split(0)
     for pairs, rows in zip(parts.values(), split[:3], strict=True):
-        found = _rows(made, rows)
-        read = [(made.source_text(s), made.target_text(t)) for s, t in found]
+        actual = _rows(loaded, rows)
+        read = [(loaded.source_text(s), loaded.target_text(t)) for s, t in actual]
         assert sorted(read) == sorted(pairs)
-    for number, bucket in enumerate(made.corpus.buckets):
+    for number, bucket in enumerate(loaded.corpus.buckets):
         dealt = np.concatenate([rows[number] for rows in split[:3]])
         assert sorted(dealt) == [*range(len(bucket["source"]))]
 
@@ -164,10 +166,10 @@ def test_every_pair_is_in_one_bucket_of_its_part(
 @hypothesis.settings(max_examples=30, deadline=None)
 def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> None:
     """Dies if one side alone chooses the bucket, or is padded to the other's width."""
-    made = _bucketed(dict.fromkeys(splits.PARTS, pairs))
+    loaded = _bucketed(dict.fromkeys(splits.PARTS, pairs))
     keys = sorted({max(len(source), len(target)) + 2 for source, target in pairs})
-    assert [max(widths) for widths in made.widths] == keys
-    for bucket, widths in zip(made.corpus.buckets, made.widths, strict=True):
+    assert [max(widths) for widths in loaded.widths] == keys
+    for bucket, widths in zip(loaded.corpus.buckets, loaded.widths, strict=True):
         assert (bucket["source"].shape[1], bucket["target"].shape[1]) == widths
         assert (bucket["source_length"].max(), bucket["target_length"].max()) == widths
 
@@ -187,8 +189,8 @@ def test_random_splits(tmp_path: Path) -> None:
     """Dies if a split changes how many rows a part has, or its number changes nothing."""
     lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
     parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
-    made = _inflection(tmp_path / "c", parts)
-    given, first, second = (made.split(number) for number in (0, 1, 2))
+    loaded = _inflection(tmp_path / "c", parts)
+    given, first, second = (loaded.split(number) for number in (0, 1, 2))
     plain = [[r.tolist() for part in s[:3] for r in part] for s in (given, first, second)]
     assert plain[0] != plain[1] != plain[2]
     assert [len(rows) for rows in plain[0]] == [len(rows) for rows in plain[1]]
@@ -199,7 +201,7 @@ def test_other_columns_and_separators(tmp_path: Path) -> None:
     parts = dict.fromkeys(splits.PARTS, "7\tpos=N,num=PL;x\tform\tlemma\n")
     columns = {"source_column": 4, "target_column": 3, "features_column": 2}
     read = seq2seq.read(_settings(tmp_path / "c", parts, feature_separator=",", **columns))
-    pair = seq2seq.Pair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
+    pair = seq2seq.SequencePair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
     assert read == {part: [pair] for part in splits.PARTS}
 
 
@@ -228,8 +230,8 @@ def test_fewer_train_pairs(tmp_path: Path) -> None:
 def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) -> None:
     """Dies if a bad line is cut, padded or skipped, or its number counts no blank lines."""
     good = "abc\tabcd\tV\n"
-    found = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", longest=4)
-    assert found == f"dev:3: {message}"
+    actual = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", longest=4)
+    assert actual == f"dev:3: {message}"
 
 
 def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
@@ -237,9 +239,9 @@ def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
     assert _refused(tmp_path / "c", "test", "\n") == "test: the file is empty; expected text"
     assert "data.dev=NAME" in _refused(tmp_path / "c", "a.dev", HAND["dev"])
     with pytest.raises(DataError, match="gone: no such folder"):
-        seq2seq.read(seq2seq.Data(path=str(tmp_path / "gone")))
+        seq2seq.read(seq2seq.Seq2SeqData(path=str(tmp_path / "gone")))
     with pytest.raises(ConfigError, match="--data PATH"):
-        seq2seq.read(seq2seq.Data())
+        seq2seq.read(seq2seq.Seq2SeqData())
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,7 @@ def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
 def test_impossible_settings_are_refused(key: str) -> None:
     """Dies if a column counts from 0 or from the end."""
     with pytest.raises(ConfigError, match=key.partition("=")[0]):
-        reading.read(seq2seq.Data, None, [key])
+        reading.read(seq2seq.Seq2SeqData, None, [key])
 
 
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
@@ -266,15 +268,15 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
 
 def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
     """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
-    found = _inflection(tmp_path / "c").findings
+    actual = _inflection(tmp_path / "c").findings
     one = {"types": 1, "tokens": 1}
-    assert found.facts["unseen_symbols"] == {
+    assert actual.facts["unseen_symbols"] == {
         "source": {"dev": one},
         "target": {"test": one},
         "features": {"dev": one},
     }
     line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
-    assert line in found.remarks and not found.warnings
+    assert line in actual.remarks and not actual.warnings
 
 
 def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
@@ -284,9 +286,9 @@ def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
     for form, warnings in (("NFC", 0), ("NFD", 1)):
         test = unicodedata.normalize(form, parts["test"])
         settings = _settings(tmp_path / form, {**parts, "test": test}, **columns)
-        found = seq2seq.build(settings, 2).findings
-        assert len(found.warnings) == warnings
-    assert found.warnings[0].startswith("source: train is written in NFC, test in NFD")
+        actual = seq2seq.build(settings, 2).findings
+        assert len(actual.warnings) == warnings
+    assert actual.warnings[0].startswith("source: train is written in NFC, test in NFD")
 
 
 @pytest.mark.parametrize(
@@ -306,4 +308,4 @@ def test_a_column_serves_one_purpose() -> None:
     """Dies if targets are among what a model reads."""
     for key in ("source_column", "features_column"):
         with pytest.raises(ConfigError, match="must differ"):
-            reading.read(seq2seq.Data, None, [f"{key}=2"])
+            reading.read(seq2seq.Seq2SeqData, None, [f"{key}=2"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import experiment
+from jaxeval import studies
 from jaxeval.data import generated, sources, tfds_source
 from jaxeval.data.sentences import Sentence
 from jaxeval.errors import ConfigError, DataError
@@ -13,13 +13,13 @@ CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
 CONLLU = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tEntity=(1-event-x)\n"
 
 
-def _folder(folder: Path, content: str, end: str = ".txt") -> sources.Source:
+def _folder(folder: Path, content: str, end: str = ".txt") -> sources.SentenceSource:
     for part in ("train", "dev", "test"):
         (folder / f"my_{part}{end}").write_text(content, encoding="utf-8")
-    return sources.Source(path=str(folder))
+    return sources.SentenceSource(path=str(folder))
 
 
-def _tags(source: sources.Source) -> tuple[str, ...]:
+def _tags(source: sources.SentenceSource) -> tuple[str, ...]:
     return sources.read(source, "iobes").parts["train"][0].tags
 
 
@@ -41,29 +41,29 @@ def test_iob1_must_be_named(tmp_path: Path) -> None:
     source = _folder(tmp_path, "runs O\nAnn I-PER\n")
     with pytest.raises(DataError, match=r"my_train\.txt:2: .*data\.source\.scheme=iob1"):
         sources.read(source, "bio")
-    assert _tags(sources.Source(path=source.path, scheme="iob1")) == ("O", "S-PER")
+    assert _tags(sources.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
 
 
 @pytest.mark.parametrize("content", ["go VERB\non ADP\n", "go O\n", "go S\n"])
 def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
     """Dies if part-of-speech tags are parsed, or tags that are all O are spans."""
     source = _folder(tmp_path, content)
-    parts, entities = sources.read(source, "iobes")
+    parts, scheme = sources.read(source, "iobes")
     assert parts["train"][0].tags == tuple(content.split()[1::2])
-    assert not entities
+    assert scheme == "none"
 
 
 def test_the_scheme_none_leaves_entity_tags_alone(tmp_path: Path) -> None:
     """Dies if tags are converted though the config says that they are no entities."""
     source = _folder(tmp_path, "runs O\nAnn I-PER\n").path
-    assert _tags(sources.Source(path=source, scheme="none")) == ("O", "I-PER")
+    assert _tags(sources.SentenceSource(path=source, scheme="none")) == ("O", "I-PER")
 
 
 def test_columns_and_formats(tmp_path: Path) -> None:
     """Dies if the columns are not handed on."""
     path = _folder(tmp_path, CONLL).path
-    assert _tags(sources.Source(path=path, tag_column=1)) == ("NNP", "NNP", "VBZ")
-    assert sources.read(sources.Source(path=path, word_column=1), "bio").parts["test"][
+    assert _tags(sources.SentenceSource(path=path, tag_column=1)) == ("NNP", "NNP", "VBZ")
+    assert sources.read(sources.SentenceSource(path=path, word_column=1), "bio").parts["test"][
         0
     ].words == (*("NNP", "NNP", "VBZ"),)
 
@@ -71,11 +71,11 @@ def test_columns_and_formats(tmp_path: Path) -> None:
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
     path = _folder(tmp_path, CONLLU, ".conllu").path
-    assert _tags(sources.Source(path=path)) == ("VERB",)
-    assert _tags(sources.Source(path=path, tag="entity")) == ("S-event",)
+    assert _tags(sources.SentenceSource(path=path)) == ("VERB",)
+    assert _tags(sources.SentenceSource(path=path, tag="entity")) == ("S-event",)
     (tmp_path / "plain").mkdir()
     plain = _folder(tmp_path / "plain", CONLLU).path
-    assert _tags(sources.Source(path=plain, format="conllu", tag="xpos")) == ("VB",)
+    assert _tags(sources.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
 
 
 def test_no_file_or_several_fit(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_no_file_or_several_fit(tmp_path: Path) -> None:
     (tmp_path / "old_train.txt").write_text(CONLL)
     with pytest.raises(DataError, match=r"2 files fit: my_train\.txt, old_train\.txt"):
         sources.read(source, "bio")
-    named = sources.Source(path=source.path, train="my_train.txt")
+    named = sources.SentenceSource(path=source.path, train="my_train.txt")
     assert len(sources.read(named, "bio").parts["train"]) == 1
-    missing = sources.Source(path=source.path, train="old*", test="*gold*")
+    missing = sources.SentenceSource(path=source.path, train="old*", test="*gold*")
     with pytest.raises(DataError, match=r"no file fits the test pattern.*data\.source\.test=NAME"):
         sources.read(missing, "bio")
 
@@ -96,15 +96,15 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(CONLL)
     for name in ("none", "file"):
         with pytest.raises(DataError, match=f"{name}: no such folder"):
-            sources.read(sources.Source(path=str(tmp_path / name)), "bio")
+            sources.read(sources.SentenceSource(path=str(tmp_path / name)), "bio")
 
 
 def test_without_a_path_the_corpus_is_generated() -> None:
     """Dies if the seed is not handed on, or the tags stay BIO."""
-    read = sources.read(sources.Source(seed=3), "bio")
+    read = sources.read(sources.SentenceSource(seed=3), "bio")
     assert read.parts == generated.parts(3)
     assert "S-PER" in {
-        t for s in sources.read(sources.Source(), "iobes").parts["dev"] for t in s.tags
+        t for s in sources.read(sources.SentenceSource(), "iobes").parts["dev"] for t in s.tags
     }
 
 
@@ -118,7 +118,7 @@ def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(tfds_source, "read", read)
     with pytest.raises(DataError, match=r"tfds:my \(dev\): sentence 1, word 1"):
-        sources.read(sources.Source(path="tfds:my", tag_feature="pos"), "bio")
+        sources.read(sources.SentenceSource(path="tfds:my", tag_feature="pos"), "bio")
     assert asked == [("tfds:my", "pos")]
 
 
@@ -157,4 +157,4 @@ def test_a_tag_that_looks_like_an_entity_among_classes(tmp_path: Path) -> None:
 def test_an_empty_path(tmp_path: Path) -> None:
     """Dies if it is read as the folder in which the job was started."""
     with pytest.raises(ConfigError, match=r"data\.source\.path: .* at least 1 character"):
-        experiment.read(None, ['data.source.path=""'])
+        studies.read(None, ['data.source.path=""'])

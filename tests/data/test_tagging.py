@@ -20,11 +20,13 @@ HAND = {
 VECTORS = "owl 1 2\nred 3 4\n<unk> 5 6\nother 7 8\n"
 
 
-def _settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> tagging.Data:
+def _settings(
+    folder: Path, parts: Mapping[str, str] = HAND, **changes: Any
+) -> tagging.TaggingData:
     folder.mkdir(exist_ok=True)
     for part, content in parts.items():
         (folder / part).write_text(content)
-    return tagging.Data(source=sources.Source(path=str(folder)), **changes)
+    return tagging.TaggingData(source=sources.SentenceSource(path=str(folder)), **changes)
 
 
 def _vector_file(folder: Path, content: str) -> Path:
@@ -33,17 +35,19 @@ def _vector_file(folder: Path, content: str) -> Path:
     return file
 
 
-def _with_vectors(folder: Path, content: str = VECTORS, **changes: Any) -> tagging.Data:
+def _with_vectors(folder: Path, content: str = VECTORS, **changes: Any) -> tagging.TaggingData:
     return _settings(folder, vectors=str(_vector_file(folder.parent, content)), **changes)
 
 
-def _forms(settings: tagging.Data) -> list[str]:
+def _forms(settings: tagging.TaggingData) -> list[str]:
     """The forms by number, as the docstring of the module orders them."""
     parts = tagging.read(settings).parts.values()
     return ["", *sorted({word for part in parts for s in part for word in s.words})]
 
 
-def _named(settings: tagging.Data, tagged: tagging.Tagged, name: str, split: int = 0) -> set[str]:
+def _named(
+    settings: tagging.TaggingData, tagged: tagging.Tagged, name: str, split: int = 0
+) -> set[str]:
     """The forms whose row is marked in a table of a split."""
     table, row = tagged.split(split).tables[name], tagged.table.row
     forms = enumerate(_forms(settings))
@@ -98,7 +102,7 @@ def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
     """Dies if known or once of a random split are those of the given one."""
-    settings = tagging.Data(train_sentences=120, vocabulary="all")
+    settings = tagging.TaggingData(train_sentences=120, vocabulary="all")
     tagged = tagging.build(settings, 8)
     split, counts = tagged.split(number), Counter[int]()
     for bucket, rows in zip(tagged.corpus.buckets, split.train, strict=True):
@@ -110,10 +114,10 @@ def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
 
 
 def _sentences(
-    settings: tagging.Data, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
+    settings: tagging.TaggingData, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
 ) -> list[Sentence]:
     """The sentences of a part of a split, read back from the arrays."""
-    forms, found = _forms(settings), []
+    forms, actual = _forms(settings), []
     for bucket, chosen in zip(tagged.corpus.buckets, rows, strict=True):
         for row in chosen:
             length = bucket["length"][row]
@@ -121,13 +125,13 @@ def _sentences(
             assert not bucket["labels"][row, length:].any()
             said = tuple(forms[f] for f in bucket["forms"][row, :length])
             tags = tuple(tagged.labels[y] for y in bucket["labels"][row, :length])
-            found.append(Sentence(said, tags))
-    return found
+            actual.append(Sentence(said, tags))
+    return actual
 
 
 def test_arrays_hold_the_sentences() -> None:
     """Dies if a sentence changes part, or a word or tag its place or number."""
-    settings = tagging.Data(train_sentences=200)
+    settings = tagging.TaggingData(train_sentences=200)
     tagged, parts = tagging.build(settings, 8), tagging.read(settings).parts
     split = tagged.split(0)
     assert len(tagged.widths) > 1
@@ -289,14 +293,14 @@ def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:
 
 def test_coverage_of_vectors(tmp_path: Path) -> None:
     """Dies if types are counted for tokens, or spellings are not looked up. Red, red: 2 of 6."""
-    found = tagging.build(_with_vectors(tmp_path / "c"), 2).findings
-    assert found.facts["vectors"] == {
+    actual = tagging.build(_with_vectors(tmp_path / "c"), 2).findings
+    assert actual.facts["vectors"] == {
         "train": {"tokens": 0.3333, "types": 0.3333},
         "dev": {"tokens": 0.0, "types": 0.0},
         "test": {"tokens": 0.5, "types": 0.5},
     }
-    assert "train 33.3% (33.3%)" in found.remarks[0]
-    assert "only 33.3% of train's tokens have a vector" in found.warnings[0]
+    assert "train 33.3% (33.3%)" in actual.remarks[0]
+    assert "only 33.3% of train's tokens have a vector" in actual.warnings[0]
 
 
 def test_vectors_without_a_word_of_train_are_refused(tmp_path: Path) -> None:

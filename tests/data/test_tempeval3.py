@@ -31,7 +31,7 @@ def test_classes_become_events_of_one_word(tmp_path: Path) -> None:
     assert sentence.tags == ("O", "B-REPORTING", "B-OCCURRENCE", "B-OCCURRENCE")
     for part in ("dev", "test"):
         (tmp_path / f"{part}.txt").write_text(CLASSES)
-    source = sources.Source(path=str(tmp_path), format="tempeval3")
+    source = sources.SentenceSource(path=str(tmp_path), format="tempeval3")
     parts, entities = sources.read(source, "iobes")
     assert entities and parts["dev"][0].tags[1:] == ("S-REPORTING", "S-OCCURRENCE", "S-OCCURRENCE")
 

@@ -29,9 +29,9 @@ class TinyNumbers(tfds.core.GeneratorBasedBuilder):
 
 
 def _prepare(folder: Path) -> Path:
-    made = TinyNumbers(data_dir=folder, file_format="array_record")
-    made.download_and_prepare()
-    return Path(made.data_dir)
+    prepared = TinyNumbers(data_dir=folder, file_format="array_record")
+    prepared.download_and_prepare()
+    return Path(prepared.data_dir)
 
 
 def _read(folder: Path) -> list[int]:

@@ -49,9 +49,9 @@ class NoDev(TinyTags):
 
 
 def _prepare(builder: type[TinyTags], folder: Path) -> str:
-    made = builder(data_dir=folder, file_format="array_record")
-    made.download_and_prepare()
-    return f"tfds:{made.data_dir}"
+    dataset = builder(data_dir=folder, file_format="array_record")
+    dataset.download_and_prepare()
+    return f"tfds:{dataset.data_dir}"
 
 
 @pytest.fixture(scope="module")

@@ -61,9 +61,9 @@ def test_the_first_known_spelling_counts() -> None:
     """Dies if a word as it stands does not come before lower case, or that before normalised."""
     index = {"Bath": 0, "bath": 1, "NUMBER_TOKEN": 2, "7": 3}
     forms = ["Bath", "BATH", "bath", "7", "8", "cat"]
-    found = words.rows(forms, index)
-    assert found.tolist() == [0, 1, 1, 3, 2, -1]
-    assert found.dtype == np.int32
+    actual = words.rows(forms, index)
+    assert actual.tolist() == [0, 1, 1, 3, 2, -1]
+    assert actual.dtype == np.int32
 
 
 def test_alphabet_is_the_same_for_the_same_characters() -> None:

@@ -71,6 +71,6 @@ class TinyNoTest(TinyTexts):
 
 def prepare(builder: type[TinyTexts], folder: Path) -> str:
     """Writes a set under a folder; its name for jaxeval."""
-    made = builder(data_dir=folder, file_format="array_record")
-    made.download_and_prepare()
-    return f"tfds:{made.data_dir}"
+    prepared = builder(data_dir=folder, file_format="array_record")
+    prepared.download_and_prepare()
+    return f"tfds:{prepared.data_dir}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("scores.tsv")
-_MODULES = {"sweep": "jaxeval.sweep.__main__"}  # a verb's module, where it is not jaxeval.VERB
+_MODULES = {}  # a verb's module, where it is not jaxeval.VERB
 
 
 class Score(NamedTuple):

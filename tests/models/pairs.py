@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxeval.models.seq2seq import Dropping, Shape
-from jaxeval.models.seq2seq_extent import Architecture, Extent
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Shape
+from jaxeval.models.seq2seq_sizes import Architecture, Seq2SeqSizes
+from tests import quick
 
 Array = jax.Array
 SOURCES, TARGETS = 9, 7  # symbols
@@ -35,28 +37,34 @@ def inputs(rows: int = 3, source: int = 5, target: int = 4) -> Inputs:
     )
 
 
-def taught(model: Any, given: Inputs, drop: Dropping) -> Array:
-    """Scores [B, Tt, V] of targets that are told."""
-    return model.taught(model.encode(given.source, given.length, drop), given.target, drop)
+def teacher_forced(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
+    """Logits [B, Tt, V] of targets that are told."""
+    return model.teacher_forced(model.encode(batch.source, batch.length, drop), batch.target, drop)
 
 
-def stepped(model: Any, given: Inputs) -> Array:
+def stepped(model: Any, batch: Inputs) -> Array:
     """The same, symbol by symbol, with two steps to spare."""
-    memory = model.encode(given.source, given.length, Dropping())
-    steps = given.target.shape[1]
+    memory = model.encode(batch.source, batch.length, HashedDropout())
+    steps = batch.target.shape[1]
 
-    def one(state: Any, now: tuple) -> tuple[Any, Array]:
-        scores, state = model.step(memory, state, *now)
-        return state, scores
+    def step(state: Any, symbol: tuple) -> tuple[Any, Array]:
+        logits, state = model.step(memory, state, *symbol)
+        return state, logits
 
-    state = model.begin(memory, steps + 2)
-    scores = lax.scan(one, state, (given.target.T, jnp.arange(steps)))[1]
-    return scores.transpose(1, 0, 2)
+    state = model.initial_state(memory, steps + 2)
+    logits = lax.scan(step, state, (batch.target.T, jnp.arange(steps)))[1]
+    return logits.transpose(1, 0, 2)
+
+
+def initial(model: Any, seed: int) -> Any:
+    """The model's parameters as they start, on the host."""
+    init = lambda key: model.init(key, inputs(), HashedDropout(), method=teacher_forced)  # noqa: E731
+    return host(quick.jit(init)(jax.random.key(seed))["params"])
 
 
 def shapes(model: Any) -> Any:
     """Of the model's parameters; nothing is computed."""
-    init = lambda key: model.init(key, inputs(), Dropping(), method=taught)  # noqa: E731
+    init = lambda key: model.init(key, inputs(), HashedDropout(), method=teacher_forced)  # noqa: E731
     with jax.enable_x64(False):  # a model starts in float32
         return jax.eval_shape(init, jax.random.key(0))["params"]
 
@@ -69,22 +77,22 @@ def parameters(model: Any, seed: int) -> Any:
     )
 
 
-_dropout = jax.jit(lambda drop, ones, axis: drop.on(ones, axis), static_argnums=2)
+_dropout = jax.jit(lambda drop, ones, axis: drop.apply(ones, axis), static_argnums=2)
 
 
-def mask(drop: Dropping, shape: tuple[int, ...], rows_axis: int = 0) -> np.ndarray:
+def mask(drop: HashedDropout, shape: tuple[int, ...], rows_axis: int = 0) -> np.ndarray:
     """What a site multiplies by."""
     return np.asarray(_dropout(drop, np.ones(shape), rows_axis))
 
 
 def count(model: Any) -> int:
-    """Numbers that are trained."""
+    """Parameters of the model."""
     return sum(leaf.size for leaf in jax.tree.leaves(shapes(model)))
 
 
-def said(architecture: Architecture, shape: Shape) -> int:
+def counted(architecture: Architecture, shape: Shape) -> int:
     """The same as the cost model has it."""
-    return Extent(architecture, shape, (1.0, 1.0), 1).parameters()
+    return Seq2SeqSizes(architecture, shape, (1.0, 1.0), 1).parameters()
 
 
 def softmax(x: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ import pytest
 
 from jaxeval.models import attentive_lstm
 from jaxeval.models.attentive_lstm import AttentiveLstm
-from jaxeval.models.seq2seq import Dropping, Shape
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Shape
 from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
@@ -39,7 +40,7 @@ def _cell(w: dict, gates: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple:
     return _sigmoid(o) * np.tanh(c), c
 
 
-def _way(w: dict, x: np.ndarray, back: bool) -> np.ndarray:
+def _direction(w: dict, x: np.ndarray, back: bool) -> np.ndarray:
     h = c = np.zeros(H)
     hidden = []
     for row in x[::-1] if back else x:
@@ -61,24 +62,24 @@ def _loop(p: dict, given: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
         for layer in range(LAYERS):
             x = x * mask["layer"][:length] if layer else x
             w = p[f"encoder_{layer}"]
-            ways = [_way(w["forward"], x, False), _way(w["backward"], x, True)]
-            x = np.concatenate(ways, axis=1)
+            directions = [_direction(w["forward"], x, False), _direction(w["backward"], x, True)]
+            x = np.concatenate(directions, axis=1)
         a = p["attention"]
         matrix = np.concatenate([a["keys"]["kernel"], a["query"]])
         h, c = p["start"]["hidden"], p["start"]["memory"]
-        for place, symbol in enumerate(target):
+        for position, symbol in enumerate(target):
             looks = np.concatenate([x, np.tile(h, (length, 1))], axis=1)
             hidden = np.tanh(looks @ matrix + a["keys"]["bias"])
             context = pairs.softmax(hidden @ a["score"] + a["score_bias"]) @ x
-            y = p["target"][symbol] * mask["target"][place]
+            y = p["target"][symbol] * mask["target"][position]
             w = p["decoder"]
             h, c = _cell(w, y @ w["kernel"] + context @ w["context"], h, c)
-            scores.append((h * mask["output"][place]) @ p["output"]["kernel"])
+            scores.append((h * mask["output"][position]) @ p["output"]["kernel"])
     rows = len(given.length)
     return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
 
 
-def _masks(drop: Dropping) -> dict[str, np.ndarray]:
+def _masks(drop: HashedDropout) -> dict[str, np.ndarray]:
     """Of every site: [T, B, units]."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     sites = {
@@ -94,14 +95,14 @@ def _masks(drop: Dropping) -> dict[str, np.ndarray]:
 def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
     """Dies if a gate, a direction, the attention, a site of dropout or padding is wrong."""
     with jax.enable_x64(True):
-        p, drop = pairs.parameters(MODEL, 1), Dropping()
+        p, drop = pairs.parameters(MODEL, 1), HashedDropout()
         if dropped:
-            drop = Dropping(jnp.asarray(WORDS), RATE)
-        found = _use(pairs.taught)(p, GIVEN, drop)
+            drop = HashedDropout(jnp.asarray(WORDS), RATE)
+        actual = _use(pairs.teacher_forced)(p, GIVEN, drop)
         masks = _masks(drop)
         assert dropped == any(np.any(mask == 0) for mask in masks.values())
         expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
 
 
 def test_gradients_equal_finite_differences() -> None:
@@ -109,13 +110,13 @@ def test_gradients_equal_finite_differences() -> None:
     with jax.enable_x64(True):
         at, draw = pairs.parameters(MODEL, 2), np.random.default_rng(3)
         weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
-        drop = Dropping(jnp.asarray(WORDS), RATE)
+        drop = HashedDropout(jnp.asarray(WORDS), RATE)
 
         @quick.jit
         def both(p: Any) -> Any:
             def loss(p: Any) -> jax.Array:
                 return jnp.sum(
-                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.taught) * weight
+                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.teacher_forced) * weight
                 )
 
             return jax.value_and_grad(loss)(p)
@@ -124,59 +125,58 @@ def test_gradients_equal_finite_differences() -> None:
         leaves, tree = jax.tree.flatten(pairs.host(at))
         for number, (leaf, slopes) in enumerate(zip(leaves, gradient, strict=True)):
             # the largest, so that few are of symbols that do not occur, and another
-            places = {int(np.argmax(np.abs(slopes))), int(draw.integers(leaf.size))}
-            for place in places:
+            positions = {int(np.argmax(np.abs(slopes))), int(draw.integers(leaf.size))}
+            for position in positions:
                 values = []
                 for step in (1e-5, -1e-5):
                     moved = leaf.copy()
-                    moved.flat[place] += step
+                    moved.flat[position] += step
                     given = [*leaves[:number], moved, *leaves[number + 1 :]]
                     values.append(float(both(jax.tree.unflatten(tree, given))[0]))
                 slope = (values[0] - values[1]) / 2e-5
-                assert slopes.flat[place] == pytest.approx(slope, rel=1e-5, abs=2e-9)
+                assert slopes.flat[position] == pytest.approx(slope, rel=1e-5, abs=2e-9)
 
 
 def test_padding_of_sources_changes_no_score() -> None:
     """Dies if what stands behind a source is read, or the backward way starts from it."""
     p = pairs.host(pairs.parameters(MODEL, 4))
-    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    first = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
     padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
     other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
     assert np.any(other.source != GIVEN.source)
-    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+    np.testing.assert_array_equal(_use(pairs.teacher_forced)(p, other, HashedDropout()), first)
     wide = other._replace(source=jnp.pad(other.source, ((0, 0), (0, 3)), constant_values=5))
-    found = _use(pairs.taught)(p, wide, Dropping())
-    np.testing.assert_allclose(found, first, rtol=1e-5, atol=1e-6)
+    actual = _use(pairs.teacher_forced)(p, wide, HashedDropout())
+    np.testing.assert_allclose(actual, first, rtol=1e-5, atol=1e-6)
 
 
-def test_writing_step_by_step_equals_being_taught() -> None:
+def test_writing_step_by_step_equals_teacher_forcing() -> None:
     """Dies if the step that writes differs from the one that learns, or loses its state."""
     p = pairs.host(pairs.parameters(MODEL, 5))
-    found = _use(pairs.stepped)(p, GIVEN)
+    actual = _use(pairs.stepped)(p, GIVEN)
     np.testing.assert_allclose(
-        found, _use(pairs.taught)(p, GIVEN, Dropping()), rtol=1e-5, atol=1e-6
+        actual, _use(pairs.teacher_forced)(p, GIVEN, HashedDropout()), rtol=1e-5, atol=1e-6
     )
 
 
 def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
     shape = Shape(64, 33, 128, 512, 1, 1, 1)
-    found = pairs.count(AttentiveLstm(shape))
-    assert found == pairs.said("attentive_lstm", shape) == 6_859_426
+    actual = pairs.count(AttentiveLstm(shape))
+    assert actual == pairs.counted("attentive_lstm", shape) == 6_859_426
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 2), (4, 4, 2, 2, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
     shape = Shape(*sizes, 1, 1)
-    assert pairs.count(AttentiveLstm(shape)) == pairs.said("attentive_lstm", shape)
+    assert pairs.count(AttentiveLstm(shape)) == pairs.counted("attentive_lstm", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, or padding does not start at zero."""
     model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
-    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
-    p = pairs.host(init(jax.random.key(3)))
+    p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])
         drawn = table[1:]
@@ -184,7 +184,7 @@ def test_initial_values_follow_the_public_code() -> None:
         assert drawn.mean() == pytest.approx(0, abs=4 / drawn.size**0.5)
     recurrent = [
         p["decoder"],
-        *(p[f"encoder_{n}"][way] for n in (0, 1) for way in ("forward", "backward")),
+        *(p[f"encoder_{n}"][direction] for n in (0, 1) for direction in ("forward", "backward")),
     ]
     for weights in recurrent:
         for leaf in weights.values():

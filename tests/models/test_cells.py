@@ -29,8 +29,8 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 def _norm(x: np.ndarray, groups: int, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
     parts = x.reshape(len(x), groups, -1)
-    found = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
-    return found.reshape(x.shape) * scale + shift
+    actual = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
+    return actual.reshape(x.shape) * scale + shift
 
 
 def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple[Any, np.ndarray]:
@@ -80,11 +80,13 @@ def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple
             j, o, f, *i = np.split(z, cell.blocks, axis=1)
             f = _sigmoid(f)
             if cell.gates == "tied":
-                enter = 1 - f
+                input_gate = 1 - f
             else:
-                enter = _sigmoid(i[0])
-                enter = np.minimum(1 - f, enter) if cell.gates == "capped" else enter
-            c = f * c + enter * np.tanh(j) * new
+                input_gate = _sigmoid(i[0])
+                input_gate = (
+                    np.minimum(1 - f, input_gate) if cell.gates == "capped" else input_gate
+                )
+            c = f * c + input_gate * np.tanh(j) * new
             seen = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
             h = _sigmoid(o) * np.tanh(seen)
             if cell.clip is not None:
@@ -210,9 +212,11 @@ def test_initial_values_follow_the_public_code() -> None:
     params = layer.init(jax.random.key(1), jnp.zeros((2, 2, 400)), start, Masks())["params"]
     assert float(params["kernel"].std()) == pytest.approx(400**-0.5, rel=0.02)
     assert float(params["recurrent"].std()) == pytest.approx(64**-0.5, rel=0.02)
-    _, leave, forget, _ = jnp.split(params["bias"], 4)
+    _, output_gate, forget, _ = jnp.split(params["bias"], 4)
     assert float(forget.mean()) == pytest.approx(1.0, abs=0.06)
-    assert float(leave.std()) == pytest.approx(64**-0.5, rel=0.3)
+    assert float(output_gate.std()) == pytest.approx(64**-0.5, rel=0.3)
     rhn = cells.Layer(Cell("rhn", "tied", depth=2), 8)
-    made = rhn.init(jax.random.key(1), jnp.zeros((2, 2, 4)), jnp.zeros((2, 8)), Masks())["params"]
-    np.testing.assert_array_equal(made["bias_1"], [0] * 8 + [1] * 8)
+    rhn_params = rhn.init(jax.random.key(1), jnp.zeros((2, 2, 4)), jnp.zeros((2, 8)), Masks())[
+        "params"
+    ]
+    np.testing.assert_array_equal(rhn_params["bias_1"], [0] * 8 + [1] * 8)

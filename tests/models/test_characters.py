@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.models import characters, dropout, lstm
 
-NONE = dropout.Dropper("none", {}, None, True)
+NONE = dropout.KeyedDropout({}, None)
 WORDS, LONGEST, ALPHABET, SIZE, FILTERS = 7, 6, 9, 4, 5
 
 
@@ -25,16 +25,16 @@ def _expected(
     """Windows cut by hand, one word and filter at a time."""
     kernel, bias = np.asarray(params["kernel"]), np.asarray(params["bias"])
     margin = 2 if full else 1
-    found = np.zeros((len(ids), FILTERS))
+    output = np.zeros((len(ids), FILTERS))
     for row, word in enumerate(ids):
         embedded = np.concatenate(
             [np.zeros((margin, SIZE)), table[word], np.zeros((margin, SIZE))]
         )
         length = int(np.sum(word > 0)) if masked else LONGEST
-        places = length + (2 if full else 0)
-        responses = [embedded[p : p + 3].reshape(-1) @ kernel for p in range(places)]
-        found[row] = np.max(responses, axis=0) + bias
-    return found
+        positions = length + (2 if full else 0)
+        responses = [embedded[p : p + 3].reshape(-1) @ kernel for p in range(positions)]
+        output[row] = np.max(responses, axis=0) + bias
+    return output
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -45,8 +45,8 @@ def test_convolution_equals_windows_cut_by_hand(full: bool, masked: bool) -> Non
     encoder = characters.ConvolutionEncoder(FILTERS, 3, "linear", full, masked)
     params = encoder.init(jax.random.key(0), table, ids, NONE)["params"]
     params["bias"] = jnp.arange(FILTERS) * 0.1
-    found = encoder.apply({"params": params}, table, ids, NONE)
-    np.testing.assert_allclose(found, _expected(ids, table, params, full, masked), atol=1e-5)
+    output = encoder.apply({"params": params}, table, ids, NONE)
+    np.testing.assert_allclose(output, _expected(ids, table, params, full, masked), atol=1e-5)
 
 
 @pytest.mark.parametrize("masked", [True, False])
@@ -56,9 +56,9 @@ def test_table_and_window_forms_agree_with_their_gradients(full: bool, masked: b
     ids, table = _words(1)
     encoder = characters.ConvolutionEncoder(FILTERS, 3, "tanh", full, masked)
     params = encoder.init(jax.random.key(1), table, ids, NONE)["params"]
-    zero = dropout.Dropper("naive", {"characters": jnp.float32(0)}, jax.random.key(0), True)
+    zero = dropout.KeyedDropout({"characters": jnp.float32(0)}, jax.random.key(0))
 
-    def loss(params: dict, table: jax.Array, drop: dropout.Dropper) -> jax.Array:
+    def loss(params: dict, table: jax.Array, drop: dropout.KeyedDropout) -> jax.Array:
         weights = jnp.arange(WORDS * FILTERS, dtype=jnp.float32).reshape(WORDS, FILTERS)
         return jnp.sum(encoder.apply({"params": params}, table, ids, drop) * weights)
 
@@ -70,9 +70,9 @@ def test_table_and_window_forms_agree_with_their_gradients(full: bool, masked: b
 def test_recurrent_encoder_reads_each_word_to_its_own_end() -> None:
     """Dies if padding moves the last state (a word alone, without padding, is the truth)."""
     ids, table = _words(2)
-    encoder = characters.RecurrentEncoder(3, lstm.Variant())
+    encoder = characters.RecurrentEncoder(3, lstm.LSTMVariant())
     params = encoder.init(jax.random.key(0), table, ids, NONE)
-    found = encoder.apply(params, table, ids, NONE)
+    output = encoder.apply(params, table, ids, NONE)
     for row, word in enumerate(ids):
         alone = encoder.apply(params, table, word[None, word > 0], NONE)
-        np.testing.assert_allclose(found[row], alone[0], atol=1e-6)
+        np.testing.assert_allclose(output[row], alone[0], atol=1e-6)

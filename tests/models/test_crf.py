@@ -46,8 +46,8 @@ def test_log_partition_and_viterbi_equal_enumeration(length: int, by_word: bool)
     total = crf.log_partition(jnp.asarray(emissions), potentials, valid)
     np.testing.assert_allclose(total, np.logaddexp.reduce(list(scores.values())), rtol=1e-6)
     best = max(scores, key=lambda path: scores[path])
-    found = crf.viterbi(jnp.asarray(emissions), potentials, valid)
-    assert tuple(np.asarray(found)[:length].tolist()) == best
+    actual = crf.viterbi(jnp.asarray(emissions), potentials, valid)
+    assert tuple(np.asarray(actual)[:length].tolist()) == best
     labels = jnp.asarray([*best, *[0] * (5 - length)])
     np.testing.assert_allclose(
         crf.score(jnp.asarray(emissions), potentials, labels, valid), scores[best], rtol=1e-6
@@ -64,8 +64,8 @@ def test_gradient_is_the_marginal_distribution() -> None:
         for t, label in enumerate(path):
             expected[t, label] += np.exp(value - total)
     valid = jnp.arange(4) < 3
-    found = jax.grad(lambda e: crf.log_partition(e, potentials, valid))(jnp.asarray(emissions))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    actual = jax.grad(lambda e: crf.log_partition(e, potentials, valid))(jnp.asarray(emissions))
+    np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def test_golden_numbers() -> None:

@@ -20,7 +20,7 @@ def _log_softmax(x: np.ndarray) -> np.ndarray:
     return x - np.log(np.exp(x).sum(-1, keepdims=True))
 
 
-def _places(symbols: int, steps: int) -> int:
+def _beginnings(symbols: int, steps: int) -> int:
     """Number of beginnings of a sequence."""
     return sum(symbols**length for length in range(steps))
 
@@ -28,7 +28,7 @@ def _places(symbols: int, steps: int) -> int:
 def _table(symbols: int, steps: int, seed: int = 0) -> np.ndarray:
     """Scores [B, beginnings, V] of the symbol that follows each beginning."""
     draw = np.random.default_rng(seed)
-    return draw.normal(size=(ROWS, _places(symbols, steps), symbols)).astype(np.float32) * 2
+    return draw.normal(size=(ROWS, _beginnings(symbols, steps), symbols)).astype(np.float32) * 2
 
 
 def _child(node: Any, symbol: Any, symbols: int) -> Any:
@@ -42,9 +42,9 @@ def _step(table: Any, axis: int) -> decoding.Step:
     Its node is moved by the symbol that it is given, so that a state of another beam is found out.
     """
 
-    def step(state: Any, token: Any, place: Any) -> tuple[Any, Any]:
+    def step(state: Any, token: Any, position: Any) -> tuple[Any, Any]:
         row, node = (leaf.reshape(-1) for leaf in state)
-        node = jnp.where(place == 0, 0, _child(node, token, table.shape[2]))
+        node = jnp.where(position == 0, 0, _child(node, token, table.shape[2]))
         # ended ones go on counting, beyond the table: what they are told must not matter
         scores = table[row, jnp.minimum(node, table.shape[1] - 1)]
         after = jnp.expand_dims(row, 1 - axis), jnp.expand_dims(node, 1 - axis)
@@ -74,46 +74,46 @@ def _beam(table: np.ndarray, steps: int, width: int, axis: int = 0) -> np.ndarra
     return np.asarray(_compiled(table, steps, width, axis))
 
 
-def _chance(chances: np.ndarray, sequence: tuple[int, ...]) -> float:
+def _log_prob(log_probs: np.ndarray, sequence: tuple[int, ...]) -> float:
     """Log probability of a sequence, up to and with its END."""
     node, total = 0, 0.0
     for symbol in sequence:
-        total += chances[node, symbol]
+        total += log_probs[node, symbol]
         if symbol == END:
             break
-        node = _child(node, symbol, chances.shape[1])
+        node = _child(node, symbol, log_probs.shape[1])
     return total
 
 
 def _all(symbols: int, steps: int) -> list[tuple[int, ...]]:
     """Every sequence, END repeated to the end."""
-    every = itertools.product(range(symbols), repeat=steps)
-    return [s for s in every if END not in s or set(s[s.index(END) :]) == {END}]
+    sequences = itertools.product(range(symbols), repeat=steps)
+    return [s for s in sequences if END not in s or set(s[s.index(END) :]) == {END}]
 
 
 def _best(table: np.ndarray, steps: int) -> np.ndarray:
     """The most probable sequence of each row."""
-    found = [
-        max(_all(table.shape[2], steps), key=lambda s, c=chances: _chance(c, s))
-        for chances in _log_softmax(table.astype(np.float64))
+    actual = [
+        max(_all(table.shape[2], steps), key=lambda s, c=log_probs: _log_prob(c, s))
+        for log_probs in _log_softmax(table.astype(np.float64))
     ]
-    return np.array(found)
+    return np.array(actual)
 
 
 def _search(table: np.ndarray, steps: int, width: int) -> np.ndarray:
     """Beam search over lists."""
-    found = []
-    for chances in _log_softmax(table.astype(np.float64)):
-        kept: list[tuple[int, ...]] = [()]
+    actual = []
+    for log_probs in _log_softmax(table.astype(np.float64)):
+        beams: list[tuple[int, ...]] = [()]
         for _ in range(steps):
             longer = [
                 (*s, symbol)
-                for s in kept
+                for s in beams
                 for symbol in ([END] if END in s else range(table.shape[2]))
             ]
-            kept = sorted(longer, key=lambda s, c=chances: -_chance(c, s))[:width]
-        found.append(kept[0])
-    return np.array(found)
+            beams = sorted(longer, key=lambda s, c=log_probs: -_log_prob(c, s))[:width]
+        actual.append(beams[0])
+    return np.array(actual)
 
 
 def _follow(path: list[int], table: np.ndarray, row: int) -> None:
@@ -141,25 +141,25 @@ def test_stops_when_all_have_ended(width: int, longest: int, taken: int) -> None
 
     Row r ends at its (r + 3)rd symbol; with two beams both are there.
     """
-    places: list[int] = []
+    positions: list[int] = []
     ends = jnp.arange(ROWS).repeat(width) + 2
 
-    def step(state: Any, token: Any, place: Any) -> tuple[Any, Any]:
-        jax.debug.callback(lambda p: places.append(int(p)), place)
-        ended = (ends <= place)[:, None]
+    def step(state: Any, token: Any, position: Any) -> tuple[Any, Any]:
+        jax.debug.callback(lambda p: positions.append(int(p)), position)
+        ended = (ends <= position)[:, None]
         scores = jnp.where(ended, jnp.array([[-80.0, 5, -80]]), jnp.array([[0.0, -80, -1]]))
         return scores, state
 
     state = jnp.zeros(ROWS * width)
     if width == 1:
-        found = decoding.greedy(step, state, ROWS, longest, BEGIN, END)
+        actual = decoding.greedy(step, state, ROWS, longest, BEGIN, END)
     else:
-        found = decoding.beam(step, state, ROWS, longest, BEGIN, END, width, 0)
+        actual = decoding.beam(step, state, ROWS, longest, BEGIN, END, width, 0)
     jax.effects_barrier()
-    assert sorted(places) == list(range(taken))
-    assert found.shape == (ROWS, longest)
+    assert sorted(positions) == list(range(taken))
+    assert actual.shape == (ROWS, longest)
     expected = [[BEGIN] * min(r + 2, longest) + [END] * max(longest - r - 2, 0) for r in range(4)]
-    assert np.asarray(found).tolist() == expected
+    assert np.asarray(actual).tolist() == expected
 
 
 def test_a_beam_of_one_is_greedy() -> None:
@@ -177,8 +177,8 @@ def test_a_beam_of_all_finds_the_best(symbols: int, axis: int) -> None:
     for seed in range(4):
         table = _table(symbols, steps, seed)
         expected = _best(table, steps)
-        found = _beam(table, steps, symbols**steps, axis)
-        np.testing.assert_array_equal(found, expected)
+        actual = _beam(table, steps, symbols**steps, axis)
+        np.testing.assert_array_equal(actual, expected)
         lengths |= {(row == END).sum() for row in expected}
     assert len(lengths) > 2  # ended at several places, or cut
 
@@ -189,9 +189,9 @@ def test_a_narrow_beam_equals_a_search_over_lists(width: int) -> None:
     differ = 0
     for seed in range(3):
         table = _table(4, 5, seed)
-        found = _beam(table, 5, width)
-        np.testing.assert_array_equal(found, _search(table, 5, width))
-        differ += int(np.any(found != _greedy(table, 5)))
+        actual = _beam(table, 5, width)
+        np.testing.assert_array_equal(actual, _search(table, 5, width))
+        differ += int(np.any(actual != _greedy(table, 5)))
     assert differ
 
 
@@ -206,5 +206,5 @@ def test_rows_are_written_on_their_own(width: int) -> None:
     for row in range(ROWS):
         others = table.copy()
         others[np.arange(ROWS) != row, :, END] = -9.0
-        found = _beam(others, 4, width) if width > 1 else _greedy(others, 4)
-        np.testing.assert_array_equal(found[row], whole[row])
+        actual = _beam(others, 4, width) if width > 1 else _greedy(others, 4)
+        np.testing.assert_array_equal(actual[row], whole[row])

@@ -12,8 +12,8 @@ from jaxeval.models import dropout
 def test_rate_and_scale(inverted: bool) -> None:
     """Dies if keep and drop are swapped or the scale is wrong."""
     drawn = dropout.mask(jax.random.key(1), jnp.float32(0.3), (400, 500), inverted)
-    kept = 1 / 0.7 if inverted else 1.0
-    assert set(np.unique(drawn)) == {np.float32(0), np.float32(kept)}
+    scale = 1 / 0.7 if inverted else 1.0
+    assert set(np.unique(drawn)) == {np.float32(0), np.float32(scale)}
     assert np.mean(drawn == 0) == pytest.approx(0.3, abs=0.004)  # 4 sd of 200,000 draws
 
 
@@ -23,7 +23,8 @@ def test_rate_zero_changes_nothing() -> None:
 
 
 def _drawn(kind: str) -> np.ndarray:
-    drop = dropout.Dropper(kind, {"output": jnp.float32(0.5)}, jax.random.key(2), True)
+    rates, variational = {"output": jnp.float32(0.5)}, kind == "variational"
+    drop = dropout.KeyedDropout(rates, jax.random.key(2), variational=variational)
     return np.asarray(drop.steps("output", jnp.ones((6, 5, 40))))
 
 
@@ -38,8 +39,8 @@ def test_variational_mask_is_constant_over_time_and_naive_is_not() -> None:
 def test_sites_and_gates_draw_masks_of_their_own() -> None:
     """Dies if two masks of a pass share a key."""
     rates = {"layer_input": jnp.float32(0.5), "recurrent": jnp.float32(0.5)}
-    drop = dropout.Dropper("variational", rates, jax.random.key(0), True)
-    first, second = (drop.gates(site, 4, (8, 50)) for site in rates)
+    drop = dropout.KeyedDropout(rates, jax.random.key(0))
+    first, second = (drop.mask(site, (4, 8, 50)) for site in rates)
     assert first is not None and second is not None and first.shape == (4, 8, 50)
     assert np.any(first != second) and np.any(first[0] != first[1])
 
@@ -48,6 +49,6 @@ def test_at_evaluation_only_the_non_inverted_kind_scales() -> None:
     """Dies if test-time scaling is lost or doubled (Lample's inputs x .5)."""
     x = jnp.ones((3, 2, 4))
     rates = {"input": jnp.float32(0.4)}
-    assert np.all(dropout.Dropper("naive", rates, None, True).steps("input", x) == 1)
-    scaled = dropout.Dropper("naive", rates, None, False).steps("input", x)
+    assert np.all(dropout.KeyedDropout(rates, None).steps("input", x) == 1)
+    scaled = dropout.KeyedDropout(rates, None, inverted=False).steps("input", x)
     np.testing.assert_allclose(scaled, 0.6, rtol=1e-6)

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from jaxeval.models import budget, cells, language
-from jaxeval.models.budget import Shape
+from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell, Masks
 
 T, B = 6, 4
+QUIET = language.window_dropout({}, None)
 
 
-def _made(shape: Shape, cell: Cell) -> tuple[language.LanguageModel, dict]:
+def _made(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, dict]:
     model = language.LanguageModel(shape, cell)
     tokens = jnp.zeros((1, B), jnp.int32)
     start = language.start(shape, cell, B)
-    params = model.init(jax.random.key(0), tokens, start, language.Drawn({}, None))["params"]
+    params = model.init(jax.random.key(0), tokens, start, QUIET)["params"]
     return model, params
 
 
@@ -29,7 +30,7 @@ def test_the_model_has_the_parameters_of_its_budget(
     cell: Cell, embedding: int, tied: bool
 ) -> None:
     """Dies if the solver counts another model than the one that is trained."""
-    shape = Shape(30, 9, embedding, layers=1 if cell.kind == "rhn" else 2, tied=tied)
+    shape = LanguageShape(30, 9, embedding, layers=1 if cell.kind == "rhn" else 2, tied=tied)
     _, params = _made(shape, cell)
     count = sum(leaf.size for leaf in jax.tree.leaves(params))
     assert count == budget.parameter_count(shape, cell)
@@ -37,18 +38,18 @@ def test_the_model_has_the_parameters_of_its_budget(
 
 def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     """Dies if a layer reads the sum, or only the last layer is put out."""
-    shape = Shape(20, 8, 5, layers=3)
+    shape = LanguageShape(20, 8, 5, layers=3)
     model, params = _made(shape, Cell())
     tokens = jnp.asarray(np.random.default_rng(0).integers(0, 20, (T, B)))
     start = language.start(shape, Cell(), B)
-    _, found = model.apply({"params": params}, tokens, start, language.Drawn({}, None))
+    _, actual = model.apply({"params": params}, tokens, start, QUIET)
     x = params["embedding"][tokens]
     total = jnp.zeros((T, B, 8))
     for number in range(3):
         layer = cells.Layer(Cell(), 8)
         _, x = layer.apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
         total = total + x
-    np.testing.assert_allclose(found, total @ params["projection"], atol=1e-6)
+    np.testing.assert_allclose(actual, total @ params["projection"], atol=1e-6)
 
 
 @pytest.mark.parametrize("words", [1 << 23, 50, 7])
@@ -85,14 +86,13 @@ def test_losses_in_slices_equal_a_plain_softmax(
 
 def test_masks_are_shared_over_time_where_they_must_be() -> None:
     """Dies if state dropout changes within a window, or input dropout does not."""
-    drawn = language.Drawn(
-        {"state": jnp.float32(0.5), "input": jnp.float32(0.5)}, jax.random.key(0)
-    )
-    state = drawn.mask("state", 0, (B, 64))
+    rates = {"state": jnp.float32(0.5), "input": jnp.float32(0.5)}
+    drop = language.window_dropout(rates, jax.random.key(0))
+    state = drop.mask("state", (B, 64), 0)
     assert state is not None and state.shape == (B, 64)
-    other = drawn.mask("state", 1, (B, 64))
+    other = drop.mask("state", (B, 64), 1)
     assert other is not None and not np.array_equal(state, other)
-    fresh = np.asarray(drawn.apply("input", 0, jnp.ones((T, B, 64))))
+    fresh = np.asarray(drop.elements("input", jnp.ones((T, B, 64))))
     assert not np.array_equal(fresh[0], fresh[1])
-    assert drawn.mask("update", 0, (B, 8)) is None
-    assert language.Drawn({"state": jnp.float32(0.5)}, None).mask("state", 0, (B, 8)) is None
+    assert drop.mask("update", (B, 8)) is None
+    assert language.window_dropout(rates, None).mask("state", (B, 8)) is None

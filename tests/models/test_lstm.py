@@ -10,9 +10,9 @@ import pytest
 from jaxeval.models import lstm, recurrence
 
 VARIANTS = {
-    "plain": lstm.Variant(),
-    "keras": lstm.Variant(hard_sigmoid=True),
-    "lample": lstm.Variant(coupled_forget=True, peepholes=True, learned_start=True),
+    "plain": lstm.LSTMVariant(),
+    "keras": lstm.LSTMVariant(hard_sigmoid=True),
+    "lample": lstm.LSTMVariant(coupled_forget=True, peepholes=True, learned_start=True),
 }
 STEPS, BATCH, SIZE, WIDTH = 5, 3, 4, 6
 
@@ -22,7 +22,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _loop(
-    variant: lstm.Variant,
+    variant: lstm.LSTMVariant,
     params: dict,
     inputs: np.ndarray,
     lengths: Any,
@@ -32,7 +32,7 @@ def _loop(
     """One sentence and step at a time, from the equations."""
     p = {name: np.asarray(value, np.float64) for name, value in params.items()}
     squash = (lambda x: np.clip(0.2 * x + 0.5, 0, 1)) if variant.hard_sigmoid else _sigmoid
-    found = np.zeros((len(inputs), inputs.shape[1], WIDTH))
+    actual = np.zeros((len(inputs), inputs.shape[1], WIDTH))
     for b, length in enumerate(lengths):
         h = p.get("hidden_start", np.zeros(WIDTH)).copy()
         c = p.get("memory_start", np.zeros(WIDTH)).copy()
@@ -52,8 +52,8 @@ def _loop(
             c = f * c + i * np.tanh(gates[2])
             o = squash(gates[1] + (c * p["peephole_out"] if variant.peepholes else 0))
             h = o * np.tanh(c)
-            found[t, b] = h
-    return found
+            actual[t, b] = h
+    return actual
 
 
 def _case(name: str, reverse: bool, groups: int) -> tuple:
@@ -78,10 +78,10 @@ def test_layer_equals_a_plain_loop(name: str, reverse: bool, groups: Any) -> Non
     """Dies if a gate, mask, peephole, start state or the handling of padding is wrong."""
     count = VARIANTS[name].gates if groups == "gates" else 1
     layer, params, inputs, lengths, valid, masks = _case(name, reverse, count)
-    found = layer.apply({"params": params}, inputs, valid, *masks)
+    actual = layer.apply({"params": params}, inputs, valid, *masks)
     expected = _loop(VARIANTS[name], params, inputs, lengths, reverse, masks)
     for b, length in enumerate(lengths):
-        np.testing.assert_allclose(found[:length, b], expected[:length, b], atol=2e-6)
+        np.testing.assert_allclose(actual[:length, b], expected[:length, b], atol=2e-6)
 
 
 @pytest.mark.parametrize("groups", [None, 1, "gates"])
@@ -108,11 +108,11 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
 
         return jax.lax.scan(step, start, (x, valid), reverse=reverse)[1]
 
-    found = jax.grad(loss, (0, 1))(params, jnp.asarray(inputs))
+    actual = jax.grad(loss, (0, 1))(params, jnp.asarray(inputs))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recurrence, "run", plain)
         expected = jax.grad(loss, (0, 1))(params, jnp.asarray(inputs))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), found, expected)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), actual, expected)
 
 
 def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
@@ -120,7 +120,7 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
     inputs = jnp.ones((4, 2, 8))
     valid = jnp.ones((4, 2), bool)
     for clip, expected in ((1e-3, 1e-3), (None, None)):
-        cell = lstm.Cell(lstm.Variant(gradient_clip=clip))
+        cell = lstm.LSTMCell(lstm.LSTMVariant(gradient_clip=clip))
         start = (jnp.zeros((2, 2)), jnp.zeros((2, 2)))
 
         def total(x, cell=cell, clip=clip, start=start):  # type: ignore[no-untyped-def]
@@ -165,5 +165,5 @@ def test_equals_torch() -> None:
         other.bias_ih_l0.copy_(torch_order(params["bias"]))
         other.bias_hh_l0.zero_()
         expected = other(torch.from_numpy(inputs))[0].numpy()
-    found = layer.apply({"params": params}, inputs, np.ones((STEPS, BATCH), bool))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    actual = layer.apply({"params": params}, inputs, np.ones((STEPS, BATCH), bool))
+    np.testing.assert_allclose(actual, expected, atol=1e-6)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.models import ragged
-from jaxeval.models.ragged import Axis
-from jaxeval.models.seq2seq import Dropping
+from jaxeval.models import dropout, hash_random, ragged
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.ragged import RaggedAxis
 
 KEY = jax.random.key(5)
 ROWS, COLUMNS = 240, 400
 
 
-def _live(axis: Axis) -> np.ndarray:
+def _live(axis: RaggedAxis) -> np.ndarray:
     return np.flatnonzero(np.asarray(axis.live))
 
 
@@ -71,12 +71,14 @@ AXES = [
 
 
 @pytest.mark.parametrize("axes", AXES, ids=["plain", "blocks", "joined"])
-def test_a_padded_draw_holds_the_unpadded_one(axes: tuple[Axis, Axis, Axis, Axis]) -> None:
+def test_a_padded_draw_holds_the_unpadded_one(
+    axes: tuple[RaggedAxis, ...],
+) -> None:
     """Dies if a value depends on the padded size, or on a unit's place instead of its number."""
     rows, columns, own_rows, own_columns = axes
 
     @jax.jit
-    def made(rows: Axis, columns: Axis) -> list[Any]:
+    def made(rows: RaggedAxis, columns: RaggedAxis) -> list[Any]:
         return [
             ragged.uniform(KEY, rows, columns, -2.0, 3.0),
             ragged.normal(KEY, rows, columns, 0.7),
@@ -88,9 +90,9 @@ def test_a_padded_draw_holds_the_unpadded_one(axes: tuple[Axis, Axis, Axis, Axis
 
     for padded, own in zip(made(rows, columns), made(own_rows, own_columns), strict=True):
         lines = (_live(rows), _live(columns))[2 - padded.ndim :]
-        found = np.asarray(padded)[np.ix_(*lines)]
+        actual = np.asarray(padded)[np.ix_(*lines)]
         # a compiler may round a sum and a product of other sizes once or twice
-        np.testing.assert_allclose(found, own, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(actual, own, rtol=1e-6, atol=1e-6)
         assert np.count_nonzero(padded) == own.size  # 0 at dead units, and at no other
 
 
@@ -139,13 +141,13 @@ def test_rows_columns_and_keys_are_independent() -> None:
     assert np.abs([np.corrcoef(bias, row)[0, 1] for row in whole[1:]]).max() < 0.25
 
 
-WORDS = ragged.words(jax.random.key(8))
+WORDS = hash_random.words(jax.random.key(8))
 
 
 @jax.jit
 def _dropout(words: Any, rate: Any, x: Any) -> Any:
-    places = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
-    return ragged.dropout(words, rate, x, places)
+    positions = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
+    return dropout.hashed(words, rate, x, positions)
 
 
 def _mask(words: Any, *shape: int, rate: float = 0.5) -> np.ndarray:
@@ -171,18 +173,18 @@ def test_without_a_rate_or_words_nothing_changes() -> None:
     """Dies if rounding drops or scales anything at rate 0."""
     x = jax.random.normal(KEY, (33, 7, 300))
     np.testing.assert_array_equal(_dropout(WORDS, jnp.float32(0), x), x)
-    assert Dropping(None, 0.4).on(x) is x
+    assert HashedDropout(None, 0.4).apply(x) is x
 
 
-def test_masks_go_by_place_and_number() -> None:
+def test_masks_go_by_position_and_number() -> None:
     """Dies if a mask hangs on how a batch is cut, on what stands first, or on the unit's place."""
-    drop, x = Dropping(WORDS, 0.5), jnp.ones((6, 5, 8))
-    whole = np.asarray(drop.on(x))
-    part = drop._replace(rows=jnp.arange(4, 6)).on(x[:2])
+    drop, x = HashedDropout(WORDS, 0.5), jnp.ones((6, 5, 8))
+    whole = np.asarray(drop.apply(x))
+    part = drop._replace(rows=jnp.arange(4, 6)).apply(x[:2])
     np.testing.assert_array_equal(part, whole[4:])
-    np.testing.assert_array_equal(drop.on(x.transpose(1, 0, 2), 1), whole.transpose(1, 0, 2))
+    np.testing.assert_array_equal(drop.apply(x.transpose(1, 0, 2), 1), whole.transpose(1, 0, 2))
     np.testing.assert_array_equal(
-        drop.on(x[..., :3], 0, jnp.array([5, 0, 7])), whole[..., [5, 0, 7]]
+        drop.apply(x[..., :3], 0, jnp.array([5, 0, 7])), whole[..., [5, 0, 7]]
     )
 
 
@@ -208,15 +210,17 @@ def test_rows_halves_and_units_drop_on_their_own() -> None:
 
 def test_sites_drop_on_their_own() -> None:
     """Dies if two sites of a pass, of layers or of heads, or two steps, share a mask."""
-    sites = [ragged.folded(WORDS, n) for n in range(8)]
-    sites += [ragged.folded(ragged.folded(WORDS, a), b) for a in range(4) for b in range(4)]
-    sites += [WORDS, *map(ragged.words, jax.random.split(jax.random.key(8), 4))]
+    sites = [hash_random.fold_in(WORDS, n) for n in range(8)]
+    sites += [
+        hash_random.fold_in(hash_random.fold_in(WORDS, a), b) for a in range(4) for b in range(4)
+    ]
+    sites += [WORDS, *map(hash_random.words, jax.random.split(jax.random.key(8), 4))]
     masks = np.stack([_flat(_mask(site, 40, 300)) for site in sites])
     _independent(masks)
     assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
     for (a, one), (b, other) in itertools.combinations(enumerate(sites), 2):
         assert np.any(one != other), (a, b)
-    traced = jax.jit(lambda n: ragged.folded(WORDS, n))(jnp.float32(3).astype(jnp.int32))
+    traced = jax.jit(lambda n: hash_random.fold_in(WORDS, n))(jnp.float32(3).astype(jnp.int32))
     np.testing.assert_array_equal(traced, sites[3])
 
 
@@ -233,22 +237,22 @@ def test_layer_norm_counts_live_units_only() -> None:
     for array in (x, scale, bias):
         array[..., live] = draw.normal(size=(*array.shape[:-1], 8)) + 0.5
     weights = {"scale": jnp.asarray(scale), "bias": jnp.asarray(bias)}
-    found = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
+    actual = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
     expected = _norm(x[..., live], scale[live], bias[live])
-    np.testing.assert_allclose(found[..., live], expected, rtol=1e-5, atol=1e-6)
-    assert np.all(found[..., dead] == 0)
+    np.testing.assert_allclose(actual[..., live], expected, rtol=1e-5, atol=1e-6)
+    assert np.all(actual[..., dead] == 0)
     start = ragged.layer_norm_weights(over)
     assert np.array_equal(start["scale"], over.live) and not np.any(start["bias"])
 
 
 def test_gradients_of_layer_norm_are_those_of_the_live_part() -> None:
-    """Dies if dead units take a share of the mean's gradient: they would begin to move."""
+    """Dies if dead units take part in the mean's gradient: they would begin to move."""
     draw, over = np.random.default_rng(1), ragged.axis(9, 5.0)
     x = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32) * over.live[None]
     weights = {n: jnp.asarray(draw.normal(size=9), jnp.float32) for n in ("scale", "bias")}
     above = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32)  # not 0 at dead units
 
-    def loss(x: jax.Array, weights: Any, above: jax.Array, over: Axis) -> jax.Array:
+    def loss(x: jax.Array, weights: Any, above: jax.Array, over: RaggedAxis) -> jax.Array:
         return jnp.sum(ragged.layer_norm(x, weights, over) * above)
 
     gradient = jax.jit(jax.grad(loss, (0, 1)))

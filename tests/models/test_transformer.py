@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jaxeval.models import transformer
-from jaxeval.models.seq2seq import Dropping, Live, Shape
+from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Live, Shape
 from jaxeval.models.transformer import Transformer
 from tests import quick
 from tests.models import pairs
@@ -50,23 +51,23 @@ def _attention(w: dict, x: np.ndarray, y: np.ndarray, causal: bool, masks: Any) 
         _affine({name: np.split(leaf, 3, axis=-1)[part] for name, leaf in w["inner"].items()}, z)
         for part, z in enumerate((x, y, y))
     )
-    seen = []
+    attended = []
     for head in range(heads):
         own = slice(head * width, (head + 1) * width)
         scores = q[:, own] @ k[:, own].T / np.sqrt(width)
         if causal:
             scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-        seen.append((pairs.softmax(scores) * masks[head][: len(x), : len(y)]) @ v[:, own])
-    return _affine(w["outer"], np.concatenate(seen, axis=1))
+        attended.append((pairs.softmax(scores) * masks[head][: len(x), : len(y)]) @ v[:, own])
+    return _affine(w["outer"], np.concatenate(attended, axis=1))
 
 
 def _embedded(table: np.ndarray, symbols: np.ndarray) -> np.ndarray:
     x = table[symbols] * np.sqrt(E)
-    for place in range(len(symbols)):
+    for position in range(len(symbols)):
         for pair in range(E // 2):
-            angle = place / 10_000 ** (2 * pair / E)
-            x[place, 2 * pair] += np.sin(angle)
-            x[place, 2 * pair + 1] += np.cos(angle)
+            angle = position / 10_000 ** (2 * pair / E)
+            x[position, 2 * pair] += np.sin(angle)
+            x[position, 2 * pair + 1] += np.cos(angle)
     return x
 
 
@@ -81,13 +82,16 @@ def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
         )
         x = x + own * mask(layer, transformer.ADDED)[:steps]
         if memory is not None:
-            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.ACROSS)
+            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.CROSS_WEIGHTS)
             across = _attention(w["across"], normed, memory, False, drops)
-            x = x + across * mask(layer, transformer.ADDED_ACROSS)[:steps]
-        fed = w["feed_forward"]
-        inner = np.maximum(_affine(fed["inner"], _norm(fed["norm"], x)), 0)
+            x = x + across * mask(layer, transformer.ADDED_CROSS)[:steps]
+        feed_forward = w["feed_forward"]
+        inner = np.maximum(_affine(feed_forward["inner"], _norm(feed_forward["norm"], x)), 0)
         inner = inner * mask(layer, transformer.INNER)[:steps]
-        x = x + _affine(fed["outer"], inner) * mask(layer, transformer.ADDED_INNER)[:steps]
+        x = (
+            x
+            + _affine(feed_forward["outer"], inner) * mask(layer, transformer.ADDED_INNER)[:steps]
+        )
     return _norm(stack["norm"], x)
 
 
@@ -107,32 +111,32 @@ def _loop(p: dict, given: Inputs, masks: Masks) -> np.ndarray:
     return np.stack(scores)
 
 
-def _masks(drop: Dropping, heads: int = 2) -> Masks:
+def _masks(drop: HashedDropout, heads: int = 2) -> Masks:
     """Of every site: [B, T, units], and [B, heads, T, K] where shares are dropped."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     t = transformer
 
-    def ones(site: Dropping, *shape: int) -> np.ndarray:
+    def ones(site: HashedDropout, *shape: int) -> np.ndarray:
         return pairs.mask(site, (rows, *shape))
 
-    found: Masks = {
+    actual: Masks = {
         (t.SOURCE,): ones(drop.at(t.SOURCE), source, E),
         (t.TARGET,): ones(drop.at(t.TARGET), target, E),
     }
     for stack, layers, steps in ((t.ENCODER, ENCODER, source), (t.DECODER, DECODER, target)):
         for layer in range(layers):
             at = functools.partial(drop.at, stack, layer)
-            for site, looks in ((t.WEIGHTS, steps), (t.ACROSS, source)):
+            for site, looks in ((t.WEIGHTS, steps), (t.CROSS_WEIGHTS, source)):
                 by_head = [ones(at(site, head), steps, looks) for head in range(heads)]
-                found[stack, layer, site] = np.stack(by_head, axis=1)
+                actual[stack, layer, site] = np.stack(by_head, axis=1)
             for site, units in (
                 (t.ADDED, E),
                 (t.INNER, H),
-                (t.ADDED_ACROSS, E),
+                (t.ADDED_CROSS, E),
                 (t.ADDED_INNER, E),
             ):
-                found[stack, layer, site] = ones(at(site), steps, units)
-    return found
+                actual[stack, layer, site] = ones(at(site), steps, units)
+    return actual
 
 
 CASES = {"own": (2, False, True), "grouped": (8, True, False)}
@@ -144,64 +148,64 @@ def test_scores_equal_a_numpy_loop(case: str) -> None:
     wrong; or, grouped, if eight computed heads are not the two that they are parts of."""
     computed, grouped, dropped = CASES[case]
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 1))
-    drop = Dropping(jnp.asarray(WORDS), RATE) if dropped else Dropping()
-    found = _use(pairs.taught, computed, grouped)(p, GIVEN, drop)
+    drop = HashedDropout(jnp.asarray(WORDS), RATE) if dropped else HashedDropout()
+    actual = _use(pairs.teacher_forced, computed, grouped)(p, GIVEN, drop)
     masks = _masks(drop)
     assert dropped == all(np.any(mask == 0) for mask in masks.values())
     expected = _loop(jax.tree.map(np.float64, p), pairs.host(GIVEN), masks)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("computed", "grouped"), [(2, False), (8, True)])
-def test_writing_step_by_step_equals_being_taught(computed: int, grouped: bool) -> None:
+def test_writing_step_by_step_equals_teacher_forcing(computed: int, grouped: bool) -> None:
     """Dies if the cache is written to a wrong place or layer, or steps to come are looked at."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 2))
-    found = _use(pairs.stepped, computed, grouped)(p, GIVEN)
-    expected = _use(pairs.taught)(p, GIVEN, Dropping())
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    actual = _use(pairs.stepped, computed, grouped)(p, GIVEN)
+    expected = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_later_symbols_change_no_earlier_score() -> None:
     """Dies if a position looks ahead."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 3))
-    first = np.asarray(_use(pairs.taught)(p, GIVEN, Dropping()))
-    for place in range(GIVEN.target.shape[1]):
-        others = (GIVEN.target[:, place:] + 1) % pairs.TARGETS
-        target = jnp.concatenate([GIVEN.target[:, :place], others], axis=1)
-        found = np.asarray(_use(pairs.taught)(p, GIVEN._replace(target=target), Dropping()))
-        np.testing.assert_array_equal(found[:, :place], first[:, :place])
-        assert np.all(np.any(found[:, place:] != first[:, place:], axis=-1))
+    first = np.asarray(_use(pairs.teacher_forced)(p, GIVEN, HashedDropout()))
+    for position in range(GIVEN.target.shape[1]):
+        others = (GIVEN.target[:, position:] + 1) % pairs.TARGETS
+        target = jnp.concatenate([GIVEN.target[:, :position], others], axis=1)
+        other = GIVEN._replace(target=target)
+        actual = np.asarray(_use(pairs.teacher_forced)(p, other, HashedDropout()))
+        np.testing.assert_array_equal(actual[:, :position], first[:, :position])
+        assert np.all(np.any(actual[:, position:] != first[:, position:], axis=-1))
 
 
 def test_padding_of_sources_changes_no_score() -> None:
     """Dies if what stands behind a source is looked at."""
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 4))
-    first = _use(pairs.taught)(p, GIVEN, Dropping())
+    first = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
     padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
     other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
     assert np.any(other.source != GIVEN.source)
-    np.testing.assert_array_equal(_use(pairs.taught)(p, other, Dropping()), first)
+    np.testing.assert_array_equal(_use(pairs.teacher_forced)(p, other, HashedDropout()), first)
 
 
 def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
     shape = Shape(64, 33, 256, 1024, 4, 4, 4)
-    found = pairs.count(Transformer(shape))
-    assert found == pairs.said("transformer", shape) == 7_407_137
+    actual = pairs.count(Transformer(shape))
+    assert actual == pairs.counted("transformer", shape) == 7_407_137
 
 
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1, 2, 2), (8, 6, 6, 7, 3, 1, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
     shape = Shape(*sizes)
-    assert pairs.count(Transformer(shape)) == pairs.said("transformer", shape)
+    assert pairs.count(Transformer(shape)) == pairs.counted("transformer", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, layers alike, or padding not at zero."""
     model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
-    init = quick.jit(lambda key: model.init(key, GIVEN, Dropping(), method=pairs.taught)["params"])
-    p = pairs.host(init(jax.random.key(3)))
+    p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])
         drawn = table[1:]
@@ -212,10 +216,10 @@ def test_initial_values_follow_the_public_code() -> None:
         pairs.bounded(weights["inner"]["kernel"], (6 / (4 * 24)) ** 0.5)
         pairs.bounded(weights["outer"]["kernel"], 24**-0.5)
         assert not np.any(weights["inner"]["bias"]) and not np.any(weights["outer"]["bias"])
-    for fed in (layer["feed_forward"] for layer in layers):
-        for leaf in fed["inner"].values():
+    for feed_forward in (layer["feed_forward"] for layer in layers):
+        for leaf in feed_forward["inner"].values():
             pairs.bounded(leaf, 24**-0.5)
-        for leaf in fed["outer"].values():
+        for leaf in feed_forward["outer"].values():
             pairs.bounded(leaf, 36**-0.5)
     for leaf in p["output"].values():
         pairs.bounded(leaf, 24**-0.5)

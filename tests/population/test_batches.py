@@ -47,13 +47,13 @@ def _loss_by_value(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any
     return loss, carry
 
 
-BY_VALUE = dataclasses.replace(toy.TASK, loss=_loss_by_value, share=_by_value)
+BY_VALUE = dataclasses.replace(toy.TASK, loss=_loss_by_value, normaliser=_by_value)
 
 
 @pytest.mark.parametrize("task", [toy.TASK, BY_VALUE], ids=["rows", "values"])
 @pytest.mark.parametrize("micro", [1, 3])
 def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
-    """Dies if parts are averaged alike, by rows instead of share, or the last one is lost."""
+    """Dies if parts are averaged alike, by rows instead of normaliser, or the last one is lost."""
     members = [toy.member(1, rate=0.0), toy.member(2, rate=0.0)]
     cut, whole = _trained(members, task, micro_batch=micro), _plain(8, task, *members)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
@@ -63,8 +63,8 @@ def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
 def test_a_batch_that_fits_is_not_cut(micro: int) -> None:
     """Dies if the draws of dropout, or the last bit, depend on a limit that is not reached."""
     members = [toy.member(1, rate=0.4)]
-    found, whole = _trained(members, micro_batch=micro), _plain(8, toy.TASK, *members)
-    jax.tree.map(np.testing.assert_array_equal, found, whole)
+    cut, whole = _trained(members, micro_batch=micro), _plain(8, toy.TASK, *members)
+    jax.tree.map(np.testing.assert_array_equal, cut, whole)
 
 
 def test_every_part_has_draws_of_its_own() -> None:
@@ -86,16 +86,16 @@ def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> 
     by the program's batch size; or if its loss is another's (50 rows a bucket)."""
     sizes = [3, 5, 11, 64]
     plain = [toy.member(seed, rate=0.0, warmup=40.0) for seed, _ in enumerate(sizes, 1)]
-    own = [
+    varied = [
         dataclasses.replace(
             who, hparams=tuple(sorted((*who.hparams, ("batch_size", float(size)))))
         )
         for who, size in zip(plain, sizes, strict=True)
     ]
-    params, losses = _trained(own, micro_batch=micro, lane_mode=mode)
+    params, losses = _trained(varied, micro_batch=micro, lane_mode=mode)
     for k, size in enumerate(sizes):
-        wanted, expected = _plain(size, toy.TASK, plain[k])
-        for name, leaf in wanted.items():
+        alone, expected = _plain(size, toy.TASK, plain[k])
+        for name, leaf in alone.items():
             np.testing.assert_allclose(params[name][k], leaf[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
 
@@ -113,7 +113,7 @@ def test_impossible_batch_sizes_are_refused() -> None:
     """Dies if a part of a row is rounded away, or a carried state is cut."""
     for size in (2.5, 0.0, float("nan")):
         with pytest.raises(ConfigError, match="batch_size: expected a whole number"):
-            engine.own_steps(toy.member(1, batch_size=size), toy.split(0))
+            engine.member_steps(toy.member(1, batch_size=size), toy.split(0))
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
         _trained([toy.member(1, batch_size=4.0)], task)

@@ -9,12 +9,12 @@ import pytest
 
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, seats
+from jaxeval.population import checkpoints, slots
 
 
 def _snapshot(number: int) -> checkpoints.Snapshot:
     state = {"a": np.arange(9, dtype=np.float32) * number, "b": np.full((9, 2), number)}
-    return checkpoints.Snapshot(number, state, [seats.Seat(Member(1), epoch=number)] * 9)
+    return checkpoints.Snapshot(number, state, [slots.Slot(Member(1), epoch=number)] * 9)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_the_older_one_serves(
         file.write_bytes(content[: len(content) // 2] if damage == "half" else b"")
     snapshot = _restored(folder)
     expected = _snapshot(2)
-    assert (snapshot.number, [*snapshot.seats]) == (2, expected.seats)
+    assert (snapshot.number, [*snapshot.slots]) == (2, expected.slots)
     for key, leaf in expected.state.items():
         np.testing.assert_array_equal(snapshot.state[key], leaf)
     (line,) = [s for s in capfd.readouterr().err.splitlines() if s.startswith("warning: ")]
@@ -85,7 +85,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
         with pytest.raises(RunError) as caught:  # here, or when the writer is waited for
-            saved.save(checkpoints.Snapshot(1, state, [seats.Seat(), seats.Seat()]))
+            saved.save(checkpoints.Snapshot(1, state, [slots.Slot(), slots.Slot()]))
             saved.close()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.population import kept, loop
+from jaxeval.population import kept
 from jaxeval.population.scoring import Scorer
 from tests.population import toy
 
@@ -17,9 +17,9 @@ def test_parameters_come_back(tmp_path: Path) -> None:
     """Dies if a leaf is lost, renamed or cast."""
     path = tmp_path / "folder" / "seed1.npz"
     kept.save(path, PARAMS)
-    found = kept.load(path, PARAMS)
-    np.testing.assert_array_equal(found["layer"]["kernel"], PARAMS["layer"]["kernel"])
-    assert found["layer"]["kernel"].dtype == np.float32 and found["b"].dtype == np.float64
+    actual = kept.load(path, PARAMS)
+    np.testing.assert_array_equal(actual["layer"]["kernel"], PARAMS["layer"]["kernel"])
+    assert actual["layer"]["kernel"].dtype == np.float32 and actual["b"].dtype == np.float64
     assert [file.name for file in path.parent.iterdir()] == ["seed1.npz"]
 
 
@@ -45,9 +45,9 @@ def test_kept_models_score_as_they_did(tmp_path: Path) -> None:
     problem = toy.problem(epochs=4, patience=0, keep_models=True)
     members = [toy.member(seed) for seed in (1, 2, 3)]
     best, tests = {}, {}
-    for report in loop.train(problem, members, tmp_path, lambda r: None, 2):
+    for report in toy.reports(problem, members, tmp_path, lambda r: None, 2):
         best.update(report.best)
         tests.update({end.member: end.test for end in report.ended})
-    found = Scorer(problem, members, [best[who] for who in members]).scores("test")
+    actual = Scorer(problem, members, [best[who] for who in members]).scores("test")
     name = problem.task.metric.name
-    assert [scores[name] for scores in found] == [tests[who] for who in members]
+    assert [scores[name] for scores in actual] == [tests[who] for who in members]

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
@@ -39,7 +40,7 @@ def _run(
 
     problem = toy.problem(**changes)
     count = lanes_for(problem.training, len(members))
-    reports = loop.train(problem, members, folder, record, count, jax.devices()[:devices])
+    reports = toy.reports(problem, members, folder, record, count, jax.devices()[:devices])
     for number, _ in enumerate(reports, 1):
         if number == stop:
             reports.close()
@@ -193,13 +194,38 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
     assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
 
 
+def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path) -> None:
+    """Dies if a program that fits is compiled again, one that does not is called, or a population
+    trains before what it compiles is told."""
+    programs: loop.Programs = {}
+
+    def compiled(name: str, members: list[Member], count: int) -> int:
+        events = [*loop.train(toy.problem(), members, tmp_path / name, ended, count, None, *more)]
+        told = [event for event in events if isinstance(event, loop.Compilation)]
+        assert told == events[: len(told)] and len(events) > len(told)
+        assert all(told.count((program, None)) == 1 for program, _ in told)
+        return len(told)
+
+    def ended(report: loop.Report) -> None:
+        ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
+
+    ends: dict[Member, Any] = {}
+    more = (lambda restored: None, programs)
+    assert compiled("first", MEMBERS[:2], 4) == 8  # four programs, each begun and done
+    assert compiled("again", MEMBERS[2:], 4) == 0
+    assert ends == truth[1]
+    assert compiled("wider", MEMBERS, 8) == 8
+    assert compiled("other names", [toy.member(1, more=0.0)], 4) == 8
+    assert len(programs) == 3
+
+
 def test_shared_tables_are_arguments() -> None:
     """Dies if a table is closed over: the program's text would then hold its numbers."""
     big = toy.problem()
     table = {**big.corpus.shared, "big": np.zeros(300_000, np.float32)}
     problem = big._replace(corpus=big.corpus._replace(shared=table))
     population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
-    flags = population.flags([True] * len(population.seats))
+    flags = population.flags([True] * len(population.slots))
     lowered = population.engine.epoch.lower(
         population.engine.shared, population.state, population.lanes, flags
     )
@@ -215,7 +241,7 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
     def ends(name: str, stop: int | None = None) -> dict:
         found = {}
         members = [toy.member(1), toy.member(2)]
-        reports = loop.train(problem, members, tmp_path / name, lambda r: None, 2)
+        reports = toy.reports(problem, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             found.update({end.member.seed: end[1:6] for end in report.ended})
             if number == stop:
@@ -230,14 +256,14 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 
 
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
-    """Dies if a drop reaches other members, is lost with a checkpoint, or changes nothing."""
+    """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    falling = Plateau(after=1, factor=0.01).traced()
+    falling = markers.active(Plateau(after=1, factor=0.01))
 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}
         members = [toy.member(1, **plateau), toy.member(2, **plateau)]
-        reports = loop.train(changed, members, tmp_path / name, lambda r: None, 2)
+        reports = toy.reports(changed, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
             for one in report.scores:
                 if one.part == "train":

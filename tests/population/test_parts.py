@@ -1,4 +1,4 @@
-"""Schedules, seats, lanes and optimisers on their own."""
+"""Schedules, slots, lanes and optimisers on their own."""
 
 import dataclasses
 import math
@@ -10,11 +10,12 @@ import numpy as np
 import optax
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, optimisers, schedule, seats
+from jaxeval.population import lanes, optimisers, schedule, slots
 from jaxeval.population.problem import lanes_for
 from jaxeval.population.settings import Plateau, Training
-from jaxeval.population.stopping import Stopping, hopeless, looked_back, reachable
+from jaxeval.population.stopping import Stopping, lookback, reachable, should_stop
 from tests.population import toy
 
 
@@ -28,46 +29,72 @@ def test_every_row_once_an_epoch_and_in_another_order() -> None:
             assert sorted(int(r) for r in bucket if r >= 0) == original.tolist()
     assert not np.array_equal(orders[0][0], orders[1][0])
     steps = schedule.steps([13, 0, 5], 4)
-    pairs = list(zip(steps.bucket.tolist(), steps.slot.tolist(), strict=True))
+    pairs = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
     assert sorted(pairs) == [(0, s) for s in range(4)] + [(1, s) for s in range(2)]
     assert pairs != sorted(pairs)
 
 
-def test_seats_count_strict_improvements() -> None:
+def test_slots_count_strict_improvements() -> None:
     """Dies if equal scores reset patience, lower is always worse, or no dev score is no end."""
-    seat = seats.Seat(toy.member(1))
+    slot = slots.Slot(toy.member(1))
     for score in (0.5, 0.5, 0.4):
-        seat = seats.advance(seat, score, 0.1, Metric("f1"), 1.0)
-    assert (seat.best, seat.best_epoch, seat.epoch, seat.seconds) == (0.5, 1, 3, 3.0)
+        slot = slots.scored(slot, slots.Outcome(0.1, score, 1.0), Metric("f1"))
+    assert (slot.best, slot.best_epoch, slot.epoch, slot.seconds) == (0.5, 1, 3, 3.0)
     metric = Metric("f1")
-    assert seats.status(seat, 1.0, 0.5, Training(epochs=10, patience=2), metric) == "early_stopped"
-    assert seats.status(seat, 1.0, 0.5, Training(epochs=10, patience=3), metric) is None
-    assert seats.status(seat, 1.0, 0.5, Training(epochs=3, patience=0), metric) == "finished"
-    assert seats.status(seat, math.nan, 0.5, Training(epochs=10, patience=0), metric) == "diverged"
-    assert seats.status(seat, 1.0, math.inf, Training(patience=0), metric) == "diverged"
-    assert seats.status(seat, 1.0, None, Training(epochs=4), metric) is None
-    assert seats.status(seat, 1.0, None, Training(epochs=3), metric) == "finished"
-    low = seats.advance(seats.Seat(toy.member(1)), 3.0, 0.1, Metric("loss", False), 1.0)
-    assert seats.advance(low, 2.0, 0.1, Metric("loss", False), 1.0).best_epoch == 2
-    assert seats.advance(low, 2.0, math.nan, Metric("loss", False), 1.0).best_epoch == 1
-    assert seats.from_json(seats.to_json(seat)) == seat
+    assert slots.status(slot, 1.0, 0.5, Training(epochs=10, patience=2), metric) == "early_stopped"
+    assert slots.status(slot, 1.0, 0.5, Training(epochs=10, patience=3), metric) is None
+    assert slots.status(slot, 1.0, 0.5, Training(epochs=3, patience=0), metric) == "finished"
+    assert slots.status(slot, math.nan, 0.5, Training(epochs=10, patience=0), metric) == "diverged"
+    assert slots.status(slot, 1.0, math.inf, Training(patience=0), metric) == "diverged"
+    assert slots.status(slot, 1.0, None, Training(epochs=4), metric) is None
+    assert slots.status(slot, 1.0, None, Training(epochs=3), metric) == "finished"
+    loss = Metric("loss", False)
+    low = slots.scored(slots.Slot(toy.member(1)), slots.Outcome(0.1, 3.0, 1.0), loss)
+    assert slots.scored(low, slots.Outcome(0.1, 2.0, 1.0), loss).best_epoch == 2
+    assert slots.scored(low, slots.Outcome(math.nan, 2.0, 1.0), loss).best_epoch == 1
+    assert slots.from_json(slots.to_json(slot)) == slot
 
 
 def test_epochs_count_between_evaluations_too() -> None:
     """Dies if patience counts evaluations, or an epoch without a score ends a member."""
     training = Training(epochs=7, patience=3, evaluate_every=2)
-    seat, metric = seats.Seat(toy.member(1)), Metric("f1")
+    slot, metric = slots.Slot(toy.member(1)), Metric("f1")
     evaluated, ends = [], []
     for epoch in range(1, 8):
-        score = 0.5 if seats.due(seat, training) else None
+        score = 0.5 if slots.due(slot, training) else None
         evaluated += [epoch] if score else []
-        seat = seats.advance(seat, score, 1.0, metric, 0.0)
-        ends.append(seats.status(seat, 1.0, score, training, metric))
+        slot, event = slots.advance(slot, slots.Outcome(1.0, score, 0.0), training, metric)
+        ends.append(event.status)
     assert ends == [None] * 5 + ["early_stopped"] * 2  # 2 + 3, and then the next evaluation
-    assert evaluated == [2, 4, 6, 7] and seat.best_epoch == 2
-    assert seat.bests == (0.5,) * 6  # one for each epoch, as the look back counts them
-    assert seats.status(seat, math.nan, None, training, metric) == "diverged"
-    assert not seats.due(seats.Seat(), training)
+    assert evaluated == [2, 4, 6, 7] and slot.best_epoch == 2
+    assert slot.bests == (0.5,) * 6  # one for each epoch, as the look back counts them
+    assert slots.status(slot, math.nan, None, training, metric) == "diverged"
+    assert not slots.due(slots.Slot(), training)
+
+
+def test_what_follows_for_a_lane() -> None:
+    """Dies if the best parameters are not kept, or test is read of a member that goes on, of one
+    that diverged before it had a best, or never of one whose scores stayed 0."""
+    metric, training = Metric("f1"), Training(epochs=2, patience=0)
+
+    def events(*outcomes: tuple[float, float | None]) -> list[slots.Event]:
+        slot, actual = slots.Slot(toy.member(1)), []
+        for loss, score in outcomes:
+            slot, event = slots.advance(slot, slots.Outcome(loss, score, 0.0), training, metric)
+            actual.append(event)
+        return actual
+
+    assert events((1.0, 0.5), (1.0, 0.4)) == [
+        slots.Event(None, keep=True),
+        slots.Event("finished", keep=False, test=True),
+    ]
+    assert events((1.0, 0.0), (1.0, 0.0))[1] == slots.Event("finished", keep=True, test=True)
+    assert events((math.nan, 0.5)) == [slots.Event("diverged")]
+    assert events((1.0, 0.5), (math.nan, 0.9))[1] == slots.Event("diverged", test=True)
+    assert slots.advance(slots.Slot(), slots.Outcome(1.0, None, 1.0), training, metric) == (
+        slots.Slot(),
+        slots.Event(),
+    )
 
 
 def test_balance_shares_active_lanes() -> None:
@@ -94,7 +121,7 @@ START = np.array([1.0, -1.0, 0.5])
 
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
-    hparams = {n: jnp.float32(v) for n, v in settings.traced().items()}
+    hparams = {n: jnp.float32(v) for n, v in markers.active(settings).items()}
     optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)
@@ -141,8 +168,8 @@ def _by_formula(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
 def test_optimisers_follow_their_formulas(name: Any) -> None:
     """Dies if a default, an epsilon's place or a bias correction is off."""
-    found = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(found, _by_formula(name), rtol=2e-5, atol=1e-7)
+    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(actual, _by_formula(name), rtol=2e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
@@ -154,8 +181,8 @@ def test_optimisers_equal_torch(name: Any, other: str) -> None:
     for grad in GRADS:
         weight.grad = torch.tensor(grad)
         optimiser.step()
-    found = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(found, weight.detach().numpy(), rtol=2e-6)
+    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
+    np.testing.assert_allclose(actual, weight.detach().numpy(), rtol=2e-6)
 
 
 def test_clipping_and_l2() -> None:
@@ -188,8 +215,8 @@ def test_learning_rate_schedules() -> None:
 def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
     """Dies if an update is miscounted, or a warm-up of none changes a rate."""
     for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
-        found = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
-        assert float(found) == factor
+        actual = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
+        assert float(actual) == factor
     assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
 
 
@@ -202,41 +229,43 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
     grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
 
     def first(**more: float) -> np.ndarray:
-        hparams = {n: jnp.float32(v) for n, v in {**settings.traced(), **more}.items()}
+        hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
         made = optimisers.make(settings, hparams, jnp.int32(0), 8)
         return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
 
     np.testing.assert_array_equal(first(warmup=0.0), first())
     np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
     np.testing.assert_array_equal(first(warmup=3.0), first())
-    assert optimisers.Optimiser(name=name, warmup=32.0).traced()["warmup"] == 32.0
+    assert markers.active(optimisers.Optimiser(name=name, warmup=32.0))["warmup"] == 32.0
 
 
 def test_the_rate_falls_on_a_plateau() -> None:
-    """Dies if a drop comes an epoch early or late, or follows itself (golden: 37, then 64)."""
-    who = Member(1, 0, (("learning_rate", 1.0), *sorted(Plateau(after=26).traced().items())))
-    seat, fell = seats.Seat(who, best=1.0, best_epoch=10), []
+    """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
+    who = Member(
+        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items()))
+    )
+    slot, fell = slots.Slot(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
-        seat = seats.dropped(dataclasses.replace(seat, epoch=epoch), None)
-        if seat.last_drop == epoch:
+        slot = slots.decay(dataclasses.replace(slot, epoch=epoch), None)
+        if slot.last_decay == epoch:
             fell.append(epoch)
-    assert fell == [37, 64] and seat.drops == 2
-    seat = seats.Seat(who, epoch=29, best=1.0, best_epoch=28)
-    assert seats.dropped(seat, 30).drops == 0
-    seat = seats.dropped(dataclasses.replace(seat, epoch=30), 30)
-    assert (seat.drops, seat.last_drop) == (1, 30)
-    assert seats.dropped(dataclasses.replace(seat, epoch=31), 30).drops == 1  # only the first
+    assert fell == [37, 64] and slot.decays == 2
+    slot = slots.Slot(who, epoch=29, best=1.0, best_epoch=28)
+    assert slots.decay(slot, 30).decays == 0
+    slot = slots.decay(dataclasses.replace(slot, epoch=30), 30)
+    assert (slot.decays, slot.last_decay) == (1, 30)
+    assert slots.decay(dataclasses.replace(slot, epoch=31), 30).decays == 1  # only the first
     for steady in (Member(1), Member(1, 0, (("plateau_factor", 1.0),))):
-        assert seats.dropped(seats.Seat(steady, epoch=99), 30).drops == 0
+        assert slots.decay(slots.Slot(steady, epoch=99), 30).decays == 0
 
 
 def test_the_rate_falls_to_the_floor() -> None:
     """Dies if the rate falls through the floor, or is lifted to it."""
 
     def rates(first: float) -> list[float]:
-        plateau = Plateau(factor=0.5, floor=0.2).traced()
+        plateau = markers.active(Plateau(factor=0.5, floor=0.2))
         who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
-        return [seats.rate(seats.Seat(who, drops=drops)) for drops in range(4)]
+        return [slots.learning_rate(slots.Slot(who, decays=decays)) for decays in range(4)]
 
     assert rates(1.0) == [1.0, 0.5, 0.25, 0.2]
     assert rates(0.1) == [0.1] * 4
@@ -245,8 +274,8 @@ def test_the_rate_falls_to_the_floor() -> None:
 def test_improvement_is_looked_for_in_a_growing_past() -> None:
     """Dies if the ramp is off (public code: 1 + int(29 / 60 * turn), 30 from turn 60 on)."""
     stopping = Stopping(turns=30, ramp=60)
-    assert [looked_back(stopping, t) for t in (0, 2, 3, 59, 60, 900)] == [1, 1, 2, 29, 30, 30]
-    assert looked_back(Stopping(turns=7, ramp=0), 1) == 7
+    assert [lookback(stopping, t) for t in (0, 2, 3, 59, 60, 900)] == [1, 1, 2, 29, 30, 30]
+    assert lookback(Stopping(turns=7, ramp=0), 1) == 7
     bests = [5.0, 4.0, 3.5, 3.0]
     assert reachable(bests, 2, 4) == 3.0 - (4.0 - 3.0) * 4 / 2
     np.testing.assert_allclose(reachable(bests, 2, 4, log=True), 3.0 * (3 / 4) ** 2)
@@ -256,10 +285,10 @@ def test_a_member_without_a_chance_ends() -> None:
     """Dies if a member that could reach its target ends, or one that cannot goes on."""
     bits, f1 = Metric("bits", False), Metric("f1")
 
-    def ends(bests: list[float], metric: Metric, drops: int = 0, **settings: Any) -> bool:
+    def ends(bests: list[float], metric: Metric, decays: int = 0, **settings: Any) -> bool:
         stopping = Stopping(**{"turns": 2, "ramp": 0, **settings})
         best = bests.index(min(bests) if metric is bits else max(bests)) + 1
-        return hopeless(bests, best, len(bests), drops, 10, stopping, metric)
+        return should_stop(bests, best, len(bests), decays, 10, stopping, metric)
 
     assert not ends([3.0, 2.0, 2.0], bits)  # best + 2 < epoch is not yet true
     assert not ends([3.0, 2.0, 2.0, 2.0], bits)
@@ -267,7 +296,7 @@ def test_a_member_without_a_chance_ends() -> None:
     assert not ends([9.0, 3.0, 2.5, 2.0], bits, targets=(0.6,))  # 2 - 6 / 2 = -1
     assert not ends([2.2, 2.1, 2.0], bits, targets=(1.4,))  # 2 - .2 * 7 / 2 = 1.3
     assert ends([2.2, 2.1, 2.0], bits, targets=(1.2,))
-    assert not ends([2.2, 2.1, 2.0], bits, drops=3, targets=(1.2, 1.4))
+    assert not ends([2.2, 2.1, 2.0], bits, decays=3, targets=(1.2, 1.4))
     assert ends([0.5, 0.6, 0.7], f1, targets=(1.5,)) and not ends([0.5, 0.6, 0.7], f1)
     assert not ends([0.5, 0.6, 0.7], f1, targets=(1.3,))
 

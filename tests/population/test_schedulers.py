@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import loop, optimisers, schedule
 from jaxeval.population.problem import Problem
@@ -49,10 +50,10 @@ def _problem() -> Problem:
 def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
     """The rate of an update (from 1) in an epoch (from 1), by the formulas.
 
-    dev is best after epoch 1, so that with after = 1 a drop follows epochs 3, 5, 7 ...
+    dev is best after epoch 1, so that with after = 1 a decay follows epochs 3, 5, 7 ...
     """
-    drops = max(0, (epoch - 2) // 2)
-    rate = max(RATE * hparams["plateau_factor"] ** drops, hparams["plateau_floor"])
+    decays = max(0, (epoch - 2) // 2)
+    rate = max(RATE * hparams["plateau_factor"] ** decays, hparams["plateau_floor"])
     w = hparams["warmup"]
     return rate * (min(update / w, math.sqrt(w / update)) if w else 1.0)
 
@@ -60,14 +61,17 @@ def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
 def test_schedulers_of_all_kinds_in_one_program() -> None:
     """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
     an epoch, the floor is left out, or a value is compiled in."""
-    plateau, none = Plateau(after=1, factor=0.5, floor=0.1).traced(), {"plateau_factor": 1.0}
+    plateau, none = (
+        markers.active(Plateau(after=1, factor=0.5, floor=0.1)),
+        {"plateau_factor": 1.0},
+    )
     kinds = [
         {"warmup": warmup, **plateau, **changes}
         for warmup in (0.0, 5.0)
         for changes in (none, {}, {"plateau_factor": 0.8, "plateau_floor": 0.0})
     ]
     problem = _problem()
-    base = problem.training.optimiser.traced()
+    base = markers.active(problem.training.optimiser)
     members = [
         Member(k, 0, tuple(sorted({**base, **kind}.items()))) for k, kind in enumerate(kinds)
     ]

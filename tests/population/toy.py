@@ -1,13 +1,16 @@
 """A small task with two row shapes, dropout and a traced hyperparameter, quick to compile."""
 
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import optimisers
+from jaxeval.population import loop, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 
@@ -62,6 +65,11 @@ def corpus() -> Corpus:
     return Corpus(tuple(buckets), {"shift": np.zeros(CLASSES, np.float32)})
 
 
+def places() -> list[np.ndarray]:
+    """Where each row stands: those of the second bucket come first, from the last to the first."""
+    return [np.arange(70, 160), np.arange(70)[::-1]]
+
+
 def split(number: int) -> Split:
     """Rows of both buckets, shuffled by the split's number."""
     parts: list[list[np.ndarray]] = [[], [], []]
@@ -88,5 +96,13 @@ def problem(**changes: Any) -> Problem:
 
 def member(seed: int, number: int = 0, **changes: float) -> Member:
     """A member of the toy problem."""
-    traced = {**problem().training.optimiser.traced(), "rate": 0.2, **changes}
+    traced = {**markers.active(problem().training.optimiser), "rate": 0.2, **changes}
     return Member(seed, number, tuple(sorted(traced.items())))
+
+
+def reports(*arguments: Any, **options: Any) -> Generator[loop.Report, None, None]:
+    """What `loop.train` yields of epochs; closing it closes the training."""
+    with contextlib.closing(loop.train(*arguments, **options)) as events:
+        for event in events:
+            if isinstance(event, loop.Report):
+                yield event

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import select
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
 from jaxeval.runs import tables, units
 from jaxeval.runs.layout import Layout
+from jaxeval.select import __main__ as select
 
 SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
 

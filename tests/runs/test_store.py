@@ -21,9 +21,11 @@ import sqlalchemy as sa
 from jaxeval import runs
 from jaxeval.errors import RunError
 from jaxeval.runs import __main__ as verb
-from jaxeval.runs import schema, store
+from jaxeval.runs import database, schema, store
 
-EXPERIMENT = runs.Experiment("e1", "name", "tagging", "f1", True, "{}", "c1", "somewhere", "d1")
+EXPERIMENT = runs.Experiment(
+    "e1", "name", "tagging", "f1", True, "fraction", 0.01, "{}", "c1", "somewhere", "d1"
+)
 
 
 def result(seed: int, **changes: object) -> runs.MemberResult:
@@ -31,6 +33,7 @@ def result(seed: int, **changes: object) -> runs.MemberResult:
     plain = runs.MemberResult(
         "e1",
         seed,
+        0,
         0,
         "{}",
         "finished",
@@ -50,7 +53,7 @@ def result(seed: int, **changes: object) -> runs.MemberResult:
 
 def curve(seed: int, epoch: int, value: float | None = 0.5) -> runs.EpochScore:
     """A dev score."""
-    return runs.EpochScore("e1", seed, 0, "{}", epoch, "dev", "f1", value)
+    return runs.EpochScore("e1", seed, 0, 0, "{}", epoch, "dev", "f1", value)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -62,7 +65,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     url = os.environ.get("JAXEVAL_TEST_POSTGRES")
     if not url:
         pytest.skip("JAXEVAL_TEST_POSTGRES names no database")
-    engine = store._engine(url)
+    engine = database.connect(url)
     schema.metadata.drop_all(engine)
     yield url
     schema.metadata.drop_all(engine)
@@ -80,8 +83,8 @@ def test_round_trip_and_overwrite(place: str) -> None:
                 [curve(1, 1), curve(1, 2, None)],
             )
         assert opened.ended("e1") == {
-            (1, 0, "{}"): result(1),
-            (2, 0, "{}"): result(2, dev=None, test=None),
+            (1, 0, 0, "{}"): result(1),
+            (2, 0, 0, "{}"): result(2, dev=None, test=None),
         }
         with opened._transaction() as connection:
             assert connection.execute(sa.select(schema.facts)).all() == [("e1", "{}")]

@@ -85,7 +85,7 @@ def test_names_models_metric_and_rows_are_chosen(tmp_path: Path) -> None:
         "arch,run,metric,value\nA,1,f1,0.5\nA,1,acc,0.9\nB,1,f1,0.6\nC,1,f1,0.7\nA,2,f1,0.8\n",
     )
     named = {"model": "arch", "score": "value", "seed": "run"}
-    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); choose one"):
+    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); expected --metric"):
         tables.read(path, Layout(columns=named))
     table = tables.read(path, Layout(columns=named, metric="f1", models=["C", "A"]))
     assert _scores(table) == {"C": [0.7], "A": [0.5, 0.8]}
@@ -150,17 +150,17 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", "{", "not valid JSON"),
         ("a.json", "[1, 2]", "expected {model: "),
         ("a.jsonl", '{"model": "A", "score": 1}\n[1]\n', r"jsonl:2: expected a record in each"),
-        ("a.txt", '{"model": "A", "score": 1}\n{"a": 1, "a": 2}\n', "txt:2: the key 'a' is there"),
+        ("a.txt", '{"model": "A", "score": 1}\n{"a": 1, "a": 2}\n', "the key 'a' occurs twice"),
         ("a.jsonl", '{"model": "A", "score": 1}\n{"mod', "jsonl:2: not valid JSON"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
-        ("a.csv", "a,score\nx,1\n", "none of models"),
-        ("a.csv", "seed\n1\n", "a column a model"),
+        ("a.csv", "a,score\nx,1\n", "no column model"),
+        ("a.csv", "seed\n1\n", "a column for each model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
         ("a.csv", 'model,score,note\nA,1,"oops\nA,2,x\nB,3,y\n', "not a table of delimited text"),
-        ("a.json", '{"A": [1], "B": [2], "A": [3]}', "the key 'A' is there twice"),
+        ("a.json", '{"A": [1], "B": [2], "A": [3]}', "the key 'A' occurs twice"),
         ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
         ("a.json", '[{"model": "A", "score": 1}, {"score": 2}]', "row 2: the model has no name"),
         ("a.json", '{"\\ud800": [1]}', "not valid Unicode"),
@@ -168,7 +168,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", '{"A": [[1, 2]], "B": [1]}', "not a number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
-        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected scores between"),
+        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected 0, or an absolute value"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(
@@ -182,7 +182,7 @@ def test_hostile_tables_are_refused_in_a_line(
 
 def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
     """Dies if a mistyped model is compared as an empty sample."""
-    with pytest.raises(DataError, match="no model 'a'; it has A, B"):
+    with pytest.raises(DataError, match="no model 'a'; expected one of A, B"):
         tables.read(_write(tmp_path, "a.csv", TIDY), Layout(models=["a", "B"]))
     with pytest.raises(DataError, match="no column 'C'"):
         tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout(models=["A", "C"]))
@@ -198,10 +198,10 @@ def test_json_may_be_compressed_and_quotes_hold_lines(tmp_path: Path) -> None:
 
 def test_a_metric_needs_its_column_and_failed_losses_are_not_zero(tmp_path: Path) -> None:
     """Dies if a metric that is nowhere is believed, or a failed run has the best loss."""
-    with pytest.raises(DataError, match="no column metric"):
+    with pytest.raises(DataError, match="expected a column metric"):
         tables.read(_write(tmp_path, "a.csv", TIDY), Layout(metric="f1"))
     path = _write(tmp_path, "b.csv", "A,B\n1,2\n,3\n")
-    with pytest.raises(DataError, match="0 would be the best of losses"):
+    with pytest.raises(DataError, match="0 would be the best loss"):
         tables.read(path, Layout(missing="zero", higher_is_better=False))
     with pytest.raises(DataError, match="A: no usable score"):
         empty = _write(tmp_path, "c.csv", "A,B\n,2\n,3\n")
@@ -259,7 +259,9 @@ def test_the_unit_of_replication_is_named_and_averaged_within(tmp_path: Path) ->
     first, second = units.paired(a, b)
     assert (first.tolist(), second.tolist()) == ([2.0, 5.0], [4.0, 2.0])
     assert len(units.samples(table, "row").by_dataset[""]["A"].scores) == 3
-    with pytest.raises(DataError, match="no axis dataset to replicate over; it has seed, split"):
+    with pytest.raises(
+        DataError, match="--unit dataset: no such column; expected one of seed, split"
+    ):
         units.samples(table, "dataset")
 
 
@@ -271,7 +273,7 @@ def test_pools_for_replay_keep_the_pairing(tmp_path: Path) -> None:
     assert {m: v.tolist() for m, v in together.items()} == {"A": [1, 3], "B": [10, 30]}
     assert [len(v) for v in units.pools(table, together=False).values()] == [3, 2]
     rows = tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
-    with pytest.raises(DataError, match="no seed or split that all models have"):
+    with pytest.raises(DataError, match="expected a seed or split that all models have"):
         units.pools(rows, together=True)
 
 

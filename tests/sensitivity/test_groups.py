@@ -13,7 +13,7 @@ from scipy import stats
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analyze, groups, labels, sources
-from tests.sweep import fabricated
+from tests.space import fabricated
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
 # Wiemerslage et al. (2024). Table 3: Rel@25, 50, 100, 150, mean and sd over languages.
@@ -188,7 +188,7 @@ def test_labels_of_recorded_sweeps(tmp_path: Path) -> None:
     a = fabricated.fill(tmp_path / "a", data="pairs", data_hash="1" * 16)
     b = fabricated.fill(tmp_path / "b", data="pairs", data_hash="2" * 16)
     c = fabricated.fill(tmp_path / "c", data="moved", data_hash="2" * 16)
-    wanted = sources.Wanted("dev", [], sources.Declared(), None, "zero", ["sweep0"])
+    wanted = sources.Request("dev", [], sources.Declared(), None, "zero", ["sweep0"])
     found = sources.read([str(a), str(b), str(c)], wanted)
     named = [one.labels["dataset"] for one in found]
     assert named[0] != named[1] and named[1] == named[2]

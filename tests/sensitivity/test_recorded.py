@@ -12,10 +12,10 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analyze, recorded
 from jaxeval.sensitivity.hyperparameters import Declared, axes
-from jaxeval.sweep import space
-from tests.report import test_report
+from jaxeval.space import space
+from tests.report.runs import test_report
 from tests.runs import test_store
-from tests.sweep import fabricated
+from tests.space import fabricated
 
 WORDS = ["--missing", "zero", "--ks", "5", "--resamples", "20"]
 
@@ -107,7 +107,10 @@ def test_sweeps_beside_seeds_and_sweeps_of_one_name(
 
 ERRORS = {
     "missing": (["R"], "row 10, column dev: missing"),
-    "no such experiment": (["R", "--experiment", "x"], "--experiment x: none of this name"),
+    "no such experiment": (
+        ["R", "--experiment", "x"],
+        "--experiment x: no experiment of this name",
+    ),
     "of a table": (["T", "--experiment", "x"], "--experiment: expected runs folders"),
     "no such hyperparameter": (["R", *WORDS, "--hyperparameters", "rate"], "rate: no such"),
     "no such in an order": (["R", *WORDS, "--order", "rate=1,2"], "rate: no such hyperparameter"),

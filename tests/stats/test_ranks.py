@@ -102,6 +102,16 @@ def test_level_holds_at_unequal_spread(n: int, m: int, sd: float) -> None:
     assert one == pytest.approx(p_values[0], abs=1e-4)
 
 
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (3, 8), (8, 3), (20, 31)])
+def test_scores_without_ties_have_a_shorter_way(n: int, m: int) -> None:
+    """Dies if the places of one sample are counted as the other's, or a bit is lost."""
+    labels = np.argsort(np.random.default_rng(7).normal(size=(500, n + m)), axis=1) < n
+    places = np.arange(n + m)
+    general = ranks.studentized(labels, ranks.Ties(places, places + 1))
+    for short, long in zip(ranks.studentized_untied(labels), general, strict=True):
+        np.testing.assert_array_equal(short, long)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9))
 def test_signed_ranks_with_ties_and_zeros_equal_enumeration(gaps: list[int]) -> None:

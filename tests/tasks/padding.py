@@ -103,7 +103,7 @@ def _places(letter: str, length: int, sizes: Sizes, large: Sizes, layers: int) -
 def leaves(architecture: str, own: Any, padded: Any, sizes: Sizes, large: Sizes) -> list[Leaf]:
     """Every parameter, or gradient, of a member and of the model of its own size."""
     axes = AXES[architecture]
-    found = []
+    actual = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(padded):
         keys = [entry.key for entry in path]
         layers = sizes.get(f"{keys[0]}_layers", 0)  # a transformer's
@@ -118,8 +118,8 @@ def leaves(architecture: str, own: Any, padded: Any, sizes: Sizes, large: Sizes)
             live = np.zeros_like(live)
         else:
             mine = functools.reduce(lambda tree, key: tree[key], keys, own)
-        found.append(Leaf("/".join(keys), mine, np.asarray(leaf), live))
-    return found
+        actual.append(Leaf("/".join(keys), mine, np.asarray(leaf), live))
+    return actual
 
 
 def check_live(leaf: Leaf, tolerance: float) -> None:
@@ -132,8 +132,8 @@ def check_live(leaf: Leaf, tolerance: float) -> None:
 
 def own_part(architecture: str, shapes: Any, padded: Any, sizes: Sizes, large: Sizes) -> Any:
     """The live part of params, as the model of the member's own size has it."""
-    found = leaves(architecture, shapes, padded, sizes, large)
+    actual = leaves(architecture, shapes, padded, sizes, large)
     live = [
-        leaf.padded[leaf.live].reshape(leaf.own.shape) for leaf in found if leaf.own is not None
+        leaf.padded[leaf.live].reshape(leaf.own.shape) for leaf in actual if leaf.own is not None
     ]
     return jax.tree.unflatten(jax.tree.structure(shapes), live)

@@ -1,4 +1,4 @@
-"""The language task: exact token accounting, carried state, heads, forgetting; the laws."""
+"""The language task: exact token accounting, carried state, streams, forgetting; the laws."""
 
 import math
 from pathlib import Path
@@ -9,30 +9,32 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import budget
 from jaxeval.models.cells import Cell
-from jaxeval.models.language_settings import Dropout
-from jaxeval.models.language_settings import LanguageModel as Settings
-from jaxeval.population import engine, loop, member, optimisers
+from jaxeval.models.language_settings import LanguageDropout
+from jaxeval.models.language_settings import LanguageModelSettings as Settings
+from jaxeval.population import engine, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
+from tests.population import toy
 
-SHAPE = budget.Shape(12, 8, 8)
+SHAPE = budget.LanguageShape(12, 8, 8)
 
 
-def _corpus(folder: Path, heads: int = 3, window: int = 4) -> data.Text:
+def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
     draw = np.random.default_rng(0)
     for part, lines in (("train", 60), ("valid", 9), ("test", 5)):
         text = "\n".join(
             " ".join("abcdefghij"[k] for k in draw.integers(0, 10, 7)) for _ in range(lines)
         )
         (folder / f"x.{part}.txt").write_text(text + "\n")
-    settings = data.Data(path=str(folder), window=window, turn=5)
-    return data.build(settings, 4, heads)
+    settings = data.LanguageData(path=str(folder), window=window, turn=5)
+    return data.build(settings, 4, streams)
 
 
 def _language(text: data.Text, **change: Any) -> tasks.Language:
@@ -40,14 +42,16 @@ def _language(text: data.Text, **change: Any) -> tasks.Language:
     return tasks.Language(shape, Cell(), 4, text.tokens["train"])._replace(**change)
 
 
-def _evaluate(task: Any, text: data.Text, heads: int, params: Any) -> dict[str, float]:
-    program = member.Program(task, optimisers.Optimiser(name="adam"), 4, heads)
+def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str, float]:
+    program = member.Program(task, optimisers.Optimiser(name="adam"), 4, streams)
     split = text.split(0)
     who = Member(1)
     lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
     given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
-    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.load, w.dev))(params, *given)
+    counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
+        params, *given
+    )
     return {name: float(value) for name, value in counts.items()}
 
 
@@ -66,39 +70,39 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
     program = member.Program(task, optimisers.Optimiser(name="adam"), 1, 1)
     rows = jnp.zeros(1_200_000, jnp.int32)
     shared = member.Shared(Corpus(({"x": jnp.zeros(1)},), ()), member.schedule.steps([1], 1))
-    load = member.Load(jnp.uint32(1), {}, [rows[:1]], ())
-    found = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
-    assert float(found["tokens"]) == 42_000_000
-    assert float(found["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
+    load = member.Inputs(jnp.uint32(1), {}, [rows[:1]], ())
+    actual = jax.jit(lambda r: member.evaluate(program, shared, {}, load, [r]))(rows)
+    assert float(actual["tokens"]) == 42_000_000
+    assert float(actual["nats"]) == pytest.approx(1_200_000 * float(loss), rel=1e-7)
 
 
 def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     """Dies if a lost model gets a finite score, which would be ranked and averaged."""
     task = tasks.build(tasks.Language(SHAPE, Cell(), 4, 60))
     for nats in (math.nan, math.inf, 1e5):
-        found = task.score({"nats": nats, "tokens": 10.0})
-        assert not math.isfinite(found["perplexity"]) and not math.isfinite(found["bits"])
+        actual = task.score({"nats": nats, "tokens": 10.0})
+        assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
 
 
 def test_the_released_highway_drops_no_inputs() -> None:
     """Dies if the switch does nothing, or reaches a depth of one or another site."""
-    rates = Dropout(input=0.5, state=0.25)
+    rates = LanguageDropout(input=0.5, state=0.25)
     for depth, sites in ((1, {"input", "state"}), (2, {"state"})):
         model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
-        assert set(model.rates()) == sites
-    assert set(Settings(kind="rhn", depth=2, dropout=rates).rates()) == {"input", "state"}
+        assert set(markers.active(model)) == sites
+    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {"input", "state"}
 
 
-@pytest.mark.parametrize("heads", [1, 3, 7])
-def test_perplexity_of_known_probabilities(tmp_path: Path, heads: int) -> None:
+@pytest.mark.parametrize("streams", [1, 3, 7])
+def test_perplexity_of_known_probabilities(tmp_path: Path, streams: int) -> None:
     """Dies if a token is skipped or counted twice: a unigram model's perplexity is known."""
-    text = _corpus(tmp_path, heads)
+    text = _corpus(tmp_path, streams)
     task = tasks.build(_language(text))
     batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
     params = jax.tree.map(jnp.zeros_like, task.init(jax.random.key(0), batch, {}))
     p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
     params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
-    counts = _evaluate(task, text, heads, params)
+    counts = _evaluate(task, text, streams, params)
     first = text.tokens["train"] + 1
     dev = text.corpus.shared["tokens"][first + 1 : first + 1 + text.tokens["dev"]]
     assert counts["tokens"] == text.tokens["dev"] == 72
@@ -108,7 +112,7 @@ def test_perplexity_of_known_probabilities(tmp_path: Path, heads: int) -> None:
 
 
 def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
-    """Dies if a window of an evaluation starts from zero: one reader against one long window."""
+    """Dies if a window of an evaluation starts from zero: one stream against one long window."""
     text = _corpus(tmp_path, 1)
     task = tasks.build(_language(text))
     batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
@@ -123,8 +127,8 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
     assert counts["nats"] == pytest.approx(float(expected["nats"]), rel=1e-5)
 
 
-def test_heads_walk_on_and_wrap_around(tmp_path: Path) -> None:
-    """Dies if a head jumps, stays, or leaves the train part."""
+def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
+    """Dies if a stream jumps, stays, or leaves the train part."""
     text = _corpus(tmp_path)
     language = _language(text, forget=0.0)
     task = tasks.build(language)
@@ -133,30 +137,30 @@ def test_heads_walk_on_and_wrap_around(tmp_path: Path) -> None:
     batch = Batch({}, jnp.ones(4), shared, ())
     params = task.init(jax.random.key(0), batch, {})
     _, carry = task.loss(params, task.start(4), batch, jax.random.key(3), {})
-    began = (carry.place - language.window) % n
-    assert np.ptp(np.diff(np.sort(np.asarray(began)))) <= n % 4  # equally far apart
-    places = [np.asarray(carry.place)]
+    starts = (carry.position - language.window) % n
+    assert np.ptp(np.diff(np.sort(np.asarray(starts)))) <= n % 4  # equally far apart
+    positions = [np.asarray(carry.position)]
     step = jax.jit(lambda c, k: task.loss(params, c, batch, k, {})[1])
     for k in range(2 * n // language.window):
         carry = step(carry, jax.random.key(k))
-        places.append(np.asarray(carry.place))
-    moved = np.diff(np.stack(places), axis=0) % n
+        positions.append(np.asarray(carry.position))
+    moved = np.diff(np.stack(positions), axis=0) % n
     assert np.all(moved == language.window)
-    assert np.stack(places).min() >= 0 and np.stack(places).max() < n
+    assert np.stack(positions).min() >= 0 and np.stack(positions).max() < n
 
 
 def test_examples_forget_at_the_given_rate() -> None:
     """Dies if single units are zeroed, or layers forget at different times."""
     state = ((jnp.ones((4000, 3)), jnp.ones((4000, 3))), (jnp.ones((4000, 3)),) * 2)
-    found = jax.tree.leaves(tasks._forgetful(state, jax.random.key(0), 0.25))
-    rows = [np.asarray(leaf[:, 0]) for leaf in found]
+    actual = jax.tree.leaves(tasks._forgetful(state, jax.random.key(0), 0.25))
+    rows = [np.asarray(leaf[:, 0]) for leaf in actual]
     assert all(np.array_equal(rows[0], row) for row in rows)
-    assert np.array_equal(np.asarray(found[0]).min(1), np.asarray(found[0]).max(1))
+    assert np.array_equal(np.asarray(actual[0]).min(1), np.asarray(actual[0]).max(1))
     assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
 
 
 def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
-    """Dies if the place in the text or the recurrent state is lost with a checkpoint."""
+    """Dies if the position in the text or the recurrent state is lost with a checkpoint."""
     text = _corpus(tmp_path)
     task = tasks.build(_language(text))
     training = Training(
@@ -169,18 +173,18 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
     )
     problem = Problem(task, text.corpus, text.split, training)
     rates = {"input": 0.2, "state": 0.1, "output": 0.0}
-    hparams = tuple(sorted({**training.optimiser.traced(), **rates}.items()))
+    hparams = tuple(sorted({**markers.active(training.optimiser), **rates}.items()))
     members = [Member(seed, 0, hparams) for seed in (1, 2)]
 
     def run(name: str, stop: int | None) -> list[float]:
-        found: list[float] = []
-        reports = loop.train(problem, members, tmp_path / name, lambda report: None, 2)
+        actual: list[float] = []
+        reports = toy.reports(problem, members, tmp_path / name, lambda report: None, 2)
         for number, report in enumerate(reports, 1):
-            found += [s.scores["perplexity"] for s in report.scores if s.part == "dev"]
+            actual += [s.scores["perplexity"] for s in report.scores if s.part == "dev"]
             if number == stop:
                 reports.close()
                 break
-        return found
+        return actual
 
     whole = run("whole", None)
     parts = run("parts", 2) + run("parts", None)
@@ -199,15 +203,15 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
         ("test", "h b"),
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
-    text = data.build(data.Data(path=str(tmp_path), window=6, turn=5), 6, 6)
-    shape = budget.Shape(text.vocabulary, 16, 12)
+    text = data.build(data.LanguageData(path=str(tmp_path), window=6, turn=5), 6, 6)
+    shape = budget.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])
 
     def perfect(batch: Batch) -> tasks.Outputs:
-        places = batch.rows["start"][None] + 1 + jnp.arange(6)[:, None]
-        sure = 200.0 * jax.nn.one_hot(tokens[places], text.vocabulary)
+        positions = batch.rows["start"][None] + 1 + jnp.arange(6)[:, None]
+        sure = 200.0 * jax.nn.one_hot(tokens[positions], text.vocabulary)
         return tasks.Outputs(sure, jnp.eye(text.vocabulary), jnp.zeros(text.vocabulary))
 
     conformance.check(
@@ -215,7 +219,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
             task,
             Batch(rows, jnp.ones(6), {"tokens": tokens}, ()),
             {site: jnp.float32(0.1) for site in ("input", "state", "output", "projected")},
-            [],  # the windows name places; what is gold stands in the text itself
+            [],  # the windows name positions; what is gold stands in the text itself
             text.vocabulary,
             lambda b: 6.0,
             perfect,

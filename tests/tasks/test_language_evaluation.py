@@ -12,11 +12,11 @@ from jaxeval.models import budget
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.tasks import dynamic_evaluation, language
-from jaxeval.tasks.dynamic_evaluation import Dynamic, Windows
+from jaxeval.tasks.dynamic_evaluation import Dynamic, WindowSequence
 from jaxeval.tasks.language_averaging import Averaging, averaged
 
 V, T, B, K = 9, 4, 2, 3
-LANGUAGE = language.Language(budget.Shape(V, 6, 5), Cell(), T, 60)
+LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, V, 100), jnp.int32)
 RATES = {"input": jnp.float32(0.5), "state": jnp.float32(0.3), "output": jnp.float32(0.4)}
 KEYS = [jax.random.key(5), jax.random.key(6)]
@@ -43,12 +43,12 @@ def _probabilities(params: Any, hidden: Any) -> np.ndarray:
 
 def _nats(task: Any, params: Any, hparams: dict) -> list[float]:
     """Of two windows in turn."""
-    carry, found = task.start(B), []
+    carry, actual = task.start(B), []
     for step, key in enumerate(KEYS):
         batch = _batch(step, length=2)
         outputs, carry = task.predict(params, carry, batch, key, hparams)
-        found.append(float(task.count(outputs, batch)["nats"]))
-    return found
+        actual.append(float(task.count(outputs, batch)["nats"]))
+    return actual
 
 
 @pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
@@ -63,8 +63,8 @@ def test_averages_over_masks(mean: Any) -> None:
     )
     expected = []
     for step, key in enumerate(KEYS):
-        places = np.asarray(_batch(step).rows["start"]) + np.arange(T + 1)[:, None]
-        read = np.asarray(TOKENS)[places]
+        positions = np.asarray(_batch(step).rows["start"]) + np.arange(T + 1)[:, None]
+        read = np.asarray(TOKENS)[positions]
         inputs = jnp.tile(jnp.asarray(read[:-1]), (1, K))
         after, hidden = run(params, states, inputs, halved, key)
         plain, _ = run(params, many, inputs, {}, None)
@@ -79,10 +79,10 @@ def test_averages_over_masks(mean: Any) -> None:
         gold = np.take_along_axis(p, read[1:, :, None], axis=-1)[..., 0]
         counted = np.arange(T)[:, None] < np.array([T, 2])
         expected.append(-np.sum(np.log(gold) * counted))
-    found = _nats(averaged(LANGUAGE, Averaging(mean, K)), params, hparams)
-    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    actual = _nats(averaged(LANGUAGE, Averaging(mean, K)), params, hparams)
+    np.testing.assert_allclose(actual, expected, rtol=2e-5)
     plain_task = language.build(LANGUAGE)
-    assert abs(found[0] - _nats(plain_task, params, hparams)[0]) > 1e-3
+    assert abs(actual[0] - _nats(plain_task, params, hparams)[0]) > 1e-3
     none = {**RATES, "rate_factor": jnp.float32(0.0)}
     np.testing.assert_allclose(
         _nats(averaged(LANGUAGE, Averaging(mean, K)), params, none),
@@ -99,21 +99,21 @@ def test_temperature_divides_the_scores() -> None:
     outputs, _ = task.predict(params, task.start(B), batch, KEYS[0], {})
     p = _probabilities(params, outputs.hidden) ** (1 / 0.7)
     p /= p.sum(-1, keepdims=True)
-    places = np.asarray(batch.rows["start"]) + 1 + np.arange(T)[:, None]
-    gold = np.take_along_axis(p, np.asarray(TOKENS)[places][..., None], axis=-1)
+    positions = np.asarray(batch.rows["start"]) + 1 + np.arange(T)[:, None]
+    gold = np.take_along_axis(p, np.asarray(TOKENS)[positions][..., None], axis=-1)
     hparams = {"temperature": jnp.float32(0.7)}
     outputs, _ = task.predict(params, task.start(B), batch, KEYS[0], hparams)
-    found = float(task.count(outputs, batch)["nats"])
-    assert found == pytest.approx(-np.log(gold).sum(), rel=1e-5)
+    actual = float(task.count(outputs, batch)["nats"])
+    assert actual == pytest.approx(-np.log(gold).sum(), rel=1e-5)
 
 
-def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float]:
+def _loop(params: Any, scale: Any, windows: WindowSequence, how: Dynamic) -> list[float]:
     """Dynamic evaluation by the book: a plain softmax, window by window; nats of each."""
     run = language.runner(LANGUAGE)
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(scale)]
     mean = np.concatenate([leaf.ravel() for leaf in leaves]).mean()
     trained, now, state = params, params, models.start(LANGUAGE.shape, LANGUAGE.cell, 1)
-    found = []
+    actual = []
     for start, length in zip(np.asarray(windows.start), np.asarray(windows.length), strict=True):
         read = TOKENS[int(start[0]) + np.arange(T + 1)][:, None]
 
@@ -127,7 +127,7 @@ def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float
         (nats, state), gradient = jax.value_and_grad(loss, has_aux=True)(
             now, state, read, int(length[0])
         )
-        found.append(float(nats))
+        actual.append(float(nats))
         now = jax.tree.map(
             lambda p, g, r, p0: (
                 p
@@ -139,28 +139,28 @@ def _loop(params: Any, scale: Any, windows: Windows, how: Dynamic) -> list[float
             scale,
             trained,
         )
-    return found
+    return actual
 
 
 def test_dynamic_evaluation_learns_after_it_has_predicted() -> None:
     """Dies if a window is learned from before it is scored, or the step is another."""
     params, how = _params(), Dynamic(0.05, 0.3, 0.2)
-    places = 61 + T * np.arange(6)[:, None]
-    windows = Windows(jnp.asarray(places), jnp.array([[T]] * 5 + [[2]]))
+    positions = 61 + T * np.arange(6)[:, None]
+    windows = WindowSequence(jnp.asarray(positions), jnp.array([[T]] * 5 + [[2]]))
     train = dynamic_evaluation.train_windows(LANGUAGE, 3)
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
     scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, TOKENS, train)
-    found = dynamic_evaluation.evaluate(LANGUAGE, params, scale, TOKENS, windows, how)
+    actual = dynamic_evaluation.evaluate(LANGUAGE, params, scale, TOKENS, windows, how)
     expected = _loop(params, scale, windows, how)
-    assert float(found["nats"]) == pytest.approx(sum(expected), rel=1e-4)
-    assert float(found["tokens"]) == 22
+    assert float(actual["nats"]) == pytest.approx(sum(expected), rel=1e-4)
+    assert float(actual["tokens"]) == 22
     still = dynamic_evaluation.evaluate(
         LANGUAGE, params, scale, TOKENS, windows, Dynamic(0.0, 0.0)
     )
     assert float(still["nats"]) == pytest.approx(
         sum(_loop(params, scale, windows, Dynamic(0.0, 0.0))), rel=1e-5
     )
-    assert abs(float(still["nats"]) - float(found["nats"])) > 0.1
+    assert abs(float(still["nats"]) - float(actual["nats"])) > 0.1
 
 
 def test_gradient_scale_is_a_root_mean_square() -> None:
@@ -179,8 +179,8 @@ def test_gradient_scale_is_a_root_mean_square() -> None:
     for start in np.asarray(train.start):
         read = TOKENS[start[None] + np.arange(T + 1)[:, None]]
         gradient, state = jax.grad(loss, has_aux=True)(params, state, read)
-        found = jax.tree.map(lambda g: np.asarray(g, np.float64) ** 2, gradient)
-        squares = found if squares is None else jax.tree.map(np.add, squares, found)
+        actual = jax.tree.map(lambda g: np.asarray(g, np.float64) ** 2, gradient)
+        squares = actual if squares is None else jax.tree.map(np.add, squares, actual)
     expected = jax.tree.map(lambda s: np.sqrt(s / len(train.start)), squares)
     scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, TOKENS, train)
     for one, other in zip(jax.tree.leaves(scale), jax.tree.leaves(expected), strict=True):

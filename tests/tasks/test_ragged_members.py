@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import flatten_util, lax
 
+from jaxeval.config import markers
 from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers, schedule, training
 from tests import quick
@@ -29,7 +30,7 @@ PLAIN = optimisers.Optimiser(name="sgd")  # quicker to compile
 class Trained(NamedTuple):
     """What a model went through, on the host."""
 
-    began: Any
+    initial: Any
     params: Any
     losses: list[float]
     norms: list[float]
@@ -46,15 +47,15 @@ def _trained(architecture: str, arrays: Sizes, sizes: Sizes) -> Trained:
     task = tiny_pairs.task(architecture, LETTERS, **arrays)
     hparams = {
         name: jnp.float32(value)
-        for name, value in {**OPTIMISER.traced(), **RATES, **sizes}.items()
+        for name, value in {**markers.active(OPTIMISER), **RATES, **sizes}.items()
     }
 
     def loss(params: Any, key: Any) -> Any:
         return task.loss(params, (), BATCH, key, hparams)[0]
 
     gradient = quick.jit(jax.value_and_grad(loss))
-    began = jax.jit(task.init)(jax.random.key(1), BATCH, hparams)
-    params, tree = flatten_util.ravel_pytree(began)
+    initial = jax.jit(task.init)(jax.random.key(1), BATCH, hparams)
+    params, tree = flatten_util.ravel_pytree(initial)
     optimiser = optimisers.make(OPTIMISER, hparams, jnp.int32(0), len(BATCH.weight))
     state, update = optimiser.init(params), quick.jit(optimiser.update)
     losses, norms, first = [], [], None
@@ -67,7 +68,7 @@ def _trained(architecture: str, arrays: Sizes, sizes: Sizes) -> Trained:
         losses.append(float(value))
         norms.append(float(np.linalg.norm(flat)))
     outputs = quick.jit(task.predict)(tree(params), (), BATCH, jax.random.key(0), hparams)[0]
-    return Trained(*jax.device_get((began, tree(params), losses, norms, first, outputs)))
+    return Trained(*jax.device_get((initial, tree(params), losses, norms, first, outputs)))
 
 
 @functools.cache
@@ -85,7 +86,7 @@ def _pairs_of(architecture: str, name: str) -> list[Leaf]:
 @BOTH
 def test_a_member_starts_as_the_model_of_its_size(architecture: str) -> None:
     """Dies if an initial weight depends on the padded size, or is not 0 elsewhere."""
-    for leaf in _pairs_of(architecture, "began"):
+    for leaf in _pairs_of(architecture, "initial"):
         padding.check_live(leaf, 1e-6)
         assert not np.any(leaf.padded[~leaf.live]), leaf.name
 
@@ -138,34 +139,34 @@ def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> 
     return member.Program(task, PLAIN, batch, 4, micro)
 
 
-def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Load]:
-    """What a population's functions are given; leaves of the load [S, ...]."""
+def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Shared, member.Inputs]:
+    """What a population's functions are given; leaves of the inputs [S, ...]."""
     rows = np.arange(ROWS, dtype=np.int32)
     split = Split((rows,), (rows[:1],), (rows[:1],), {})
     longest = engine.most_steps(members, split)
     given = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
     shared = member.Shared(CORPUS, schedule.steps([ROWS], program.batch_size))
-    return jax.tree.map(jnp.asarray, (shared, given.load))
+    return jax.tree.map(jnp.asarray, (shared, given.inputs))
 
 
 def _ran(architecture: str, program: member.Program, members: list[Member], params: Any) -> Any:
     """Params and losses of a population after some epochs from the given params [S, ...]."""
 
     def one(shared: Any, given: tuple) -> Any:
-        load, params = given
-        size = member.batch_size(program, load)
-        state = optimisers.make(PLAIN, load.hparams, jnp.int32(0), size).init(params)
-        begin = member.State(params, state, params, (), jnp.int32(0))
+        inputs, params = given
+        size = member.batch_size(program, inputs)
+        state = optimisers.make(PLAIN, inputs.hparams, jnp.int32(0), size).init(params)
+        begin = member.MemberState(params, state, params, (), jnp.int32(0))
 
         def epoch(state: Any, _: Any) -> Any:
-            return training.train_epoch(program, shared, state, load)
+            return training.train_epoch(program, shared, state, inputs)
 
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         return state.params, losses
 
-    shared, load = _lanes(program, members)
+    shared, inputs = _lanes(program, members)
     every = _every(architecture, functools.partial(one, shared))
-    return jax.device_get(quick.jit(every)((load, params)))
+    return jax.device_get(quick.jit(every)((inputs, params)))
 
 
 def _written(
@@ -174,11 +175,11 @@ def _written(
     """What a population of the given params [S, ...] writes: [S, B, T]."""
 
     def one(given: tuple) -> Any:
-        load, params = given
-        return program.task.predict(params, (), BATCH, jax.random.key(0), load.hparams)[0]
+        inputs, params = given
+        return program.task.predict(params, (), BATCH, jax.random.key(0), inputs.hparams)[0]
 
-    _, load = _lanes(program, members)
-    return jax.device_get(quick.jit(_every(architecture, one))((load, params)))
+    _, inputs = _lanes(program, members)
+    return jax.device_get(quick.jit(_every(architecture, one))((inputs, params)))
 
 
 def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -189,9 +190,9 @@ def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any
 
 def _started(program: member.Program, members: list[Member]) -> Any:
     """Params of a population before its first epoch."""
-    shared, load = _lanes(program, members)
-    init = lambda load: member.init(program, shared, load).params  # noqa: E731
-    return jax.device_get(quick.jit(lambda loads: lax.map(init, loads))(load))
+    shared, inputs = _lanes(program, members)
+    init = lambda inputs: member.init(program, shared, inputs).params  # noqa: E731
+    return jax.device_get(quick.jit(lambda inputs: lax.map(init, inputs))(inputs))
 
 
 def _lane(tree: Any, number: int) -> Any:
@@ -202,7 +203,7 @@ CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
-    hparams = {**PLAIN.traced(), **RATES, **more}
+    hparams = {**markers.active(PLAIN), **RATES, **more}
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
@@ -216,14 +217,14 @@ def _population(architecture: str) -> tuple[member.Program, list[Member], Any]:
     return whole, members, _started(whole, members)
 
 
-def _alone(architecture: str, number: int, began: Any) -> tuple[member.Program, Member, Any]:
+def _alone(architecture: str, number: int, initial: Any) -> tuple[member.Program, Member, Any]:
     """The program, member and params [1, ...] of one that is not padded."""
     sizes, size = POPULATIONS[architecture][1][number]
     program, who = _program(architecture, sizes, size, None), _member(number, {})
     init = functools.partial(program.task.init, jax.random.key(0), BATCH)
     shapes = jax.eval_shape(init, dict(who.hparams))
     # that it starts like this is tested above
-    mine = _lane(began, number)
+    mine = _lane(initial, number)
     start = padding.own_part(architecture, shapes, mine, sizes, LARGE[architecture])
     return program, who, jax.tree.map(lambda leaf: leaf[None], start)
 
@@ -232,10 +233,10 @@ def _alone(architecture: str, number: int, began: Any) -> tuple[member.Program, 
 def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
     """Dies if a member of a population is not what it would be alone: in one program members
     differ in every size and in the batches, which are cut in parts of four rows; with dropout."""
-    whole, members, began = _population(architecture)
-    params, losses = _ran(architecture, whole, members, began)
+    whole, members, initial = _population(architecture)
+    params, losses = _ran(architecture, whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, began)
+        program, who, start = _alone(architecture, number, initial)
         own, expected = _ran(architecture, program, [who], start)
         np.testing.assert_allclose(losses[number], expected[0], rtol=1e-5)
         assert losses[number][1] < losses[number][0]
@@ -248,11 +249,11 @@ def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
 @BOTH
 def test_a_population_writes_what_each_writes_alone(architecture: str) -> None:
     """Dies if padding, or another member of its program, changes what a member decodes."""
-    whole, members, began = _population(architecture)
-    began = jax.tree.map(lambda leaf: 8 * leaf, began)  # else all rows get the same word
-    together = _written(architecture, whole, members, began)
+    whole, members, initial = _population(architecture)
+    initial = jax.tree.map(lambda leaf: 8 * leaf, initial)  # else all rows get the same word
+    together = _written(architecture, whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, began)
+        program, who, start = _alone(architecture, number, initial)
         apart = _written(architecture, program, [who], start)
         np.testing.assert_array_equal(together[number], apart[0])
     assert len(np.unique(together.reshape(-1, together.shape[-1]), axis=0)) > len(members)

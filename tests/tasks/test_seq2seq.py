@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval.contracts import Batch
 from jaxeval.data import symbols
-from jaxeval.models.seq2seq import Dropping
+from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
 from jaxeval.tasks.edit_distance import edit_distance
 from tests import conformance, quick
@@ -61,12 +61,12 @@ def test_edit_distance_equals_a_plain_table() -> None:
     sizes[1][10:40] = 5
     sizes[0][:2] = 7
     written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
-    found = quick.jit(edit_distance)(*map(jnp.asarray, (written, sizes[0], gold, sizes[1])))
+    actual = quick.jit(edit_distance)(*map(jnp.asarray, (written, sizes[0], gold, sizes[1])))
     expected = [
         _plain_distance(list(a[:n]), list(b[:m]))
         for a, n, b, m in zip(written, sizes[0], gold, sizes[1], strict=True)
     ]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
     assert set(expected) >= set(range(7))
 
 
@@ -131,9 +131,9 @@ def test_label_smoothing_is_the_published_formula() -> None:
     chances = scores - np.log(np.exp(scores.astype(np.float64)).sum(-1, keepdims=True))
     right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
     for smoothing, given in ((0.0, None), (0.0, jnp.float32(0)), (0.15, jnp.float32(0.15))):
-        found = tasks.symbol_losses(jnp.asarray(scores), jnp.asarray(gold), given)
+        actual = tasks.symbol_losses(jnp.asarray(scores), jnp.asarray(gold), given)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_the_loss_is_a_mean_over_symbols() -> None:
@@ -143,7 +143,7 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
     lengths = np.asarray(batch.rows["target_length"])
     own = np.arange(6)[None] < lengths[:, None] - 1
     own[2] = False
-    assert float(task.share(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
+    assert float(task.normaliser(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
     params = tiny_pairs.parameters(task, batch, 0, 0.5)
     hparams = {"label_smoothing": jnp.float32(0.1)}
     loss = quick.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
@@ -154,7 +154,9 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
 
 def _scores(architecture: str, letters: int) -> Any:
     model: Any = tiny_pairs.model(architecture, letters)
-    return quick.jit(lambda p, b: model.apply({"params": p}, b, Dropping(), method=tasks._scores))
+    return quick.jit(
+        lambda p, b: model.apply({"params": p}, b, HashedDropout(), method=tasks._logits)
+    )
 
 
 LETTERS = 1

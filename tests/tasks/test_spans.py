@@ -25,8 +25,8 @@ def _counts(gold: list, predicted: list, rule: spans.Rule) -> dict[str, float]:
         arrays.append(jnp.asarray(array))
     valid = jnp.arange(width)[None] < jnp.array([len(s) for s in gold])[:, None]
     weight = jnp.ones(len(gold))
-    found = spans.count(*arrays, valid, weight, spans.label_table(names), rule)
-    return {name: float(value) for name, value in found.items()}
+    actual = spans.count(*arrays, valid, weight, spans.label_table(names), rule)
+    return {name: float(value) for name, value in actual.items()}
 
 
 @pytest.mark.parametrize("prefixes", ["BI", "BIES"])
@@ -39,12 +39,12 @@ def test_conlleval_counts_equal_seqeval_on_random_sequences(prefixes: str) -> No
         for length in generator.integers(1, 12, size=400)
     ]
     gold, predicted = [p[0] for p in pairs], [p[1] for p in pairs]
-    found = _counts(gold, predicted, "conlleval")
+    actual = _counts(gold, predicted, "conlleval")
     truth = [set(get_entities(s)) for s in gold]
     guess = [set(get_entities(s)) for s in predicted]
-    assert found["gold_spans"] == sum(map(len, truth))
-    assert found["predicted_spans"] == sum(map(len, guess))
-    assert found["right_spans"] == sum(len(a & b) for a, b in zip(truth, guess, strict=True)) > 20
+    assert actual["gold_spans"] == sum(map(len, truth))
+    assert actual["predicted_spans"] == sum(map(len, guess))
+    assert actual["right_spans"] == sum(len(a & b) for a, b in zip(truth, guess, strict=True)) > 20
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=["start", "type"])
@@ -79,8 +79,8 @@ def test_rows_of_weight_zero_and_padding_do_not_count() -> None:
     table = spans.label_table(["O", "B-X", "I-X"])
     labels = jnp.array([[1, 2, 1], [1, 1, 1]])
     valid = jnp.array([[True, True, False], [True, True, True]])
-    found = spans.count(labels, labels, valid, jnp.array([1.0, 0.0]), table, "conlleval")
-    assert {name: float(v) for name, v in found.items()} == {
+    actual = spans.count(labels, labels, valid, jnp.array([1.0, 0.0]), table, "conlleval")
+    assert {name: float(v) for name, v in actual.items()} == {
         "gold_spans": 1,
         "predicted_spans": 1,
         "right_spans": 1,

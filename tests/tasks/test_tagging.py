@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import experiment
+from jaxeval import studies
+from jaxeval.config import markers
 from jaxeval.contracts import Batch
 from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
 from jaxeval.models import tagging as models
+from jaxeval.studies import prepared as preparing
 from tests import conformance
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
@@ -60,8 +62,8 @@ def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generated, "parts", lambda seed: sentences)
 
 
-def _prepared(changes: list[str]) -> experiment.Prepared:
-    return experiment.prepare(experiment.read(None, [*SMALL, *changes]))
+def _prepared(changes: list[str]) -> studies.Prepared:
+    return studies.prepare(studies.read(None, [*SMALL, *changes]))
 
 
 def _batch(tagged: tagging_data.Tagged, bucket: int, rows: Any) -> Batch:
@@ -77,7 +79,7 @@ def test_laws(name: str) -> None:
     prepared = _prepared(CHOICES[name])
     bucket = int(np.argmax([len(b["length"]) for b in prepared.data.corpus.buckets]))
     batch = _batch(prepared.data, bucket, np.arange(6))
-    who = experiment.members(prepared.config, [1], [0])[0]
+    who = preparing.member_of(prepared)
     softmax = prepared.config.model.classifier == "softmax"
     conformance.check(
         conformance.Case(
@@ -103,7 +105,7 @@ def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
     task = prepared.problem.task
     task = dataclasses.replace(task, loss=jax.jit(task.loss), predict=jax.jit(task.predict))
     params = task.init(jax.random.key(3), batch, {})
-    hparams = {name: 0.0 for name, _ in experiment.members(prepared.config, [1], [0])[0].hparams}
+    hparams = {name: 0.0 for name, _ in preparing.member_of(prepared).hparams}
     key = jax.random.key(0)
     padded = batch._replace(rows=wide)
     np.testing.assert_allclose(
@@ -128,7 +130,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         task, key = prepared.problem.task, jax.random.key(0)
         task = dataclasses.replace(task, loss=jax.jit(task.loss))
         params = task.init(key, batch, {})
-        hparams = dict.fromkeys(prepared.config.model.rates(), 0.0)
+        hparams = dict.fromkeys(markers.active(prepared.config.model), 0.0)
         single = [
             float(task.loss(params, (), _batch(prepared.data, 0, np.array([r])), key, hparams)[0])
             for r in range(4)
@@ -148,10 +150,10 @@ def test_unknown_words_share_a_vector() -> None:
     unknown = ~np.asarray(batch.split["known"])
     assert unknown.sum() > 5
     other = {**params, "features": {"words": table.at[np.flatnonzero(unknown)].add(100.0)}}
-    hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
+    hparams = dict(preparing.member_of(prepared).hparams)
     predict = jax.jit(task.predict)
-    found = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
-    assert np.array_equal(*found)
+    actual = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
+    assert np.array_equal(*actual)
 
 
 def test_legal_labels_only_when_masked() -> None:
@@ -159,7 +161,7 @@ def test_legal_labels_only_when_masked() -> None:
     prepared = _prepared(["model.mask_illegal=true"])
     batch = _batch(prepared.data, 0, np.arange(6))
     task, moves = prepared.problem.task, prepared.data.legality.moves
-    hparams = dict(experiment.members(prepared.config, [1], [0])[0].hparams)
+    hparams = dict(preparing.member_of(prepared).hparams)
     predict = jax.jit(task.predict)
     for seed in range(5):
         params = task.init(jax.random.key(seed), batch, {})
@@ -175,7 +177,7 @@ OTHERS = {"train": TRAIN, "dev": "ç S-LOC\n", "test": "owl O\nowls O\n\nlynx B-
 WORDS_ALONE = ["model.characters.encoder=none", "model.casing=none"]
 
 
-def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> experiment.Prepared:
+def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> studies.Prepared:
     folder.mkdir()
     for part, content in parts.items():
         (folder / part).write_text(content)
@@ -184,7 +186,7 @@ def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> experiment.
     return _prepared([*vectors, *changes])
 
 
-def _initial(prepared: experiment.Prepared) -> Any:
+def _initial(prepared: studies.Prepared) -> Any:
     return prepared.problem.task.init(
         jax.random.key(7), _batch(prepared.data, 0, np.arange(1)), {}
     )
@@ -223,9 +225,9 @@ def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> Non
     }
     sizes = models.Sizes(tagged.predicted, tagged.alphabet, 8, tagged.table.vocabulary)
     model = models.Tagger(prepared.config.model, sizes)
-    rates = dict.fromkeys(prepared.config.model.dropout.rates(), 0.0)
-    found: Any = model.apply({"params": params}, batch._replace(rows=alone), rates, None)
-    emissions = dict(zip(forms, np.asarray(found.emissions[0]).tolist(), strict=True))
+    rates = dict.fromkeys(markers.active(prepared.config.model.dropout), 0.0)
+    actual: Any = model.apply({"params": params}, batch._replace(rows=alone), rates, None)
+    emissions = dict(zip(forms, np.asarray(actual.emissions[0]).tolist(), strict=True))
     assert emissions["lynx"] == emissions["red"] != emissions["owl"] != emissions["dog"]
     assert emissions["owls"] == emissions["x"] == emissions["ç"] != emissions["owl"]
 

@@ -64,18 +64,18 @@ def _sequences(draw: np.random.Generator, lengths: np.ndarray, letters: int) -> 
 def columns(rows: int, source: int, target: int, letters: int, seed: int) -> dict[str, np.ndarray]:
     """A bucket of rows of at most so many symbols, START and END counted."""
     draw = np.random.default_rng(seed)
-    made = {}
+    arrays = {}
     for name, most in (("source", source), ("target", target)):
         lengths = draw.integers(3, most + 1, rows).astype(np.int32)
         lengths[0] = most
-        made |= {name: _sequences(draw, lengths, letters), f"{name}_length": lengths}
-    return made
+        arrays |= {name: _sequences(draw, lengths, letters), f"{name}_length": lengths}
+    return arrays
 
 
 def batch(rows: int, source: int, target: int, letters: int, seed: int) -> Batch:
     """A bucket as a batch."""
-    made = columns(rows, source, target, letters, seed)
-    return Batch(jax.tree.map(jnp.asarray, made), jnp.ones(rows), (), ())
+    arrays = columns(rows, source, target, letters, seed)
+    return Batch(jax.tree.map(jnp.asarray, arrays), jnp.ones(rows), (), ())
 
 
 def parameters(task: Task, batch: Batch, seed: int, scale: float) -> Any:

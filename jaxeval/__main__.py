@@ -1,0 +1,77 @@
+"""`jaxeval VERB`, also `python -m jaxeval VERB`: all verbs as one command."""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import jaxeval
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+VERBS = {  # verb -> (module that holds its `main`, what it does)
+    "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
+    "report": (
+        "jaxeval.report.__main__",
+        "show what a runs folder holds: tables, figures, a page",
+    ),
+    "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
+    "compare": ("jaxeval.compare.__main__", "is A better than B? from any table of scores"),
+    "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
+    "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
+    "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
+    "noise": (
+        "jaxeval.noise",
+        "how much of the spread is the seed's, how much the machine's",
+    ),
+    "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
+    "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
+    "evaluate": ("jaxeval.evaluate", "score saved models again, language models in other ways"),
+    "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
+    "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
+}
+_DESCRIPTION = """\
+Is model A really better than B? Trains populations of neural networks, compares their scores.
+
+verbs:
+""" + "\n".join(f"  {verb:15}{about}" for verb, (_, about) in VERBS.items())
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.train                    # 8 small taggers on a generated corpus
+  python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
+  python -m jaxeval.train --help             # what a verb takes, with examples
+"""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Hands all words but the first to the verb that the first one names; without any, shows help.
+
+    Raises:
+      ConfigError: no such verb, with the nearest.
+    """
+    words = sys.argv[1:] if words is None else words
+    parser = cli.parser("", _DESCRIPTION, _EXAMPLES)
+    parser.usage = "%(prog)s VERB [arguments of the verb]"
+    parser.add_argument("--version", action="version", version=f"jaxeval {jaxeval.__version__}")
+    parser.add_argument("verb", metavar="VERB", help="one of those above")
+    if not words:
+        parser.print_help()
+        return 2
+    verb = parser.parse_args(words[:1]).verb
+    if verb not in VERBS:
+        near = difflib.get_close_matches(verb, VERBS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(VERBS)}"
+        raise ConfigError(f"{verb}: no such verb; {hint}")
+    module = importlib.import_module(VERBS[verb][0])
+    status: int = module.main(words[1:])
+    return status
+
+
+def command() -> NoReturn:
+    """The console script."""
+    cli.run(main)
+
+
+if __name__ == "__main__":
+    command()

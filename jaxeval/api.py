@@ -1,0 +1,312 @@
+"""The functions of `import jaxeval`: what the verbs do, for Python and notebooks.
+
+A config is a TOML file, a shipped name, a dict, settings, or None: the embedded default. Training
+shows its progress on stderr unless it is `quiet`; Ctrl-C stops it after the epoch, and the same
+call goes on. Errors that a user can mend are `JaxevalError`s, a line each.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Rule
+    from jaxeval.config.reading import Source
+    from jaxeval.results import Comparison, Part, Runs, Selection
+    from jaxeval.runs.layout import Missing
+    from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.units import Unit
+    from jaxeval.space.space import Space
+    from jaxeval.stats.multiple import Method
+
+Changes = Mapping[str, Any]  # such as {"model.classifier": "softmax"}; None: an absent key
+_INTERRUPTED = 130  # exit status of a verb that Ctrl-C has stopped
+
+
+def train(
+    config: "Source" = None,
+    seeds: int | Sequence[int] = 8,
+    data: str | Path | None = None,
+    splits: int | None = None,
+    out: str | Path = "runs",
+    *,
+    changes: Changes | None = None,
+    store: str | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> "Runs":
+    """Trains one member a seed and split; those that have ended before are not trained again.
+
+    Args:
+      seeds: so many, from 1, or these.
+      data: the corpus, instead of where the config says.
+      splits: random splits 1 .. `splits` of all the data; None: the data's own split.
+      out: the runs folder.
+      changes: keys of the config with other values.
+      store: URL of a database instead of the folder's.
+      again: also those that have ended without the saved model that is asked for.
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the data, the folder.
+    """
+    studies = _studies()
+    from jaxeval import observe, results
+    from jaxeval.studies import proposers
+
+    whole = studies.read(config, _words(changes), _path(data))
+    numbers = [0] if splits is None else _numbered("splits", splits)
+    trials = proposers.seeds_by_splits(whole, _numbered("seeds", seeds), numbers)
+    with _interruptible():
+        rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
+    return results.Runs(tuple(rows), _place(store or out))
+
+
+def sweep(
+    config: "Source",
+    space: "str | Path | Mapping[str, Any] | Space",
+    runs: int = 24,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    *,
+    seed: int = 1,
+    changes: Changes | None = None,
+    most_cohorts: int | None = None,
+    store: str | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> "Runs":
+    """Draws runs from a search space and trains them, in as few compiled programs as pay.
+
+    Args:
+      space: a TOML file, a shipped name, a dict or a Space (docs/sweeps.md).
+      runs: how many are drawn; with more of them later it goes on where it ended.
+      seed: of the draws; run k has seed k.
+      most_cohorts: compiled programs at most, whatever padding costs.
+      data, out, changes, store, again, quiet: as of `train`.
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
+    """
+    _studies()
+    from jaxeval import observe, results
+    from jaxeval.space import space as spaces
+    from jaxeval.studies import sweeps
+
+    if isinstance(space, str | Path):
+        of = spaces.read(space)
+    else:
+        of = spaces.from_dict(space) if isinstance(space, Mapping) else space
+    count = len(_numbered("runs", runs))
+    words, where = _words(changes), str(space) if isinstance(space, str | Path) else "space"
+    drawn = sweeps.draw(
+        config, words, _path(data), of, seed=seed, count=count, folder=Path(out), where=where
+    )
+    with _interruptible():
+        rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
+    return results.Runs(tuple(rows), _place(store or out))
+
+
+def compare(
+    *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
+    table: "str | Path | ScoreTable | Runs | None" = None,
+    paired: bool = False,
+    higher_is_better: bool = True,
+    unit: "Unit | None" = None,
+    alpha: float = 0.05,
+    correction: "Method" = "holm",
+    margin: float | None = None,
+    control: str | None = None,
+    gamma: float | None = None,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> "Comparison":
+    """Is model A really better than B? By the distributions of their scores.
+
+    Args:
+      models: sequences of scores (which are called A, B ...), or one dict of them by name; runs;
+        or names in `table`, without which all models of the table are compared.
+      table: a file of scores, a runs folder or a database URL, or what was read of one.
+      paired: the k-th scores of all sequences belong together (one split).
+      higher_is_better: of sequences and files; runs know it.
+      unit: of replication; scores within one are averaged (docs/compare.md).
+      alpha: level, after the `correction` over all tests looked at.
+      margin: smallest difference that matters, in the scores' unit.
+      control: compare all others with this model only.
+      gamma: score of a data set that is solved.
+      resamples, seed: of permutations and bootstraps.
+
+    Raises:
+      ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
+    """
+    from jaxeval import results
+    from jaxeval.compare import sources, studying
+    from jaxeval.stats import pairwise
+
+    rules = pairwise.Rules(alpha, correction, margin, resamples=resamples, seed=seed)
+    scores = sources.table(models, table, paired=paired, higher_is_better=higher_is_better)
+    return results.Comparison(studying.study(scores, rules, unit, control=control, gamma=gamma))
+
+
+def select(
+    models: "Sequence[Source] | Mapping[str, Callable[[int], float]]",
+    *,
+    delta: float = 0.05,
+    budget: int | None = None,
+    rule: "Rule | None" = None,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    changes: Changes | None = None,
+    splits: Literal["random", "own"] | None = None,
+    part: "Part | None" = None,
+    seconds: float | None = None,
+    store: str | None = None,
+    higher_is_better: bool = True,
+    quiet: bool = False,
+) -> "Selection":
+    """Finds the best of several models with few evaluations.
+
+    Args:
+      models: configs, which are trained; or functions by name, which give the score of the k-th
+        evaluation (seed k, split k), k from 1.
+      delta: stops when one is the best with probability 1 - delta.
+      budget: most evaluations.
+      rule: one of `jaxeval.bandits`, instead of top-two Thompson sampling with these two.
+      splits: of configs, evaluation k has random split k or the data's own; None: random where
+        the task has them.
+      part: of configs, whose score counts; None: test on random splits, else dev.
+      seconds: of configs, of training, after which the leader is named.
+      higher_is_better: of functions; configs know it.
+      data, out, changes, store, quiet: of configs, as of `train`.
+
+    Raises:
+      ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
+    """
+    from jaxeval import bandits, results
+
+    if rule is not None and (delta, budget) != (0.05, None):
+        raise ConfigError("select: expected either delta and budget, or a rule that has its own")
+    chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
+    if isinstance(models, Mapping):
+        from jaxeval.select import functions
+
+        tree = functions.select(chosen, models, higher_is_better=higher_is_better, quiet=quiet)
+        return results.Selection(tree)
+    _studies()
+    from jaxeval.select import configs, training
+
+    random_splits = None if splits is None else splits == "random"
+    arms = configs.arms(list(models), _words(changes), _path(data), random_splits, part)
+    chosen = training.fitted(chosen, arms, rule is None)
+    with _interruptible():
+        tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+    return results.Selection(tree)
+
+
+def load(place: str | Path) -> "Runs":
+    """All members that a runs folder or database holds.
+
+    Raises:
+      RunError: there are none.
+    """
+    from jaxeval import results, runs
+
+    return results.Runs(tuple(runs.load(place)), _place(place))
+
+
+def read_scores(
+    path: str | Path,
+    models: Sequence[str] = (),
+    *,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: "Missing" = "error",
+    higher_is_better: bool = True,
+    rows: int | None = None,
+) -> "ScoreTable":
+    """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
+
+    Args:
+      models: only these.
+      columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
+        name.
+      metric: only rows of this one.
+      missing: what to do with a score that is missing: error, drop, or zero.
+      rows: only the first so many.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    from jaxeval.compare import sources
+    from jaxeval.runs import layout
+
+    table_layout = layout.Layout(
+        dict(columns or {}), list(models), metric, missing, higher_is_better
+    )
+    return sources.read(path, table_layout, rows)
+
+
+def _studies() -> Any:
+    """The room of studies, imported after JAX is prepared."""
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval import studies
+
+    return studies
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
+    try:
+        yield
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _words(changes: Changes | None, prefix: str = "") -> list[str]:
+    """Changes as the words that a command line has; tables key by key."""
+    words = []
+    for key, value in (changes or {}).items():
+        if isinstance(value, Mapping):
+            words += _words(value, f"{prefix}{key}.")
+        else:
+            shown = "null" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+            words.append(f"{prefix}{key}={shown}")
+    return words
+
+
+def _numbered(name: str, asked: int | Sequence[int]) -> list[int]:
+    """1 .. `asked`, or the numbers that are asked for, each once.
+
+    Raises:
+      ConfigError: none, or no whole numbers that can be seeds.
+    """
+    counted = isinstance(asked, int) and 1 <= asked <= cli.MOST
+    numbers = [*range(1, asked + 1)] if counted else asked  # type: ignore[operator]
+    try:
+        distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
+        if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
+            raise ValueError
+    except (TypeError, ValueError):
+        expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
+        raise ConfigError(f"{name}: expected {expected}, got {asked!r}") from None
+    return distinct
+
+
+def _path(data: str | Path | None) -> str | None:
+    return None if data is None else str(data)
+
+
+def _place(location: str | Path) -> str:
+    """A runs folder or database, for people."""
+    from jaxeval.runs import database
+
+    return database.place(location)

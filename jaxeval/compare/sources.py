@@ -1,0 +1,101 @@
+"""Where scores to compare come from: sequences, runs, and names in a table."""
+
+import string
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.results import Runs
+from jaxeval.runs import database, own, tables
+from jaxeval.runs.foreign import Columns
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.tables import ScoreTable
+
+
+def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTable:
+    """The score table in a file, a runs folder or a database.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
+    return (own.score_table if recorded else tables.read)(str(path), layout, rows)
+
+
+def table(
+    models: Sequence[Any],
+    source: str | Path | ScoreTable | Runs | None = None,
+    *,
+    paired: bool = False,
+    higher_is_better: bool = True,
+) -> ScoreTable:
+    """The score table of models; arguments as of `jaxeval.compare`.
+
+    Raises:
+      ConfigError: models of different sorts, or of none.
+    """
+    if source is not None:
+        return _of_names(_names(models), source, higher_is_better)
+    if not models:
+        raise ConfigError("compare: expected sequences of scores, runs, or table=")
+    if all(isinstance(model, Runs) for model in models):
+        return _of_runs(models, Layout())
+    if any(isinstance(model, str | Runs) for model in models):
+        raise ConfigError(
+            "compare: expected sequences of scores, runs, or names with table=, and not several "
+            "of these; runs.scores() is a sequence"
+        )
+    if len(models) == 1 and isinstance(models[0], Mapping):
+        return _of_sequences(models[0], paired, higher_is_better)
+    letters = dict(zip(string.ascii_uppercase, models, strict=False))
+    return _of_sequences(letters, paired, higher_is_better)
+
+
+def _names(models: Sequence[Any]) -> list[str]:
+    for model in models:
+        if not isinstance(model, str):
+            raise ConfigError(f"compare: table= goes with names of models, got {model!r:.60}")
+    return list(dict.fromkeys(models))
+
+
+def _of_names(
+    names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool
+) -> ScoreTable:
+    if isinstance(source, ScoreTable):
+        return tables.only(source, names)
+    if isinstance(source, Runs):
+        return _of_runs([source], Layout(models=names))
+    return read(source, Layout(models=names, higher_is_better=higher_is_better))
+
+
+def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
+    rows = [row for runs in of for row in runs.rows]
+    places = dict.fromkeys(runs.place for runs in of)
+    return own.of_members(rows, ", ".join(places), layout)
+
+
+def _of_sequences(scores: Mapping[str, Any], paired: bool, higher_is_better: bool) -> ScoreTable:
+    """Scores by name; paired ones are of splits 1, 2 ..."""
+    arrays = {str(name): _numbers(str(name), values) for name, values in scores.items()}
+    columns: dict[str, Sequence[Any]] = {
+        "model": [name for name, values in arrays.items() for _ in values],
+        "score": [score for values in arrays.values() for score in values.tolist()],
+    }
+    if paired:
+        columns["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
+    rows = range(1, len(columns["score"]) + 1)
+    layout = Layout(higher_is_better=higher_is_better)
+    return tables.of_columns(Columns("scores", columns, rows), layout)
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        numbers = np.asarray(values, float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(())
+    if numbers.ndim != 1 or not len(numbers):
+        raise DataError(f"{name}: expected a sequence of numbers, got {values!r:.60}", "scores")
+    return numbers

@@ -1,0 +1,90 @@
+"""A score table studied, and its study written: all of `compare` but its arguments."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.trained import TrainedModel
+    from jaxeval.runs.units import Unit
+    from jaxeval.stats.pairwise import Rules
+    from jaxeval.stats.study import Study
+
+
+class Outputs(NamedTuple):
+    """Where a study goes, beside the terminal; "-" is stdout, and then nothing else is printed.
+
+    Attributes:
+      figures: a folder.
+      details: print all tests of all pairs on all data sets.
+    """
+
+    json: str | None = None
+    latex: str | None = None
+    markdown: str | None = None
+    figures: str | None = None
+    details: bool = False
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Name of an output -> file, of those that are asked for."""
+        named = {"json": self.json, "latex": self.latex, "markdown": self.markdown}
+        return {name: target for name, target in named.items() if target}
+
+
+def study(
+    table: "ScoreTable",
+    rules: "Rules | None" = None,
+    unit: "Unit | None" = None,
+    *,
+    control: str | None = None,
+    gamma: float | None = None,
+    trained: "Sequence[TrainedModel] | None" = None,
+) -> "Study":
+    """`stats.study.study`, which tells on stderr how far it is where that takes its time.
+
+    Args:
+      rules: None: the default ones.
+      trained: one trained model of each model, to be compared item by item.
+    """
+    from jaxeval.report.comparison import progress
+    from jaxeval.stats import pairwise
+    from jaxeval.stats import study as studies
+
+    rules = rules or pairwise.Rules()
+    told = progress.shown()
+    return studies.study(
+        table, rules, unit, control=control, gamma=gamma, trained=trained, told=told
+    )
+
+
+def write(study: "Study", to: Outputs) -> None:
+    """Writes and prints what is asked for.
+
+    Raises:
+      ConfigError: several outputs are to go to stdout.
+      RunError: a file or folder cannot be written.
+    """
+    from jaxeval.report import figures
+    from jaxeval.report.comparison import as_json, paste, terminal
+    from jaxeval.report.comparison import figures as drawings
+
+    if [*to.texts.values()].count("-") > 1:
+        raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
+    if to.figures:
+        figures.folder(Path(to.figures))  # before anything is written
+    pasted: dict[str, Callable[[Study], str]] = {"latex": paste.latex, "markdown": paste.markdown}
+    for name, target in to.texts.items():
+        if name == "json":
+            cli.write_json(target, as_json.to_dict(study))
+        else:
+            cli.write_out(target, pasted[name](study))
+    paths = figures.save_all(drawings.draw(study), Path(to.figures)) if to.figures else []
+    if "-" not in to.texts.values():
+        terminal.print_study(study, to.details)
+        for path in paths:
+            print(f"figure: {path}")

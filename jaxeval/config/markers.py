@@ -1,0 +1,199 @@
+"""What a key of a config is, said at the key: traced, ragged, immaterial, or (unmarked) static.
+
+* A **traced** key is a number that compiled programs take as an argument: members of one program
+  may differ in it.
+* A **ragged** key is a size. Members of one program may differ in it where their task can pad them
+  (`Kind.extent`).
+* An **immaterial** key changes no score, and so is no part of an experiment's id.
+* All others are static: compiled in.
+
+Markers stand in a field's annotation: `l2: Annotated[float, markers.Traced(neutral=0.0)] = 0.0`.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pydantic
+
+from jaxeval.config import reading
+
+
+class Range(NamedTuple):
+    """What a hyperparameter is tuned over.
+
+    Attributes:
+      log: whether equal ratios, rather than differences, are equal steps.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def to_unit(self, value: float) -> float:
+        """The place of a value: 0 at the low end, 1 at the high."""
+        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
+        return (at - low) / (high - low)
+
+    def from_unit(self, place: float) -> float:
+        """The value at a place, to six digits."""
+        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
+        value = low + place * (high - low)
+        return float(f"{math.exp(value) if self.log else value:.6g}")
+
+
+class Limits(NamedTuple):
+    """Values that a hyperparameter can have: from `low`, or above it, to `high`, or below it."""
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def allow(self, value: float) -> bool:
+        """Whether the value is among them."""
+        over = value > self.low if self.above else value >= self.low
+        return over and (value < self.high if self.below else value <= self.high)
+
+    def __str__(self) -> str:
+        low = f"above {self.low:g}" if self.above else f"from {self.low:g}"
+        if math.isinf(self.high):
+            return low
+        return low + (f" and below {self.high:g}" if self.below else f" to {self.high:g}")
+
+
+NOT_NEGATIVE = Limits(0, math.inf)
+FRACTION = Limits(0, 1, below=True)  # decay rates of moving averages, dropout rates
+
+
+@dataclasses.dataclass(frozen=True)
+class Traced:
+    """A number that is an argument of compiled programs.
+
+    Attributes:
+      neutral: the value that changes nothing, as an absent key; None: there is none. A member
+        whose value is neutral needs no such argument; all runs of a sweep get it all the same, so
+        that those with and without it share a program.
+      alone: not even runs of a sweep do: what it costs those for which it is neutral, or which
+        random numbers they draw, would be another.
+      name: of the hyperparameter; None: the key's last part.
+      range: in which a neighbourhood is drawn unless another is asked for; None: not varied.
+      limits: of possible values.
+    """
+
+    neutral: float | None = None
+    alone: bool = False
+    name: str | None = None
+    range: Range | None = None
+    limits: Limits = NOT_NEGATIVE
+
+
+@dataclasses.dataclass(frozen=True)
+class TracedTable:
+    """A table of traced numbers by name, such as an optimiser's hyperparameters.
+
+    Attributes:
+      values: from the settings that hold the table, all its names with their values.
+      each: what each of them is, by name; others are `Traced()`.
+    """
+
+    values: Callable[[Any], Mapping[str, float]]
+    each: Mapping[str, Traced]
+
+
+class _Marker:
+    """A marker without more to say."""
+
+
+IMMATERIAL = _Marker()
+RAGGED = _Marker()
+
+
+class Hyperparameter(NamedTuple):
+    """A traced number of a config."""
+
+    name: str
+    key: str  # such as "training.optimiser.l2"
+    value: float
+    marker: Traced
+
+    @property
+    def active(self) -> bool:
+        """Whether it changes anything."""
+        return self.marker.neutral is None or self.value != self.marker.neutral
+
+
+def dropout(name: str, alone: bool = True) -> Traced:
+    """The marker of a dropout rate."""
+    return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION)
+
+
+def traced(settings: Any) -> dict[str, Hyperparameter]:
+    """The traced numbers of settings and of all settings in them, by name.
+
+    Settings may have a property `unused`: the names that their other keys make meaningless.
+    """
+    return {hyperparameter.name: hyperparameter for hyperparameter in _traced(settings, "")}
+
+
+def _traced(settings: Any, prefix: str) -> Iterator[Hyperparameter]:
+    unused = getattr(settings, "unused", ())
+    for key, value, marker in _marked(settings):
+        if isinstance(marker, Traced):
+            name = marker.name or key
+            number = marker.neutral if value is None else float(value)
+            inner = (
+                [Hyperparameter(name, prefix + key, number, marker)] if number is not None else []
+            )
+        elif isinstance(marker, TracedTable):
+            inner = [
+                Hyperparameter(
+                    name, f"{prefix}{key}.{name}", value, marker.each.get(name, Traced())
+                )
+                for name, value in marker.values(settings).items()
+            ]
+        elif dataclasses.is_dataclass(value):
+            inner = [*_traced(value, f"{prefix}{key}.")]
+        else:
+            continue
+        yield from (found for found in inner if found.name not in unused)
+
+
+def active(settings: Any) -> dict[str, float]:
+    """The traced numbers that change anything, by name."""
+    return {name: found.value for name, found in traced(settings).items() if found.active}
+
+
+def static(settings: Any, ragged: bool = False) -> dict[str, Any]:
+    """Plain data of what is compiled in: all keys that are not traced; ragged ones if asked for.
+
+    Args:
+      ragged: whether members may differ in ragged keys, which are then left out too.
+    """
+    tree = reading.to_dict(settings)
+    for key, value, marker in _marked(settings):
+        if isinstance(marker, Traced | TracedTable) or (ragged and marker is RAGGED):
+            del tree[key]
+        elif dataclasses.is_dataclass(value):
+            inner = static(value, ragged)
+            # settings that say nothing but traced values are as absent ones
+            tree[key] = inner if any(part is not None for part in inner.values()) else None
+    return tree
+
+
+def keys(settings: Any, wanted: Any, prefix: str = "") -> Iterator[str]:
+    """The keys that bear a marker, such as `IMMATERIAL`."""
+    for key, value, marker in _marked(settings):
+        if marker is wanted:
+            yield prefix + key
+        elif dataclasses.is_dataclass(value):
+            yield from keys(value, wanted, f"{prefix}{key}.")
+
+
+def _marked(settings: Any) -> Iterator[tuple[str, Any, Any]]:
+    """(key, value, marker or None) of settings."""
+    fields: Mapping[str, pydantic.fields.FieldInfo] = type(settings).__pydantic_fields__
+    for key, field in fields.items():
+        markers = (m for m in field.metadata if isinstance(m, Traced | TracedTable | _Marker))
+        yield key, getattr(settings, key), next(markers, None)

@@ -1,0 +1,92 @@
+"""Sentences as arrays by the vocabulary of a trained tagger, which need not know their words.
+
+Notation: N sentences of a bucket, T its width, F word forms, W characters of the longest word.
+Form 0 and row 0 of the word table are padding.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.data import buckets, schemes, words
+from jaxeval.data.tagging import TaggingData
+
+_Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
+
+
+@reading.settings
+class Vocabulary:
+    """As `tagging.Tagged.vocabulary` gives it.
+
+    Attributes:
+      longest: W.
+      scheme: of the tags in the files that were trained on.
+    """
+
+    labels: tuple[str, ...]
+    vectors: dict[str, _Row]
+    words: dict[str, _Row]
+    characters: tuple[str, ...]
+    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]
+    scheme: schemes.Scheme
+
+    @property
+    def rows(self) -> int:
+        """Of the word table, at least."""
+        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
+
+
+class Encoded(NamedTuple):
+    """Sentences as arrays.
+
+    Attributes:
+      shared: row [F], characters [F, W] and casing [F].
+      numbers: of each bucket the sentences in it.
+      columns: of each bucket forms [N, T] and length [N].
+    """
+
+    shared: dict[str, np.ndarray]
+    numbers: Sequence[np.ndarray]
+    columns: Sequence[dict[str, np.ndarray]]
+
+
+def encode(
+    settings: TaggingData, vocabulary: Vocabulary, sentences: Sequence[Sequence[str]], batch: int
+) -> Encoded:
+    """Sentences as a tagger of this vocabulary reads them; for batches of so many."""
+    if settings.zero_digits:
+        sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
+    forms = ["", *sorted({word for sentence in sentences for word in sentence})]
+    number = {form: k for k, form in enumerate(forms)}
+    lengths = [len(sentence) for sentence in sentences]
+    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
+    chosen = buckets.assign(lengths, widths)
+    columns = []
+    for rows, width in zip(chosen, widths, strict=True):
+        numbers = np.zeros((len(rows), width), np.int32)
+        for row, sentence in enumerate(rows):
+            numbers[row, : lengths[sentence]] = [number[word] for word in sentences[sentence]]
+        lengths_of = np.array([lengths[sentence] for sentence in rows], np.int32)
+        columns.append({"forms": numbers, "length": lengths_of})
+    return Encoded(_shared(settings, vocabulary, forms), chosen, columns)
+
+
+def _shared(
+    settings: TaggingData, vocabulary: Vocabulary, forms: Sequence[str]
+) -> dict[str, np.ndarray]:
+    fold = str.lower if settings.lower_case else str
+    folded = [vocabulary.words.get(fold(form), words.UNKNOWN) for form in forms]
+    named = words.rows(forms, vocabulary.vectors)
+    row = np.where(named >= 0, named, np.array(folded, np.int32))
+    row[0] = words.PADDING
+    numbers = {c: n for n, c in enumerate(vocabulary.characters, words.UNKNOWN + 1)}
+    characters = words.characters(forms, numbers, vocabulary.longest)
+    padding = vocabulary.longest - characters.shape[1]  # some encoders read it
+    return {
+        "row": row,
+        "characters": np.pad(characters, ((0, 0), (0, padding))),
+        "casing": np.array([words.casing(form) if form else 0 for form in forms], np.int32),
+    }

@@ -1,0 +1,71 @@
+"""Sentences that are to be tagged: the lines of a file, and which of them are words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jaxeval.data import conll, conllu, text
+from jaxeval.data.sources import SentenceSource
+from jaxeval.errors import DataError
+
+
+class Untagged(NamedTuple):
+    """A file's lines, and of each sentence the words and the lines (from 0) they stand in."""
+
+    lines: Sequence[str]
+    sentences: Sequence[Sequence[str]]
+    places: Sequence[Sequence[int]]
+
+
+def read(source: SentenceSource, path: Path) -> Untagged:
+    """The sentences of a file in a format that a tagger was trained on.
+
+    A `*.conllu` file is CoNLL-U, all others are columns: the words stand in `source.word_column`,
+    or in the only column; columns of tags need not be there, and are not read.
+
+    Raises:
+      DataError: no words, or a line that the format does not allow.
+    """
+    lines = list(text.iterate_lines(path))
+    by_units = source.format == "conllu" or (source.format == "auto" and ".conllu" in path.name)
+    sentences: list[dict[int, str]] = [{}]
+    for place, line in enumerate(lines):
+        if not line.strip():
+            sentences.append({})
+            continue
+        word = _unit(line, path, place) if by_units else _column(source, line, path, place)
+        if word:
+            sentences[-1][place] = word
+    whole: list[Mapping[int, str]] = [sentence for sentence in sentences if sentence]
+    if not whole:
+        raise DataError("no sentence found; expected lines of words", path)
+    return Untagged(lines, [[*s.values()] for s in whole], [[*s] for s in whole])
+
+
+def _unit(line: str, path: Path, place: int) -> str:
+    """The word of a CoNLL-U line; "" of a comment, a range or an empty node."""
+    words = [] if line.startswith("#") else conllu.word(line, path, place + 1)
+    return words[0].columns[conllu.FORM] if words else ""
+
+
+def _column(source: SentenceSource, line: str, path: Path, place: int) -> str:
+    columns = conll.split(line)
+    if columns[0] == conll.DOCUMENT:
+        return ""
+    column = source.word_column if len(columns) > 1 else 0
+    return conll.value(columns, column, path, place + 1)
+
+
+def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+    """The lines of the file, tags after the columns of each word.
+
+    Args:
+      tags: [models][sentences][words].
+    """
+    lines = [*untagged.lines]
+    for number, places in enumerate(untagged.places):
+        for position, place in enumerate(places):
+            line = lines[place]
+            blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
+            lines[place] = blank.join([line, *(each[number][position] for each in tags)])
+    return lines

@@ -1,0 +1,43 @@
+"""Random bits of a row and a column number: a cheap counter-based generator.
+
+Neither `jax.random.bits` of a shape nor a key for every row would do: the one depends on the
+shape, and the other makes 40 % of a program's compile time where masks are many.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = jax.Array
+_GOLDEN = np.uint32(0x9E3779B9)
+
+
+def _mix(x: Array) -> Array:
+    """A bijection of 32-bit numbers whose outputs look random (murmur3's last step, Appleby)."""
+    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)
+
+
+def words(key: Array) -> Array:
+    """[2] uint32: what `bits` needs of a key, which is consumed."""
+    return jax.random.key_data(key).astype(jnp.uint32)
+
+
+def fold_in(words: Array, number: Array | int) -> Array:
+    """Other words for every number."""
+    return _mix(words + _mix(jnp.asarray(number).astype(jnp.uint32) * _GOLDEN + 3))
+
+
+def bits(words: Array, rows: Array, columns: Array) -> Array:
+    """[rows, columns] uint32 that depend on the words and the numbers of row and column alone."""
+    first, second = words
+    by_row = _mix(first ^ _mix(rows.astype(jnp.uint32) * _GOLDEN + 1))
+    by_column = _mix(second ^ _mix(columns.astype(jnp.uint32) * _GOLDEN + 2))
+    return _mix(by_row[:, None] + by_column[None])
+
+
+def uniform(words: Array, rows: Array, columns: Array) -> Array:
+    """[rows, columns] uniform in (0, 1): the middle of one of 2**24 equal steps."""
+    steps = (bits(words, rows, columns) >> 8).astype(jnp.float32)
+    return (steps + 0.5) * jnp.float32(2.0**-24)

@@ -1,0 +1,124 @@
+"""`python -m jaxeval.predict`: what saved models make of a file of one's own."""
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError, RunError
+
+if TYPE_CHECKING:
+    from jaxeval.studies import saved
+
+_DESCRIPTION = """\
+Uses models that `train` or `sweep` has kept in a runs folder (training.keep_models=true): taggers
+add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of sources,
+language models tell how likely each line is. The corpus they were trained on is not read.
+"""
+_EXAMPLES = """\
+examples:
+  python -m jaxeval.predict RUNS --input FILE               # the best model of dev
+  python -m jaxeval.predict RUNS --seed 3 --input FILE
+  python -m jaxeval.predict RUNS --vote --input - < FILE    # the majority of all models
+  python -m jaxeval.predict RUNS --experiment 3f2a --all --input FILE --output TAGS
+  python -m jaxeval.predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = cli.parser("predict", _DESCRIPTION, _EXAMPLES)
+    made.add_argument("folder", metavar="RUNS", help="runs folder")
+    made.add_argument("--experiment", metavar="ID", help="its id, the id's begin, or its name")
+    made.add_argument("--seed", type=_seed, metavar="N", help="models of this seed only")
+    which = made.add_mutually_exclusive_group()
+    which.add_argument("--best", action="store_true", help="the best model of dev (default)")
+    which.add_argument("--all", action="store_true", help="all models, a column each")
+    which.add_argument(
+        "--vote", action="store_true", help="the majority of all models; mean of probabilities"
+    )
+    made.add_argument("--input", required=True, metavar="FILE", help="what is read, - for stdin")
+    made.add_argument("--output", default="-", metavar="FILE", help="what is written (stdout)")
+    made.add_argument(
+        "--n-best", type=cli.positive, metavar="K", help="seq2seq: K hypotheses, log-probabilities"
+    )
+    made.add_argument(
+        "--beam", type=cli.positive, metavar="K", help="seq2seq: width (the config's model.beam)"
+    )
+    made.add_argument(
+        "--max-length",
+        type=cli.positive,
+        metavar="L",
+        help="seq2seq: most symbols generated (the config's data.longest)",
+    )
+    made.add_argument(
+        "--whole", action="store_true", help="language: the whole text instead of each line"
+    )
+    return made
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or not int(text) < 2**32:
+        raise argparse.ArgumentTypeError(f"expected a whole number below 2^32, got {text!r}")
+    return int(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parses, loads, predicts, writes."""
+    given = parser().parse_args(arguments)
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval.studies import saved
+    from jaxeval.tasks import registry
+    from jaxeval.tasks.prediction import Options
+
+    folder = Path(given.folder)
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
+    found = saved.find(folder, given.experiment, given.seed)
+    chosen = found if given.all or given.vote else found[:1]
+    predict = registry.kind(chosen[0].about.task).predict
+    if predict is None:
+        raise ConfigError(f"task: models of {chosen[0].about.task} predict nothing")
+    options = Options(given.vote, given.n_best, given.beam, given.max_length, given.whole)
+    _say(chosen, len(found))
+    with _file(given.input) as file:
+        lines = predict(saved.load(chosen), file, options)
+        cli.write_out(given.output, "".join(f"{line}\n" for line in lines))
+    return 0
+
+
+def _say(chosen: "Sequence[saved.Found]", found: int) -> None:
+    """Which models are used, in the order of their columns."""
+    names = [
+        f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
+        for path, about in chosen[:8]
+    ]
+    more = ", ..." if len(chosen) > len(names) else ""
+    about = chosen[0].about
+    print(
+        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen)} of {found} "
+        f"saved models, by {about.metric} of dev",
+        file=sys.stderr,
+    )
+
+
+@contextlib.contextmanager
+def _file(name: str) -> Iterator[Path]:
+    """A file to read; of stdin, which can be read but once, a copy."""
+    if name != "-":
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "stdin"
+        copy.write_bytes(sys.stdin.buffer.read())
+        yield copy
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,1 @@
+"""The comparison of models: sentences, tables, figures, JSON, LaTeX and Markdown."""

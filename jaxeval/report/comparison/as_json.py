@@ -1,0 +1,169 @@
+"""A study as JSON; docs/compare.md describes it."""
+
+from typing import Any
+
+from jaxeval.report.comparison import overall, single, verdict
+from jaxeval.report.plain import plain
+from jaxeval.report.scores import Scale
+from jaxeval.stats import comparison
+from jaxeval.stats.across import Across
+from jaxeval.stats.comparison import Pair
+from jaxeval.stats.datasets import Aggregates
+from jaxeval.stats.ranking import Ranking
+from jaxeval.stats.study import Described, Study
+
+_DIRECTIONS = {1: "a", -1: "b", 0: None}
+
+
+def to_dict(study: Study) -> dict[str, Any]:
+    """Results under the names of the functions that make them; scores in the table's own unit."""
+    scale = verdict.scale_of(study)
+    table, rules = study.table, study.comparison.rules
+    return {
+        "source": table.source,
+        "signature": verdict.signature(study),
+        "unit": study.samples.unit,
+        "averaged": list(study.samples.averaged),
+        "metric": table.metric,
+        "metric_unit": scale.unit,
+        "higher_is_better": table.higher_is_better,
+        "rules": plain(rules),
+        "adjust_p_values": {
+            "method": rules.correction,
+            "verdict_tests": study.comparison.verdict_tests,
+            "further_tests": study.comparison.further_tests,
+        },
+        "missing": table.missing,
+        "unusable": plain(table.unusable),
+        "statuses": plain(table.statuses),
+        "warnings": list(study.warnings),
+        "models": [_model(described) for described in study.described],
+        "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
+        "across_datasets": None if study.across is None else _across(study.across),
+        "single_models": None if study.single is None else _single(study, scale),
+        "headline": overall.headline(study, scale),
+        "verdict": verdict.of_study(study, scale),
+    }
+
+
+def _model(described: Described) -> dict[str, Any]:
+    expected = described.expected_best
+    return {
+        "model": described.model,
+        "dataset": described.dataset,
+        "summarize": plain(described.summary),
+        "variance_components": plain(described.components),
+        "spearman": None
+        if described.dev_test is None
+        else {"rho": described.dev_test[0], "note": described.dev_test[1]},
+        "expected_validation_performance": None
+        if expected is None
+        else {"without_replacement": plain(expected[0]), "with_replacement": plain(expected[1])},
+    }
+
+
+def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Any]:
+    rules, of = study.comparison.rules, pair.scores
+    tests = {
+        name: plain(test)
+        | {"p_adjusted": pair.adjusted[name], "verdict": name in of.verdict_tests}
+        for name, test in pair.tests.items()
+    }
+    return {
+        "a": of.a,
+        "b": of.b,
+        "dataset": of.dataset,
+        "n": list(of.n),
+        "pairs": 0 if of.paired is None else len(of.paired[0]),
+        "verdict": {
+            "higher": _DIRECTIONS[comparison.location(pair, rules)],
+            "wider": _DIRECTIONS[comparison.spread(pair, rules)],
+            "location_test": of.location_test,
+            "against": list(comparison.against(pair, rules)),
+            "compared": of.unit,
+            "text": list(verdict.of_pair(pair, rules, scale)),
+        },
+        **tests,
+        **{name: plain(effect) for name, effect in pair.effects.items()},
+        "rope": plain(pair.rope),
+        **plain(pair.plan),
+    }
+
+
+def _single(study: Study, scale: Scale) -> dict[str, Any]:
+    assert study.single is not None
+    return {
+        "notes": list(study.single.notes),
+        "pairs": [
+            {
+                "a": pair.a.model,
+                "b": pair.b.model,
+                "dataset": pair.a.dataset,
+                "seeds": [pair.a.member.seed, pair.b.member.seed],
+                "split": pair.a.member.split,
+                "part": pair.a.part,
+                "items": pair.items,
+                "scores": list(pair.scores),
+                "text": single.of_pair(pair, study, scale),
+                "difference": plain(pair.difference),
+                **{
+                    name: plain(test) | {"p_adjusted": pair.adjusted[name]}
+                    for name, test in pair.tests.items()
+                },
+            }
+            for pair in study.single.pairs
+        ],
+    }
+
+
+def _across(across: Across) -> dict[str, Any]:
+    ranking, aggregates = across.ranking, across.aggregates
+    return {
+        "datasets": list(across.datasets),
+        "means": plain(across.means),
+        **(_ranking(ranking) if ranking else {"friedman": None, "nemenyi": None}),
+        "against_control": None
+        if across.control is None
+        else {
+            "control": across.control,
+            "critical_difference": across.control_difference,
+            "models": plain(across.against),
+        },
+        "wilcoxon_signed_rank": None
+        if across.signed_rank is None
+        else plain(across.signed_rank.test) | {"higher": _DIRECTIONS[across.signed_rank.higher]},
+        **(_aggregates(aggregates) if aggregates else {"interquartile_mean": None}),
+    }
+
+
+def _ranking(ranking: Ranking) -> dict[str, Any]:
+    chi_squared, f = ranking.without_ties
+    return {
+        "friedman": plain(ranking.friedman) | {"without_ties": chi_squared},
+        "iman_davenport": plain(ranking.iman_davenport) | {"without_ties": f},
+        "nemenyi": {
+            "models": list(ranking.models),
+            "average_ranks": list(ranking.average_ranks),
+            "critical_difference": ranking.critical_difference,
+            "alpha": ranking.alpha,
+            "groups": plain(ranking.groups),
+            "pairs": [{"a": a, "b": b, "p_value": p} for (a, b), p in ranking.p_values.items()],
+        },
+    }
+
+
+def _aggregates(aggregates: Aggregates) -> dict[str, Any]:
+    return {
+        "interquartile_mean": plain(aggregates.interquartile_mean),
+        "optimality_gap": {"gamma": aggregates.gamma, "models": plain(aggregates.optimality_gap)},
+        "average_probability_of_improvement": [
+            {"a": a, "b": b, **plain(effect)} for (a, b), effect in aggregates.improvement.items()
+        ],
+        "performance_profile": {
+            "thresholds": plain(aggregates.profiles.thresholds),
+            "models": {
+                model: {"share": plain(share), "low": plain(low), "high": plain(high)}
+                for model, (share, low, high) in aggregates.profiles.shares.items()
+            },
+        },
+    }

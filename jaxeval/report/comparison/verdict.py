@@ -1,0 +1,224 @@
+"""What a comparison says, in sentences that a reviewer would accept."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from jaxeval.report import scores, text
+from jaxeval.report.comparison import single
+from jaxeval.report.scores import Scale
+from jaxeval.stats import comparison
+from jaxeval.stats.comparison import Pair
+from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.study import Study
+
+TESTS = {
+    "brunner_munzel": "Brunner-Munzel",
+    "mann_whitney_u": "Mann-Whitney U",
+    "wilcoxon_signed_rank": "Wilcoxon signed-rank",
+    "brown_forsythe": "Brown-Forsythe",
+    "kolmogorov_smirnov": "Kolmogorov-Smirnov",
+    "welch_t": "Welch t",
+    "sign_test": "sign test",
+    "permutation_test": "permutation of means",
+    "tost": "equivalence (TOST)",
+}
+CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini_hochberg": "Benjamini-Hochberg",
+    "none": "no correction",
+}
+
+
+def scale_of(study: Study) -> Scale:
+    """How a study's scores are read, by the unit that its table or its metric's name gives.
+
+    A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
+    """
+    table = study.table
+    unit = table.unit if table.unit in scores.UNITS else scores.unit_of(table.metric)
+    largest = float(np.abs(table.score).max(initial=0.0))
+    if largest > 1 and scores.factor(unit) > 1:
+        unit = "number"
+    sds = [described.summary.sd for described in study.described]
+    return scores.scale(unit, [sd for sd in sds if sd is not None], largest)
+
+
+def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
+    """Location, spread, what could have been seen, equivalence: a sentence each."""
+    n, pairs = pair.scores.n, len(pair.scores.compared[0])
+    if not comparison.enough(pair.scores):
+        counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
+        yield f"No conclusion: {counted} are too few to test location or spread."
+    else:
+        yield _location(pair, rules, scale)
+        yield _spread(pair, rules, scale)
+    yield _sensitivity(pair, rules, scale)
+    if rules.margin is not None:
+        yield _equivalence(pair, rules, scale)
+
+
+def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
+    of = pair.scores
+    shown = comparison.location(pair, rules)
+    if not shown:
+        return f"{_nothing_shown(pair, rules)}: {_sizes(pair, scale)}; {_tested(pair)}."
+    higher, lower = (of.a, of.b) if shown > 0 else (of.b, of.a)
+    medians = [float(np.median(values)) for values in of.compared]
+    measured = f"medians {_of_each(pair, medians, scale)}; {_sizes(pair, scale)}; {_tested(pair)}"
+    others = comparison.against(pair, rules)
+    if others:
+        said = disagree(TESTS[of.location_test], higher, lower, others)
+        return f"{said[0].upper()}{said[1:]}: {measured}."
+    better = "" if rules.higher_is_better else f", and so {lower} is the better one"
+    return f"{higher}'s distribution is higher{better}: {measured}."
+
+
+def _of_each(pair: Pair, values: Sequence[float], scale: Scale) -> str:
+    """A number of each model, A's first."""
+    a, b = map(scale, values)
+    return f"{a} ({pair.scores.a}) and {b} ({pair.scores.b})"
+
+
+def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
+    """That a test names one model as higher, and some measures the other."""
+    return (
+        f"measures of location disagree: {test} finds {higher}'s scores higher, but by the "
+        f"{text.listed(others)}, {lower}'s are"
+    )
+
+
+def _nothing_shown(pair: Pair, rules: Rules) -> str:
+    """How the sentence begins; an interval of the mean difference beside 0 is explained."""
+    head = "No difference in location was shown"
+    if not comparison.excludes_zero(pair):
+        return head
+    beside = "the CI of the difference of means excludes 0"
+    p = pair.tests[pair.scores.location_test].p_value
+    if p <= rules.alpha:
+        return f"{head} after the correction (p {text.p_value(p)} without it), though {beside}"
+    return f"{head} by the ranks of the scores, though {beside}: the two measures disagree"
+
+
+def _sizes(pair: Pair, scale: Scale) -> str:
+    """The mean difference, and how often A is better: of what, is said."""
+    of, gap = pair.scores, pair.effects["difference"]
+    won = pair.effects["probability_of_improvement"]
+    means = "mean difference of pairs" if of.by_pairs else "difference of means"
+    which = f"{of.a} is better on a {of.unit}"
+    which = which if of.by_pairs else f"a {of.unit} of {of.a} is better"
+    return (
+        f"{means} {scale.difference(gap.estimate)}, {scale.ci(gap.interval)}; probability that "
+        f"{which} {won.estimate:.2f}, {text.confidence(won.interval)} {text.bounds(won.interval)}"
+    )
+
+
+def _tested(pair: Pair) -> str:
+    of = pair.scores
+    pairs = f" on {len(of.compared[0])} pairs" if of.by_pairs else ""
+    corrected = text.p_value(pair.adjusted[of.location_test])
+    return f"{TESTS[of.location_test]}{pairs}, corrected p {corrected}"
+
+
+def _spread(pair: Pair, rules: Rules, scale: Scale) -> str:
+    of = pair.scores
+    shown = comparison.spread(pair, rules)
+    sds = [float(np.std(values, ddof=1)) for values in (of.first, of.second)]
+    measured = f"sd {_of_each(pair, sds, scale)}"
+    tested = f"Brown-Forsythe, corrected p {text.p_value(pair.adjusted['brown_forsythe'])}"
+    if not shown:
+        return f"No difference in spread was shown: {measured}; {tested}."
+    wider, other = (of.a, of.b) if shown > 0 else (of.b, of.a)
+    if shown * (sds[0] - sds[1]) >= 0:
+        return f"The spread differs: {measured}, {wider}'s is wider; {tested}."
+    samples = (of.first, of.second)
+    away = [float(np.mean(np.abs(values - np.median(values)))) for values in samples]
+    return (
+        f"Measures of spread disagree: {wider}'s is wider by the mean absolute deviation from the "
+        f"median, {_of_each(pair, away, scale)}, but {other}'s by the sd, which a few outliers "
+        f"decide: {measured}; {tested}."
+    )
+
+
+def _sensitivity(pair: Pair, rules: Rules, scale: Scale) -> str:
+    """Which difference these scores would have shown, and how many would show this one."""
+    plan = pair.plan
+    n, m = (len(values) for values in pair.scores.compared)
+    many = f"{n} scores each" if n == m else f"{n} and {m} scores"
+    many = f"{n} pairs" if pair.scores.by_pairs else many
+    what = "a difference like this one" if rules.margin is None else "the margin"
+    each = "pairs" if pair.scores.by_pairs else "scores each"
+    needed = (
+        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
+        f"{plan.required_seeds} {each}"
+        if plan.required_seeds is not None
+        else ""
+    )
+    if plan.detectable_difference is None:
+        return f"With {many} no difference, however large, could have been shown{needed}."
+    smallest = scale.difference(plan.detectable_difference)
+    return (
+        f"With {many} a difference of {smallest} is detected with a power of "
+        f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
+    )
+
+
+def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
+    assert rules.margin is not None
+    margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
+    tested = f"TOST, corrected p {text.p_value(p)}"
+    if not (comparison.enough(pair.scores) and p <= rules.alpha):
+        return f"Equivalence within {margin} was not shown ({tested})."
+    shown = comparison.location(pair, rules)
+    if shown and not comparison.against(pair, rules):
+        higher = pair.scores.a if shown > 0 else pair.scores.b
+        return f"Equivalent within {margin}, though {higher}'s distribution is higher ({tested})."
+    return f"Equivalent within {margin}: the means differ by less ({tested})."
+
+
+def of_study(study: Study, scale: Scale) -> list[str]:
+    """All sentences, those of several pairs with their names."""
+    pairs = study.comparison.pairs
+    sentences = []
+    for pair in pairs:
+        where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
+        head = f"{pair.scores.a} against {pair.scores.b}{where}: " if len(pairs) > 1 else ""
+        sentences += [head + line for line in of_pair(pair, study.comparison.rules, scale)]
+    return [*sentences, *single.of_study(study, scale)]
+
+
+def counted(study: Study) -> list[str]:
+    """How many runs failed and scores were unusable, and what became of them."""
+    table = study.table
+    lines = [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
+    if table.unusable:
+        lines.append(text.unusable(table.unusable, table.missing))
+    return lines
+
+
+def unit(study: Study) -> str:
+    """What one score stands for."""
+    low, high = study.samples.averaged
+    mean = ""
+    if high > 1:
+        many = f"{low}" if low == high else f"{low} to {high}"
+        mean = f", each the mean of {many} scores"
+    return f"unit of replication: {study.samples.unit}{mean}"
+
+
+def signature(study: Study) -> str:
+    """Everything that fixes the numbers: versions, rules, corrections, seeds."""
+    rules, compared = study.comparison.rules, study.comparison
+    parts = [
+        text.versions(),
+        unit(study),
+        "sd ddof 1, quartiles type 7",
+        f"level {rules.alpha:g}, {CORRECTIONS[rules.correction]} over "
+        f"{text.counted(compared.verdict_tests, 'primary test')} and over "
+        f"{compared.further_tests} secondary ones",
+        f"CIs of {100 * rules.confidence:g} %",
+        f"resamples {rules.resamples}, seed {rules.seed}",
+        f"missing {study.table.missing}",
+    ]
+    return " | ".join(parts)

@@ -1,0 +1,139 @@
+"""Parts of figures (matplotlib, object API): canvases, colours, legends, one violin."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.stats import describe
+
+# Okabe & Ito's colours, told apart by all, with line styles and markers for those who see none
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = "o^sDvP*X"
+MOST = len(COLOURS)  # lines or clouds of points that one panel tells apart
+_STYLES = ("-", "--", "-.", ":")
+_FEWEST = 3  # distinct scores a violin needs
+_LETTERS_AN_INCH = 13  # of a legend
+
+
+def literal(name: str) -> str:
+    """A name as a label: matplotlib would read what stands between dollars as a formula."""
+    return name.replace("$", r"\$")
+
+
+def colour(number: int) -> str:
+    """Of the k-th model."""
+    return COLOURS[number % MOST]
+
+
+def marker(number: int) -> str:
+    """Of the k-th model."""
+    return MARKERS[number % MOST]
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Colour and line of the k-th model; 32 differ."""
+    return {
+        "color": colour(number),
+        "linestyle": _STYLES[(number + number // MOST) % len(_STYLES)],
+    }
+
+
+def canvas(width: float, height: float) -> tuple[Any, Any]:
+    """An empty drawing and its axes."""
+    drawing, (axes,) = grid(1, 1, (width, height))
+    ruled(axes)
+    return drawing, axes
+
+
+def grid(
+    count: int, columns: int, size: tuple[float, float], *, share_y: bool = False
+) -> tuple[Any, list[Any]]:
+    """A drawing with so many panels, row by row, and its panels.
+
+    Args:
+      size: of a panel, inches.
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    drawing = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    panels = list(drawing.subplots(rows, columns, squeeze=False, sharey=share_y).flat)
+    for spare in panels[count:]:
+        spare.axis("off")
+    for panel in panels[:count]:
+        panel.spines[["top", "right"]].set_visible(False)
+    return drawing, panels[:count]
+
+
+def ruled(panel: Any, axis: str = "y") -> None:
+    """Lines behind the data."""
+    panel.grid(axis=axis, color="#dddddd", linewidth=0.6)
+    panel.set_axisbelow(True)
+
+
+def chunks(names: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    """Names in as few parts of at most so many as there can be, of about one size."""
+    parts = -(-len(names) // most)
+    bounds = [round(k * len(names) / max(1, parts)) for k in range(parts + 1)]
+    for begin, end in itertools.pairwise(bounds):
+        yield names[begin:end]
+
+
+def same_limits(panels: Sequence[Any], side: str = "y") -> None:
+    """Gives panels one range, so that they can be compared."""
+    limits = [getattr(panel, f"get_{side}lim")() for panel in panels]
+    low, high = min(low for low, _ in limits), max(high for _, high in limits)
+    for panel in panels:
+        getattr(panel, f"set_{side}lim")(low, high)
+
+
+def legend(drawing: Any, handles: Sequence[Any]) -> None:
+    """One for all panels, above them, in as many columns as the drawing has room for."""
+    longest = max(len(handle.get_label()) for handle in handles)
+    room = int(_LETTERS_AN_INCH * drawing.get_figwidth() / (4 + longest))
+    columns = min(len(handles), max(1, room))
+    drawing.legend(
+        handles=handles, frameon=False, fontsize=8, loc="outside upper left", ncols=columns
+    )
+
+
+def lines(names: Mapping[str, int]) -> list[Any]:
+    """Legend handles of lines: name -> number."""
+    from matplotlib.lines import Line2D
+
+    return [Line2D([], [], label=literal(name), **line_style(k)) for name, k in names.items()]
+
+
+def marks(names: Sequence[str]) -> list[Any]:
+    """Legend handles of clouds of points."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], linestyle="", marker=marker(k), color=colour(k), label=literal(name))
+        for k, name in enumerate(names)
+    ]
+
+
+def jitter(count: int, width: float) -> np.ndarray:
+    """[n] fixed offsets within a width: equal scores stay apart, and figures reproducible."""
+    return width * ((np.arange(count) * 0.618) % 1.0 - 0.5)
+
+
+def violin(panel: Any, x: float, values: np.ndarray, colour: str, marker: str) -> None:
+    """A density with quartiles, median and all points."""
+    if not len(values):
+        return
+    if len(np.unique(values)) >= _FEWEST:
+        body = panel.violinplot([values], [x], widths=0.36, showextrema=False)["bodies"][0]
+        body.set(facecolor=colour, alpha=0.25, edgecolor=colour)
+    low, middle, high = describe.five_numbers(values)[1:4]
+    panel.plot([x, x], [low, high], color=colour, linewidth=7, solid_capstyle="butt")
+    panel.plot([x - 0.03, x + 0.03], [middle, middle], color="white", linewidth=2)
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    panel.scatter(
+        x + jitter(len(values), 0.2)[ranks], values, s=22, marker=marker, c=colour,
+        edgecolors="white", linewidths=0.6, zorder=3,
+    )  # fmt: skip

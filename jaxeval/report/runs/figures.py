@@ -1,0 +1,168 @@
+"""Figures of experiments: dev and test scores of all members, and their learning curves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.report import plots, scores
+from jaxeval.report.figures import Figure
+from jaxeval.report.plots import literal
+from jaxeval.report.runs import summary
+from jaxeval.runs import experiments
+from jaxeval.runs.records import CurveRow, MemberRow
+from jaxeval.stats import describe
+
+_DEV, _TEST = plots.COLOURS[:2]
+_PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
+_MOST_A_PANEL = 6  # experiments
+_INCHES = 2.2  # of an experiment
+_MOST_NAMED = 16  # members whose seeds can be read beside their marks
+
+
+def _scored(members: Sequence[MemberRow]) -> list[MemberRow]:
+    return [row for row in members if row.dev is not None and row.test is not None]
+
+
+def _label(members: Sequence[MemberRow]) -> str:
+    return scores.label(members[0].metric, members[0].unit)
+
+
+def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
+    """Dev and test scores of experiments that share a metric: panels by data set, all points."""
+    label = _label(groups[0])
+    names = experiments.dataset_names([members[0] for members in groups])
+    several = len(names) > 1
+    by_dataset = {
+        key: [members for members in groups if members[0].data_hash == key] for key in names
+    }
+    drawing, panels = _panels(by_dataset)
+    rows: list[tuple[Any, ...]] = []
+    for key, parts in panels.items():
+        name = (names[key],) if several else ()
+        for panel, part in parts:
+            rows += [(*row, *name) for row in _draw_violins(panel, part)]
+            panel.set_ylabel(label)
+            panel.set_title(literal("".join(name)), fontsize=10)
+        plots.same_limits([panel for panel, _ in parts])
+    _legend(drawing)
+    return Figure(
+        f"distributions_{groups[0][0].metric}",
+        f"Distribution of {groups[0][0].metric} over members",
+        "Each mark is a member (seed or split) at the epoch of its best dev score. Wide bar: "
+        "first to third quartile; white line: median. Where there are at least three different "
+        "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
+        "and highest score."
+        + (" Scores on different data sets are not comparable." if several else ""),
+        drawing,
+        ("experiment", "part", "seed", "split", label, *(("data set",) if several else ())),
+        rows,
+    )
+
+
+def _panels(by_dataset: dict[str, list]) -> tuple[Any, dict[str, list[tuple[Any, Any]]]]:
+    """A drawing, and the panels of each data set with the experiments in them."""
+    parts = {key: list(plots.chunks(there, _MOST_A_PANEL)) for key, there in by_dataset.items()}
+    widest = max(len(part) for there in parts.values() for part in there)
+    count = sum(map(len, parts.values()))
+    columns = max(1, _MOST_A_PANEL // widest)
+    width = max(_INCHES * widest, 2.6 if count > 1 else 4.5)
+    drawing, axes = plots.grid(count, columns, (width, 4.2))
+    remaining = iter(axes)
+    return drawing, {
+        key: [(next(remaining), part) for part in there] for key, there in parts.items()
+    }
+
+
+def _draw_violins(
+    panel: Any, groups: Sequence[Sequence[MemberRow]]
+) -> list[tuple[str, str, int, int, str]]:
+    """Draws experiments side by side; the numbers drawn."""
+    rows, ticks = [], []
+    for number, members in enumerate(groups):
+        scored = _scored(members)
+        for part, (shift, colour, marker) in _PARTS.items():
+            values = np.array([getattr(row, part) for row in scored], float)
+            values *= scores.factor(members[0].unit)
+            rows += [
+                (row.name, part, row.seed, row.split, f"{value:.3f}")
+                for row, value in zip(scored, values, strict=True)
+            ]
+            plots.violin(panel, number + shift, values, colour, marker)
+        ticks.append(f"{literal(members[0].name)}\n(n = {len(scored)})")
+    plots.ruled(panel)
+    panel.set_xticks(range(len(groups)), ticks)
+    panel.set_xlim(-0.6, len(groups) - 0.4)
+    return rows
+
+
+def _legend(drawing: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    plots.legend(
+        drawing,
+        [
+            Line2D([], [], linestyle="", marker=marker, color=colour, label=part)
+            for part, (_, colour, marker) in _PARTS.items()
+        ],
+    )
+
+
+def scatter(members: Sequence[MemberRow]) -> Figure:
+    """Dev against test score of one experiment's members."""
+    label, factor, scored = _label(members), scores.factor(members[0].unit), _scored(members)
+    drawing, panel = plots.canvas(4.5, 4.2)
+    dev = [(row.dev or 0.0) * factor for row in scored]
+    test = [(row.test or 0.0) * factor for row in scored]
+    panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
+    if len(scored) <= _MOST_NAMED:
+        for row, x, y in zip(scored, dev, test, strict=True):
+            name = str(row.seed) + (f"/{row.split}" if row.split else "")
+            panel.annotate(name, (x, y), (4, 3), textcoords="offset points", fontsize=8)
+    panel.set(xlabel=f"dev {label}", ylabel=f"test {label}")
+    plots.ruled(panel, "both")
+    correlation = summary.of_members(members).rho
+    rho = "not defined" if correlation is None else f"{correlation:.2f}"
+    named = ", named by its seed (seed/split)" if len(scored) <= _MOST_NAMED else ""
+    return Figure(
+        "dev_test",
+        "Test score against dev score",
+        f"Each mark is a member{named}. Spearman's rho: {rho}, n = {len(scored)}.",
+        drawing,
+        ("seed", "split", f"dev {label}", f"test {label}"),
+        [
+            (row.seed, row.split, f"{x:.3f}", f"{y:.3f}")
+            for row, x, y in zip(scored, dev, test, strict=True)
+        ],
+    )
+
+
+def curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
+    """Dev score by epoch: median and quantile bands over the members still training."""
+    by_epoch: dict[int, list[float]] = {}
+    for row in points:
+        if row.part == "dev" and row.metric == metric and row.value is not None:
+            by_epoch.setdefault(row.epoch, []).append(row.value * scores.factor(unit))
+    epochs = sorted(by_epoch)
+    table = [(e, len(by_epoch[e]), *describe.five_numbers(by_epoch[e])) for e in epochs]
+    drawing, panel = plots.canvas(6.0, 4.2)
+    if table:
+        _, _, low, q1, median, q3, high = map(np.array, zip(*table, strict=True))
+        band = {"color": _DEV, "linewidth": 0}
+        handles = [
+            panel.fill_between(epochs, low, high, alpha=0.12, label="min to max", **band),
+            panel.fill_between(epochs, q1, q3, alpha=0.3, label="quartiles", **band),
+            *panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median"),
+        ]
+        plots.legend(drawing, handles)
+    panel.set(xlabel="epoch", ylabel=f"dev {scores.label(metric, unit)}")
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    return Figure(
+        "curves",
+        "Learning curves on dev",
+        "Median, quartiles and range over the members still training in that epoch; members that "
+        "have stopped early or diverged are not carried forward, so n falls (see the table).",
+        drawing,
+        ("epoch", "n", "min", "q1", "median", "q3", "max"),
+        [(e, n, *(f"{v:.3f}" for v in five)) for e, n, *five in table],
+    )

@@ -1,0 +1,105 @@
+"""The page of all experiments in a runs folder."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval import __version__
+from jaxeval.report import page, scores
+from jaxeval.report.figures import Figure
+from jaxeval.report.runs import figures, summary, terminal
+from jaxeval.report.sweep import best, data, panels
+from jaxeval.report.sweep import figures as sweep_figures
+from jaxeval.runs.records import CurveRow, MemberRow
+
+
+def render(
+    rows: Sequence[MemberRow],
+    points: Sequence[CurveRow],
+    source: str,
+    planned: Mapping[str, int | None],
+) -> str:
+    """The page of the given members (at least one) and their scores by epoch.
+
+    Args:
+      source: where they were read, in words.
+      planned: experiment -> runs that its sweep has in all (`summary.of_members`).
+    """
+    groups = summary.by_experiment(rows)
+    return page.render(
+        "runs/page.html.jinja",
+        source=source,
+        version=__version__,
+        shown=scores.shown,
+        overview=[page.drawn(f, f"overview-{f.name}") for f in overview(groups)],
+        experiments=[
+            _experiment(members, points, planned.get(members[0].experiment)) for members in groups
+        ],
+    )
+
+
+def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
+    """For each metric: violins of the experiments, panels by data set, and ranks of the sweeps.
+
+    A sweep has no violin: beside those of seeds its spread, that of settings, would mislead.
+    """
+    drawn = []
+    for metric in dict.fromkeys(members[0].metric for members in groups):
+        alike = [members for members in groups if members[0].metric == metric]
+        sweeps = data.of_experiments(alike)
+        seeds = [members for members in alike if not summary.is_sweep(members)]
+        drawn += [figures.violins(seeds)] if seeds else []
+        if sweeps:
+            ranks = sweep_figures.ranks(sweeps)
+            drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
+    return drawn
+
+
+def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
+    """The figures of one experiment."""
+    first = members[0]
+    keys = {(row.seed, row.split, row.repeat, row.hparams) for row in members}
+    curve = [
+        point
+        for point in points
+        if point.experiment == first.experiment
+        and (point.seed, point.split, point.repeat, point.hparams) in keys
+    ]
+    drawn = [figures.scatter(members), figures.curves(curve, first.metric, first.unit)]
+    sweep = data.of_members(members)
+    if sweep is None:
+        return drawn
+    said = "Each member has a setting of its own. "
+    by_hyperparameter = (
+        [best.near_best([sweep], first.margin), panels.marginals([sweep])]
+        if sweep.axes  # none where no run has a score
+        else []
+    )
+    return [
+        sweep_figures.ranks([sweep]),
+        *by_hyperparameter,
+        *(figure._replace(caption=said + figure.caption) for figure in drawn),
+    ]
+
+
+def _experiment(
+    members: Sequence[MemberRow], points: Sequence[CurveRow], planned: int | None
+) -> dict[str, Any]:
+    described = summary.of_members(members, planned)
+    versions = {
+        f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
+        for r in members
+    }
+    return {
+        "summary": described,
+        "label": scores.label(described.metric, described.unit),
+        "rows": members,
+        "remarks": list(terminal.remarks(described)),
+        "versions": sorted(versions),
+        "figures": [
+            page.drawn(f, f"{described.experiment}-{f.name}")
+            for f in of_experiment(members, points)
+        ],
+        "troubled": [row for row in members if row.test is None],
+        "config": json.dumps(json.loads(members[0].config), indent=2),
+    }

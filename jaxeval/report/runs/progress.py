@@ -1,0 +1,224 @@
+"""What a population is at, on stderr: compiling, then training, with the time that is left."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxeval import files
+from jaxeval.errors import RunError
+from jaxeval.report import scores
+from jaxeval.report.text import duration
+from jaxeval.runs.records import Experiment, MemberResult
+from jaxeval.stats import describe
+
+_QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
+_QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
+_REFRESHED = 2.0  # times a second; the cores are the trainer's
+_WIDE = 120  # columns of a terminal that has room for a long bar
+_REMEMBERED = 200  # experiments whose times of compilation are remembered
+
+
+class Left(NamedTuple):
+    """How much is still to be trained, in epochs of one member."""
+
+    epochs: float
+    bound: bool  # nobody has ended yet: no member trains longer
+
+
+def left(epochs: int, ended: Sequence[int], training: Sequence[int], waiting: int) -> Left:
+    """What is left if all train as long as those that have ended, on average.
+
+    Args:
+      epochs: of the config, at most.
+      ended: epochs of the members that have ended.
+      training: epochs done of those that train.
+      waiting: members that have not begun.
+    """
+    typical = float(np.mean(ended)) if ended else float(epochs)
+    more = sum(max(typical, done + 1) - done for done in training)
+    return Left(more + waiting * typical, not ended)
+
+
+class Progress:
+    """Shows a population; a bar that moves on a terminal, now and then a line elsewhere.
+
+    Args:
+      key: of what is compiled, to remember how long it took.
+      before: members that had ended before this command.
+    """
+
+    def __init__(
+        self, record: Experiment, key: str, members: int, before: Sequence[MemberResult]
+    ) -> None:
+        from rich.console import Console
+
+        self._record, self._key = record, key
+        self._label = scores.label(record.metric, record.unit)
+        self._epochs = int(json.loads(record.config)["training"]["epochs"])
+        self._best = [result.dev for result in before if result.dev is not None]
+        self._ended = [result.epochs for result in before if result.status != "failed"]
+        self._begun = self._epoch_begun = self._spoken = time.monotonic()
+        self._compiling: dict[str, float | None] = {}
+        self._last = _all_remembered().get(key, {})
+        self._lock = threading.Lock()
+        self._spent, self._trained, self._epoch_seconds = 0.0, 0, None
+        self._line, self._active = "preparing", True
+        self._console = Console(stderr=True)
+        self._bar = self._make_bar()
+        self._task = self._bar.add_task("", total=members, completed=len(before))
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def _make_bar(self) -> Any:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            ProgressColumn,
+            SpinnerColumn,
+            TimeElapsedColumn,
+        )
+        from rich.text import Text
+
+        told = self._now
+
+        class Now(ProgressColumn):
+            """The line that moves while nothing is reported."""
+
+            def render(self, task: Any) -> Text:
+                return Text(told())
+
+        columns = (
+            SpinnerColumn(),
+            BarColumn(24 if self._console.width >= _WIDE else 8),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            Now(),
+        )
+        console = self._console
+        return Progress(
+            *columns,
+            console=console,
+            disable=not console.is_terminal,
+            refresh_per_second=_REFRESHED,
+        )
+
+    def _now(self) -> str:
+        """What is being done, and since when."""
+        since = time.monotonic() - self._epoch_begun
+        if any(seconds is None for seconds in self._compiling.values()):
+            return compiling(self._compiling, self._last)
+        if self._epoch_seconds is None:
+            return f"{self._line}, {since:.0f} s"
+        if not self._active:
+            return self._line
+        return f"{self._line}; {since:.0f} of {duration(self._epoch_seconds)}"
+
+    def compiled(self, program: str, seconds: float | None) -> None:
+        """Is told when a program's compilation begins (None) and ends; from any thread."""
+        if not self._compiling and not self._console.is_terminal:
+            self.say(f"{compiling({}, self._last)} ...")
+        with self._lock:
+            self._compiling = {**self._compiling, program: seconds}
+            took = {name: took for name, took in self._compiling.items() if took is not None}
+            if len(took) < len(self._compiling):
+                return
+        self._epoch_begun, self._line = time.monotonic(), "first epoch"
+        self.say(f"compiled: {_seconds(took)}")
+        _remember(self._key, took)
+
+    def epoch(self, report: Any) -> None:
+        """Is told what an epoch of the population brought (`population.loop.Report`)."""
+        self._ended += [end.epochs for end in report.ended if end.status != "failed"]
+        self._best += [end.dev for end in report.ended if end.dev is not None]
+        training = [slot.epoch for slot in report.slots if slot.active]
+        trained = len(training) + sum(end.status != "failed" for end in report.ended)
+        self._spent += report.seconds
+        self._trained += trained
+        self._active = bool(training) or report.waiting > 0
+        self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
+        more = left(self._epochs, self._ended, training, report.waiting)
+        self._line = status(report, self._best, self._label, self._record.unit)
+        if more.epochs and self._trained:
+            seconds = duration(more.epochs * self._spent / self._trained)
+            self._line += f"; {'at most' if more.bound else 'about'} {seconds} left"
+        self._bar.update(self._task, advance=len(report.ended))
+        self._say_now_and_then()
+
+    def _say_now_and_then(self) -> None:
+        now = time.monotonic()
+        quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
+        if not self._console.is_terminal and now - self._spoken > quiet:
+            self._spoken = now
+            self.say(self._line)
+
+    def say(self, line: str) -> None:
+        """Prints a line beside the bar."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def compiling(programs: Mapping[str, float | None], last: Mapping[str, float]) -> str:
+    """What is compiled now, what is done, and how long it took the last time."""
+    now = [name for name, seconds in programs.items() if seconds is None]
+    done = {name: seconds for name, seconds in programs.items() if seconds is not None}
+    line = f"compiling {', '.join(now)}".strip()
+    line += f"; done: {_seconds(done)}" if done else ""
+    return line + (f" (the last time: {_seconds(last)})" if last else "")
+
+
+def _seconds(times: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sorted(times.items()))
+
+
+def status(report: Any, ended: Sequence[float], label: str, unit: str) -> str:
+    """Members and dev scores after an epoch of the population: least, median, greatest.
+
+    Args:
+      label: the metric with its unit.
+    """
+    live = [slot.best for slot in report.slots if slot.active and slot.best is not None]
+    epochs = [slot.epoch for slot in report.slots if slot.active]
+    dev = [*ended, *live]
+    span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
+    head = (f"epoch {span}, " if epochs else "") + f"{len(epochs)} training"
+    head += f", {report.waiting} waiting" if report.waiting else ""
+    if not dev:
+        return f"{head}; no dev scores yet"
+    spread = (scores.shown(score, unit) for score in describe.five_numbers(dev)[::2])
+    return f"{head}; dev {label}: {' / '.join(spread)}"
+
+
+def _memory() -> Path:
+    """Beside the compiled programs: the times are this machine's."""
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", "")
+    return Path(folder or Path.home() / ".cache" / "jaxeval" / "xla") / "seconds.json"
+
+
+def _all_remembered() -> dict[str, dict[str, float]]:
+    try:
+        tree = json.loads(_memory().read_text(encoding="utf-8"))
+        return {
+            str(key): {str(name): float(seconds) for name, seconds in times.items()}
+            for key, times in tree.items()
+        }
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}  # none yet, or not ours: nothing hangs on it
+
+
+def _remember(key: str, times: Mapping[str, float]) -> None:
+    others = {name: old for name, old in _all_remembered().items() if name != key}
+    kept = dict(list(others.items())[1 - _REMEMBERED :])
+    with contextlib.suppress(RunError), files.replacing(_memory(), "w") as stream:
+        json.dump({**kept, key: dict(times)}, stream)

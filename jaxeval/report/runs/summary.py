@@ -1,0 +1,118 @@
+"""Numbers that describe the score distribution of an experiment (numpy and scipy only)."""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval import stats
+from jaxeval.report import plain
+from jaxeval.report.sweep import data
+from jaxeval.runs.records import MemberRow
+from jaxeval.sensitivity import recorded
+
+FEW = 5  # fewer scores than this: quartiles say little
+
+
+@dataclasses.dataclass(frozen=True)
+class OfSweep:
+    """What is said of a random sweep beside its scores, whose spread is that of settings."""
+
+    setting: dict[str, Any] | None  # drawn for the run of the best dev score; None without any
+    near: int  # runs within the equivalence margin of that one on dev, itself included
+    margin: float
+    missing: int  # runs of its plan that have not ended
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What is said of one experiment."""
+
+    name: str
+    experiment: str
+    metric: str
+    higher_is_better: bool
+    unit: str  # of the scores
+    statuses: dict[str, int]
+    dev: stats.Summary | None
+    test: stats.Summary | None
+    best_seed: int | None  # of the best dev score, the lowest of equals
+    best_split: int | None
+    best_dev: float | None
+    best_test: float | None  # that member's test score
+    ties: int  # members that share the best dev score, itself included
+    rho: float | None  # Spearman, dev against test
+    rho_note: str  # why there is no rho, or ""
+    best_epochs: tuple[int, float, int] | None  # min, median, max
+    wall_seconds: float  # summed over members
+    sweep: OfSweep | None  # None: members differ in seed or split, not in their settings
+
+
+def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary:
+    """The summary of one experiment's members.
+
+    Args:
+      rows: at least one, all of one experiment. Members without scores are counted, not dropped
+        in silence: see `statuses`.
+      planned: runs that a sweep has in all, ended or not; None: not known.
+    """
+    first = rows[0]
+    scored = [row for row in rows if row.dev is not None and row.test is not None]
+    dev = [row.dev for row in scored if row.dev is not None]
+    test = [row.test for row in scored if row.test is not None]
+    sign = 1 if first.higher_is_better else -1
+    best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
+    rho, note = stats.spearman(dev, test)
+    epochs = [row.best_epoch for row in scored if row.best_epoch is not None]
+    return Summary(
+        name=first.name,
+        experiment=first.experiment,
+        metric=first.metric,
+        higher_is_better=first.higher_is_better,
+        unit=first.unit,
+        statuses=dict(sorted(Counter(row.status for row in rows).items())),
+        dev=_distribution(dev),
+        test=_distribution(test),
+        best_seed=best.seed if best else None,
+        best_split=best.split if best else None,
+        best_dev=best.dev if best else None,
+        best_test=best.test if best else None,
+        ties=sum(score == best.dev for score in dev) if best else 0,
+        rho=rho,
+        rho_note=note,
+        best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
+        wall_seconds=sum(row.wall_seconds for row in rows),
+        sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,
+    )
+
+
+def is_sweep(rows: Sequence[MemberRow]) -> bool:
+    """Whether an experiment's members are the runs of a random sweep."""
+    return recorded.space_of(rows[0].config, rows[0].name) is not None
+
+
+def _distribution(scores: Sequence[float]) -> stats.Summary | None:
+    return stats.summarize(scores) if scores else None
+
+
+def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfSweep:
+    if best is None:
+        return OfSweep(None, 0, 0.0, missing)
+    near = data.near_best(np.array(dev), best.margin, best.higher_is_better)
+    return OfSweep(json.loads(best.hparams), int(near.sum()), best.margin, missing)
+
+
+def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
+    """Rows grouped by experiment, in their order."""
+    groups: dict[str, list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    return list(groups.values())
+
+
+def to_dict(summary: Summary) -> dict[str, Any]:
+    """Plain data for JSON; scores in the metric's own unit."""
+    return plain.plain(summary) | {"sd": "n - 1 in the denominator"}

@@ -1,0 +1,124 @@
+"""Experiments and their scores in the terminal."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from jaxeval.report import scores, tables, text
+from jaxeval.report.runs.summary import FEW, OfSweep, Summary
+from jaxeval.runs.records import Experiment
+from jaxeval.stats import describe
+
+
+def print_summary(summary: Summary) -> None:
+    """The distribution of dev and test scores, and what to know beside it."""
+    console = tables.console()
+    console.print(f"\n{title(summary)}", markup=False, style="bold")
+    tables.print_table(console, *table(summary))
+    for line in remarks(summary):
+        console.print(line, markup=False)
+
+
+def title(summary: Summary) -> str:
+    """The experiment's name and id."""
+    kind = ": a random sweep" if summary.sweep else ""
+    return f"{summary.name} ({summary.experiment}){kind}"
+
+
+def line(summary: Summary) -> str:
+    """The experiment and its test scores in a line."""
+    known, unit = summary.test, summary.unit
+    told = text.statuses(summary.statuses)
+    if known is None:
+        return f"{title(summary)}: no test scores; {told}"
+    median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
+    label = scores.label(summary.metric, unit)
+    return f"{title(summary)}: test {label} median {median}, {low} to {high}; {told}"
+
+
+def table(summary: Summary) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row of numbers each for dev and test."""
+    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
+    parts = {"dev": summary.dev, "test": summary.test}
+    return head, [_row(part, known, summary.unit) for part, known in parts.items()]
+
+
+_NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
+
+
+def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
+    if known is None:
+        return (part, "0")
+    numbers = (getattr(known, name) for name in _NUMBERS[1:])
+    return (part, str(known.n), *(scores.shown(number, unit) for number in numbers))
+
+
+def remarks(summary: Summary) -> Iterator[str]:
+    """What to know beside the table, a line each."""
+    counts = text.statuses(summary.statuses)
+    if summary.sweep is None:
+        yield f"members: {counts}; sd with n - 1"
+    else:
+        yield from _of_sweep(summary, summary.sweep, counts)
+    if summary.best_seed is not None:
+        split = f", split {summary.best_split}" if summary.best_split else ""
+        tie = f" (one of {summary.ties} with this dev score)" if summary.ties > 1 else ""
+        yield (
+            f"best dev: seed {summary.best_seed}{split}{tie}, "
+            f"dev {scores.shown(summary.best_dev, summary.unit)}, "
+            f"test {scores.shown(summary.best_test, summary.unit)}"
+        )
+    if summary.sweep is not None and summary.sweep.setting is not None:
+        yield f"its setting: {_setting(summary.sweep.setting)}"
+    rho = f"{summary.rho:.2f}" if summary.rho is not None else f"not defined ({summary.rho_note})"
+    yield f"Spearman's rho between dev and test: {rho}"
+    if summary.best_epochs is not None:
+        low, median, high = summary.best_epochs
+        yield f"best epoch: median {median:g}, {low} to {high}"
+    if summary.test is None or summary.test.n < FEW:
+        more = "draw more runs" if summary.sweep else "train more seeds"
+        yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
+
+
+def _of_sweep(summary: Summary, sweep: OfSweep, counts: str) -> Iterator[str]:
+    runs = sum(summary.statuses.values())
+    yield (
+        f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
+        "spread is that of settings, not of seeds"
+    )
+    if sweep.missing:
+        yield (
+            f"{sweep.missing} more of its runs have not ended: those that have are no fair "
+            "sample; the command that began the sweep goes on with it"
+        )
+    if summary.dev is None:
+        return
+    dev = (summary.best_dev, summary.dev.median)
+    best, median = (scores.shown(score, summary.unit) for score in dev)
+    margin = scores.difference(sweep.margin, summary.unit)
+    without = f" ({runs - summary.dev.n} have none)" if runs > summary.dev.n else ""
+    yield (
+        f"dev: best {best}, median {median} of the {summary.dev.n} runs with a score{without}; "
+        f"{sweep.near} of them within {margin} of the best"
+    )
+
+
+def _setting(values: Mapping[str, Any]) -> str:
+    """Drawn values, real numbers to three digits."""
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+    )
+
+
+def print_start(record: Experiment, members: int, done: int) -> None:
+    """What is about to happen, on stderr."""
+    kept = f"; {done} are recorded already" if done else ""
+    head = f"{record.name} ({record.id}): {members} members of task {record.task}{kept}"
+    print(head, file=sys.stderr, flush=True)
+
+
+def print_findings(remarks: Sequence[str], warnings: Sequence[str]) -> None:
+    """What was found when the data were read, a line each, on stderr."""
+    for line in (*remarks, *(f"warning: {line}" for line in warnings)):
+        print(line, file=sys.stderr)

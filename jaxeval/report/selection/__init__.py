@@ -1,0 +1,1 @@
+"""The selection of the best model by a bandit: JSON and terminal."""

@@ -1,0 +1,91 @@
+"""A selection, and a simulation of many, as JSON; docs/select.md describes it."""
+
+from typing import Any
+
+from jaxeval.bandits import Answer, Replay, Rule, Simulation, State
+from jaxeval.bandits.fixed_confidence import Confident
+from jaxeval.report import text
+from jaxeval.report.plain import plain
+from jaxeval.stats import describe
+
+
+def result(
+    rule: Rule, state: State, answer: Answer, replay: Replay | None = None
+) -> dict[str, Any]:
+    """The outcome of a selection.
+
+    Args:
+      replay: what the scores were drawn from, if they were recorded before.
+    """
+    spent = state.evaluations
+    scores = {model: state.scores_of(model) for model in state.models}
+    return {
+        "best": answer.best,
+        "probability": answer.probability,
+        "reason": answer.reason,
+        "evaluations": spent,
+        "replay": None if replay is None else _replay(replay, spent),
+        "probability_of_best": probabilities(rule, state),
+        "proportions": {
+            model: len(known) / max(1, spent)
+            for model, known in zip(state.models, state.scores, strict=True)
+        },
+        "scores": scores,
+        "constant": [m for m, known in scores.items() if len(known) > 1 and len(set(known)) == 1],
+        "excluded": dict(state.excluded),
+        "rule": _rule(rule),
+        "signature": text.versions(),
+    }
+
+
+def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> dict[str, Any]:
+    """How a rule fared on recorded scores."""
+    low, median, high = describe.five_numbers(simulated.evaluations)[::2]
+    reasons = simulated.reasons
+    return {
+        "repetitions": len(simulated.evaluations),
+        "replay": _replay(replay),
+        "evaluations": {
+            **plain(simulated.mean_evaluations),
+            "min": low,
+            "median": median,
+            "max": high,
+        },
+        "correct": plain(simulated.share_correct),
+        "best": {model: simulated.best.count(model) for model in replay.scores},
+        "reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
+        "rule": _rule(rule),
+        "signature": text.versions(),
+    }
+
+
+def probabilities(rule: Rule, state: State) -> dict[str, float]:
+    """Of being the best, for rules and states that have them."""
+    if not isinstance(rule, Confident) or len(state.alive) < 2:
+        return {}
+    moments = rule.moments(state)
+    if not rule.known(moments):
+        return {}
+    shares = rule.probabilities(moments)
+    return {state.models[k]: float(p) for k, p in zip(state.alive, shares, strict=True)}
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {"name": type(rule).__name__, **plain(rule)}
+
+
+def _replay(replay: Replay, draws: int | None = None) -> dict[str, Any]:
+    recorded = {model: len(values) for model, values in replay.scores.items()}
+    drawn = f"{text.counted(draws, 'draw')} from" if draws is not None else "draws from"
+    total = text.counted(sum(recorded.values()), "recorded score")
+    without = "with replacement" if replay.replacement else "without replacement"
+    sentence = f"a replay: {drawn} {total}, {without}"
+    if replay.replacement:
+        sentence += "; a score drawn again is no new evidence: what is said holds for these scores"
+    return {
+        "replacement": replay.replacement,
+        "pairing": replay.pairing,
+        "seed": replay.seed,
+        "recorded": recorded,
+        "sentence": sentence,
+    }

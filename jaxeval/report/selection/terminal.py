@@ -1,0 +1,99 @@
+"""A selection, its progress, and a simulation of many in the terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from jaxeval.bandits import Rule
+from jaxeval.bandits.evaluate import Told
+from jaxeval.report import tables, text
+from jaxeval.report.selection import as_json
+from jaxeval.stats import describe
+
+_MOST_SHOWN = 4  # models in a line of progress
+
+
+def progress(rule: Rule, told: Told) -> str:
+    """What happened, in a line."""
+    head = f"{told.state.evaluations}: {told.model}, evaluation {told.number}: "
+    if told.score is None:
+        return head + told.note
+    known = sorted(as_json.probabilities(rule, told.state).items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{model} {p:.3f}" for model, p in known[:_MOST_SHOWN])
+    return f"{head}{told.score:g}" + (f"; best: {listed}" if listed else "")
+
+
+def print_result(tree: Mapping[str, Any]) -> None:
+    """A row a model, and the answer."""
+    console = tables.console()
+    console.print()
+    tables.print_table(console, *table(tree))
+    for note in notes(tree):
+        console.print(note, markup=False)
+    console.print(f"\n{answer(tree)}", markup=False, style="bold")
+    console.print(f"{tree['rule']['name']} | {tree['signature']}", markup=False, style="dim")
+
+
+def table(tree: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row a model."""
+    known = tree["probability_of_best"]
+    rows = [_row(model, scores, known.get(model)) for model, scores in tree["scores"].items()]
+    return ("model", "evaluations", "mean", "sd", "P(best)"), rows
+
+
+def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
+    probability = "-" if p is None else f"{p:.4f}"
+    if not scores:
+        return model, "0", "-", "-", probability
+    described = describe.summarize(scores)
+    sd = "-" if described.sd is None else f"{described.sd:.4g}"
+    return model, str(described.n), f"{described.mean:.4g}", sd, probability
+
+
+def notes(tree: Mapping[str, Any]) -> Iterator[str]:
+    """What to know of single models, a line each."""
+    for model, reason in tree["excluded"].items():
+        yield f"{model} was dropped: {reason}"
+    for model in tree["constant"]:
+        yield (
+            f"{model}: its {len(tree['scores'][model])} scores are equal, so their spread is "
+            "not known; do they depend on seed and split?"
+        )
+
+
+def answer(tree: Mapping[str, Any]) -> str:
+    """The best model, how sure that is, and what it took."""
+    epsilon, delta = tree["rule"].get("epsilon"), tree["rule"].get("delta")
+    p, replay = tree["probability"], tree["replay"]
+    best = f"within {epsilon:g} of the best" if epsilon else "best"
+    probability = "" if p is None else f", {best} with probability {p:.3f}"
+    spent = replay["sentence"] if replay else text.counted(tree["evaluations"], "evaluation")
+    unsure = p is not None and delta is not None and p < 1 - delta
+    head = (
+        f"no model is {best} with the required probability of {1 - delta:g}; leading: "
+        if unsure
+        else ""
+    )
+    return f"{head}{tree['best']}{probability} ({tree['reason']}; {spent})"
+
+
+def print_simulation(tree: Mapping[str, Any]) -> None:
+    """Evaluations and correctness, with their standard errors."""
+    spent, correct = tree["evaluations"], tree["correct"]
+    higher = tree["rule"]["higher_is_better"]
+    spread = "-" if spent["standard_error"] is None else f"{spent['standard_error']:.1f}"
+    error = "-" if correct["standard_error"] is None else f"{correct['standard_error']:.1%}"
+    print(
+        f"\n{text.counted(tree['repetitions'], 'selection')} by {tree['rule']['name']}, each "
+        f"{tree['replay']['sentence']}"
+    )
+    print(
+        f"evaluations: mean {spent['value']:.1f} (s.e. {spread}), "
+        f"median {spent['median']:g}, {spent['min']:g} to {spent['max']:g}"
+    )
+    print(
+        f"found the model of the {'highest' if higher else 'lowest'} mean: {correct['value']:.1%} "
+        f"(s.e. {error})"
+    )
+    print("ended:", ", ".join(f"{n} {reason}" for reason, n in tree["reasons"].items()))
+    print("chosen:", ", ".join(f"{model} {n}" for model, n in tree["best"].items() if n))
+    print(tree["signature"])

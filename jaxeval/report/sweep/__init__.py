@@ -1,0 +1,1 @@
+"""Random sweeps: their plan, their sensitivity, their figures."""

@@ -1,0 +1,118 @@
+"""The plan of a sweep: its cohorts, what they cost, and what padding wastes."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxeval.report import tables
+from jaxeval.report.text import duration
+
+if TYPE_CHECKING:  # without jax, as all of this room
+    from jaxeval.studies.costs import Estimate
+    from jaxeval.studies.timing import Measured
+
+
+def to_dict(
+    cohorts: "Sequence[Estimate]",
+    runs: Sequence[Mapping[str, Any]],
+    measured: "Measured | None",
+    warnings: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Plain data; runs are numbered from 1.
+
+    Args:
+      measured: what the seconds were corrected by.
+      warnings: of what is probably a mistake in the data.
+    """
+    return {
+        "runs": list(runs),
+        "cohorts": [
+            {
+                "runs": [number + 1 for number in cohort.jobs],
+                "size": cohort.extent.describe(),
+                "micro_batch": cohort.micro_batch,
+                "compile_seconds": cohort.compile_seconds,
+                "train_seconds": cohort.seconds,
+                "wasted": cohort.wasted,
+                "megabytes": _bytes(cohort) / 2**20,
+            }
+            for cohort in cohorts
+        ],
+        **totals(cohorts),
+        "measured": None if measured is None else measured._asdict(),
+        **({"warnings": [*warnings]} if warnings else {}),
+    }
+
+
+def totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
+    """Of all cohorts: estimated seconds, and the share of operations that is for nothing."""
+    operations = sum(cohort.operations for cohort in cohorts)
+    needed = sum(cohort.needed for cohort in cohorts)
+    return {
+        "compile_seconds": sum(cohort.compile_seconds for cohort in cohorts),
+        "train_seconds": sum(cohort.seconds for cohort in cohorts),
+        "wasted": 1 - needed / operations if operations else 0.0,
+    }
+
+
+def show(
+    cohorts: "Sequence[Estimate]", measured: "Measured | None" = None, stderr: bool = False
+) -> None:
+    """A row a cohort, and the estimate of the whole.
+
+    Args:
+      measured: what runs that ended took, by which the seconds were corrected.
+    """
+    console = tables.console(stderr)
+    rows = [
+        [
+            str(number),
+            str(len(cohort.jobs)),
+            cohort.extent.describe(),
+            *_costs(cohort),
+        ]
+        for number, cohort in enumerate(cohorts, 1)
+    ]
+    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
+    tables.print_table(console, head, rows)
+    total = totals(cohorts)
+    line = f"\n{sum(len(cohort.jobs) for cohort in cohorts)} runs, {len(cohorts)} programs"
+    if all(cohort.operations for cohort in cohorts):
+        line += (
+            f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
+            f"{duration(total['compile_seconds'])} of compiling, "
+            f"{duration(total['train_seconds'])} of training and evaluation if no run stops "
+            f"early; {_basis(measured)}"
+        )
+    console.print(line, markup=False)
+
+
+def _basis(measured: "Measured | None") -> str:
+    """What the estimate rests on."""
+    if measured is None:
+        return "by a cost model, as no run of a sweep has ended here on this machine"
+    times = f"{measured.ratio:.2g}" if measured.ratio < 10 else f"{measured.ratio:.0f}"
+    return (
+        f"the {measured.runs} runs of sweeps that ended here on this machine took "
+        f"{times} times what the cost model says, and so these are taken to"
+    )
+
+
+def _costs(cohort: "Estimate") -> list[str]:
+    """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
+    if not cohort.operations:
+        return ["-"] * 5
+    seconds = (cohort.compile_seconds, cohort.seconds)
+    wasted, size = f"{100 * cohort.wasted:.0f} %", f"{_bytes(cohort) / 2**30:.2f}"
+    return [str(cohort.micro_batch), *map(duration, seconds), wasted, size]
+
+
+def _bytes(cohort: "Estimate") -> int:
+    """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
+    return 4 * 4 * cohort.extent.parameters() * len(cohort.jobs)
+
+
+def announce(number: int, cohorts: "Sequence[Estimate]") -> None:
+    """Which cohort comes next, on stderr."""
+    size = cohorts[number].extent.describe()
+    print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)

@@ -1,0 +1,125 @@
+"""The sensitivity of architectures in the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.report import scores, tables, text
+from jaxeval.report.sweep import groups
+from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
+from jaxeval.sensitivity import Analysis, Difference
+from jaxeval.sensitivity.groups import Averaged
+from jaxeval.stats.results import Interval
+
+
+def show(
+    names: Sequence[str],
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+    averaged: Averaged | None,
+    notes: Sequence[str],
+) -> None:
+    """Averages if there are any, then the sweeps: one or two side by side, more in a row each."""
+    console = tables.console()
+    console.print()
+    for note in notes:
+        console.print(note, markup=False, style="yellow")
+    if averaged is not None:
+        groups.show(console, averaged)
+    if len(analyses) <= 2 and averaged is None:
+        _side_by_side(console, names, analyses, gaps)
+    else:
+        _a_row_each(console, names, analyses)
+    for name, analysis in zip(names, analyses, strict=True):
+        if analysis.skipped:
+            ks = ", ".join(map(str, analysis.skipped))
+            console.print(f"{name}: has too few runs for k = {ks}", markup=False)
+    first = analyses[0]
+    margin = scores.difference(first.rope, "fraction")
+    console.print(
+        f"\nROPE {margin} | convention {first.convention} | [95 % CI], not corrected for several "
+        f"looks | {text.versions()}",
+        markup=False,
+        style="dim",
+    )
+
+
+def _side_by_side(
+    console: Any,
+    names: Sequence[str],
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+) -> None:
+    """A column a sweep; the last one is the difference of two."""
+    head = ["%", *names, *(["A - B"] if gaps else [])]
+    rows = [["runs", *(str(analysis.n) for analysis in analyses), *([""] if gaps else [])]]
+    rows += [_row(METRICS[name], name, analyses, gaps) for name in METRICS]
+    for name, said in SERIES.items():
+        for k in dict.fromkeys(k for analysis in analyses for k in getattr(analysis, name)):
+            rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
+    tables.print_table(console, head, rows)
+    profiles = _profile_rows(analyses, gaps)
+    if profiles:
+        console.print()
+        tables.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+
+
+def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]) -> None:
+    """The metrics of the scores; those of hyperparameters are in the JSON."""
+    ks = dict.fromkeys(k for analysis in analyses for k in analysis.rel_at_k)
+    paths = [*METRICS, *(f"rel_at_k.{k}" for k in ks)]
+    head = [
+        "sweep",
+        "runs",
+        *(METRICS[name] for name in METRICS),
+        *(f"k-th best, {k}" for k in ks),
+    ]
+    rows = [
+        [name, str(analysis.n), *(cell(value_at(analysis, path), None) for path in paths)]
+        for name, analysis in zip(names, analyses, strict=True)
+    ]
+    console.print()
+    tables.print_table(console, head, rows)
+
+
+def _profile_rows(
+    analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+) -> list[Sequence[str]]:
+    names = dict.fromkeys(name for analysis in analyses for name in analysis.by_hyperparameter)
+    paths = {f"by_hyperparameter.{name}": name for name in names}
+    if not paths:
+        return []
+    return [
+        [name if key == "rho" else "", *_row(said, f"{path}.{key}", analyses, gaps)]
+        for path, name in {"all_hyperparameters": "all together", **paths}.items()
+        for key, said in PROFILE.items()
+    ]
+
+
+def _row(
+    title: str, path: str, analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+) -> list[str]:
+    cells = [cell(value_at(analysis, path), analysis.intervals.get(path)) for analysis in analyses]
+    gap = gaps.get(path)
+    last = [] if not gaps else [cell(gap.estimate, gap.interval) if gap else "-"]
+    return [title, *cells, *last]
+
+
+def value_at(analysis: Analysis, path: str) -> float | None:
+    """The value of a metric by its path in the JSON; None where it has none."""
+    head, _, rest = path.partition(".")
+    if head in ("rel_at_k", "mean_at_k"):
+        return getattr(analysis, head).get(int(rest))
+    if head == "all_hyperparameters":
+        return getattr(analysis.all_hyperparameters, rest)
+    if head == "by_hyperparameter":
+        name, _, key = rest.rpartition(".")
+        return getattr(analysis.by_hyperparameter.get(name), key, None)
+    return getattr(analysis, head)
+
+
+def cell(value: float | None, interval: Interval | None) -> str:
+    """A value with its interval."""
+    if value is None:
+        return "-"
+    shown = f"{value:d}" if isinstance(value, int) else f"{value:.2f}"
+    return f"{shown} {text.bounds(interval)}".rstrip()

@@ -1,0 +1,51 @@
+"""Tables for the terminal (rich, imported late)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+_WIDEST = 400  # columns of a table
+
+
+def console(stderr: bool = False) -> Any:
+    """Where tables and lines are printed, as they are."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True, stderr=stderr)
+
+
+def print_table(
+    console: Any,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    words: Sequence[int] = (0,),
+) -> None:
+    """A plain table; columns of words to the left, numbers to the right. Markup is not read."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column, name in enumerate(head):
+        justify: Any = "left" if column in words else "right"
+        table.add_column(Text(name), justify=justify, no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    width = console.width
+    console.width = max(width, _WIDEST)  # wider than the terminal rather than cut
+    console.print(table)
+    console.width = width
+
+
+def print_wrapped(console: Any, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of words, wrapped to the terminal's width; elsewhere a line a row, nothing cut."""
+    if not console.is_terminal:
+        print_table(console, head, rows, range(len(head)))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for column, name in enumerate(head):
+        table.add_column(name, no_wrap=not column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)

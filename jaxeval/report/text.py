@@ -1,0 +1,72 @@
+"""Numbers and notes as words: what the rooms of the report say alike."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+
+from jaxeval import __version__
+from jaxeval.runs.checks import Unusable
+from jaxeval.runs.layout import Missing
+from jaxeval.stats.results import Interval
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def p_value(value: float) -> str:
+    """After a p: = .031 or < .001."""
+    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
+
+
+def p_cell(value: float | None) -> str:
+    """In a table: .031 or < .001."""
+    return "-" if value is None else p_value(value).removeprefix("= ")
+
+
+def confidence(interval: Interval) -> str:
+    """What kind of interval it is: 95 % CI."""
+    return f"{100 * interval.confidence:.3g} % CI"
+
+
+def bounds(interval: Interval | None, digits: int = 2) -> str:
+    """[low, high] of a number that has no unit; nothing where there is none."""
+    if interval is None:
+        return ""
+    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def counted(count: int, noun: str) -> str:
+    """1 draw, 2 draws."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def statuses(counts: Mapping[str, int]) -> str:
+    """How runs ended: 2 diverged, 22 early stopped."""
+    return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in counts.items())
+
+
+def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
+    """How many scores were unusable, and what became of them."""
+    done = "counted as 0" if missing == "zero" else "left out"
+    first = scores[0]
+    return (
+        f"{len(scores)} unusable scores {done}, the first in row {first.row}, column "
+        f"{first.column} ({first.what})"
+    )
+
+
+def versions() -> str:
+    """What computed the numbers."""
+    libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
+    return " | ".join(
+        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
+    )

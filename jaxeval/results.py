@@ -1,0 +1,186 @@
+"""What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from jaxeval.errors import ConfigError
+from jaxeval.runs.records import MemberRow
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+    from jaxeval.stats.study import Study
+
+Part = Literal["dev", "test"]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Runs:
+    """Members that have ended, with their scores.
+
+    Attributes:
+      rows: one a member.
+      place: where they are recorded.
+    """
+
+    rows: tuple[MemberRow, ...]
+    place: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the experiments that they belong to, in their order."""
+        return tuple(dict.fromkeys(row.name for row in self.rows))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> "Runs":
+        """The members of one experiment.
+
+        Raises:
+          ConfigError: there is none of that name.
+        """
+        rows = tuple(row for row in self.rows if row.name == name)
+        if not rows:
+            raise ConfigError(f"{self.place}: no runs of {name!r}; has {', '.join(self.names)}")
+        return Runs(rows, self.place)
+
+    def scores(self, part: Part = "test") -> np.ndarray:
+        """Scores of the members that have one, in the unit of their metric.
+
+        Returns:
+          [members with a score] float64, in the order of `rows`.
+
+        Raises:
+          ConfigError: no such part, or members of several experiments.
+        """
+        if part not in ("dev", "test"):
+            raise ConfigError(f"part: expected dev or test, got {part!r}")
+        if len({row.experiment for row in self.rows}) > 1:
+            raise ConfigError(
+                f"{self.place}: several experiments ({', '.join(self.names)}); expected one, as "
+                f"runs[{self.names[0]!r}].scores()"
+            )
+        known = (getattr(row, part) for row in self.rows)
+        return np.array([score for score in known if score is not None], float)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row a member; the columns are described in docs/runs.md.
+
+        Raises:
+          ConfigError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ConfigError("to_pandas: pandas is not installed (pip install pandas)") from None
+        return pandas.DataFrame(self.rows, columns=list(MemberRow._fields))
+
+    def __repr__(self) -> str:
+        from jaxeval.report.runs import terminal
+
+        return "\n".join(map(terminal.line, self._summaries())) or f"{self.place}: no runs"
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import html
+        from jaxeval.report.runs import terminal
+
+        return "".join(
+            html.title(terminal.title(known))
+            + html.table(*terminal.table(known))
+            + html.lines(terminal.remarks(known))
+            for known in self._summaries()
+        )
+
+    def _summaries(self) -> list[Any]:
+        from jaxeval.report.runs import summary
+
+        return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Comparison:
+    """A score table in which all models are described, and compared pair by pair.
+
+    Its text is the verdict: a sentence on location, spread and what could have been seen, each.
+    """
+
+    study: "Study"
+
+    def __repr__(self) -> str:
+        from jaxeval.report.comparison import paste
+
+        return "\n".join(paste.sentences(self.study))
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import html
+        from jaxeval.report.comparison import paste, tables, verdict
+
+        scale = verdict.scale_of(self.study)
+        shown = [html.table(*table) for table in tables.pasted(self.study, scale)]
+        warnings = (f"warning: {line}" for line in self.study.warnings)
+        sentences = paste.sentences(self.study)
+        return "".join(shown) + html.lines([*sentences, *warnings, verdict.signature(self.study)])
+
+    def plot(self, name: str = "violins") -> "Figure":
+        """A figure: violins, ecdf, and of several data sets profiles and ranks.
+
+        Raises:
+          ConfigError: the study has no such figure.
+        """
+        from jaxeval.report.comparison import figures
+
+        drawn = {figure.name: figure.drawing for figure in figures.draw(self.study)}
+        if name not in drawn:
+            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
+        drawing: Figure = drawn[name]
+        return drawing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `compare --json` writes it (docs/compare.md)."""
+        from jaxeval.report.comparison import as_json
+
+        return as_json.to_dict(self.study)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Selection:
+    """What a selection ended with.
+
+    Attributes:
+      tree: plain data, as `select --json` writes it (docs/select.md).
+    """
+
+    tree: Mapping[str, Any]
+
+    @property
+    def best(self) -> str:
+        """The model that was chosen, or leads."""
+        name: str = self.tree["best"]
+        return name
+
+    @property
+    def probability(self) -> float | None:
+        """That it is the best one; None of a rule that does not say."""
+        known: float | None = self.tree["probability"]
+        return known
+
+    def __repr__(self) -> str:
+        from jaxeval.report.selection import terminal
+
+        return terminal.answer(self.tree)
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import html
+        from jaxeval.report.selection import terminal
+
+        lines = [*terminal.notes(self.tree), terminal.answer(self.tree)]
+        return html.table(*terminal.table(self.tree)) + html.lines(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(self.tree)

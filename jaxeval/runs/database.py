@@ -1,0 +1,109 @@
+"""Connections to runs databases: SQLite files, or any database SQLAlchemy reaches.
+
+SQLite runs in WAL mode with `BEGIN IMMEDIATE`: a transaction that reads first and writes later
+would otherwise fail with "database is locked" whatever the timeout. WAL does not work on network
+file systems; use a PostgreSQL URL there.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from jaxeval.errors import RunError
+from jaxeval.runs import migration, schema
+
+_BUSY_SECONDS = 60
+
+
+def place(location: str | Path) -> str:
+    """How a folder or URL is named in messages and pages: a password never is."""
+    if not is_url(location):
+        return str(location)
+    try:
+        return sa.engine.make_url(str(location)).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):  # ValueError: a port that is no number
+        return "the given URL"
+
+
+def is_url(location: str | Path) -> bool:
+    return "://" in str(location)
+
+
+def connect(url: str) -> sa.Engine:
+    named = place(url)
+    if url.startswith("postgresql://"):
+        url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
+    try:
+        return sa.create_engine(url)
+    except ModuleNotFoundError as error:
+        raise RunError(f"{named}: install jaxeval[postgres] ({error})") from None
+    except (sa.exc.ArgumentError, ValueError):
+        raise RunError(
+            f"{named} is not a database URL; expected e.g. postgresql://user@host/name"
+        ) from None
+
+
+def sqlite_engine(file: Path, write: bool) -> sa.Engine:
+    engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions are ours, see _begin
+        connection.execute("PRAGMA foreign_keys=ON")
+        if write:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def readable(file: Path) -> sa.Engine:
+    """A file to read; a copy in memory, brought up to date, where an older jaxeval wrote it."""
+    engine = sqlite_engine(file, write=False)
+    with explained(str(file)), engine.begin() as connection:
+        if migration.version(connection) in (None, schema.VERSION):
+            return engine
+        copy = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+        with copy.connect() as target:
+            migration.copy(connection, target)
+    engine.dispose()
+    with copy.begin() as target:
+        migration.upgrade(target)
+        schema.metadata.create_all(target)
+    return copy
+
+
+def _url(file: Path, write: bool) -> sa.URL:
+    """The file as SQLite opens it.
+
+    A database in WAL mode is opened with files beside it. Where none can be made (a colleague's
+    folder, an archive) SQLite must be told that nobody writes; a log that stands there is read.
+    """
+    effective = os.access in os.supports_effective_ids
+    sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
+    log = file.with_name(f"{file.name}-wal")
+    query = {"uri": "true"}
+    if sealed and not write and not log.exists():
+        query["immutable"] = "1"
+    return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
+
+
+@contextlib.contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Turns a database's errors into one line that says what to do."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
+        raise RunError(
+            f"{place}: {reason}; what was recorded is kept: mend this and run the same command "
+            "again"
+        ) from error

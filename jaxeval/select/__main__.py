@@ -1,0 +1,185 @@
+"""`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.runs import arguments
+from jaxeval.select import options
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Replay, Rule, Simulation
+
+_DESCRIPTION = """\
+Finds the best of several models with few evaluations: a bandit decides which model is evaluated
+next (another split, another seed), and stops when one is the best with probability 1 - delta, or
+when the budget is spent. The models are configs, which are trained in this process, or commands to
+run, or scores recorded in a table.
+"""
+_EPILOG = """\
+rules:
+  top-two             leader or challenger (TTTS); with --batch each slot of a batch  [default]
+  batch               each slot of a batch by the probability of being best (BTS)
+  non-adaptive        every model once a round; the baseline
+  sequential-halving  spends --budget; halves the field in every round
+
+examples:
+  python -m jaxeval.select A.toml B.toml C.toml --data DIR --delta .05     # trains, side by side
+  python -m jaxeval.select A.toml B.toml --data DIR --rule batch --batch 4 --budget 40
+  python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
+  python -m jaxeval.select a b --json-field test.median --command \\
+      "python -m jaxeval.train {model}.toml --seed-list {seed} --json -"
+  python -m jaxeval.select --table scores.json --delta 0.1
+  python -m jaxeval.select --table scores.json --simulate 500 --rule batch --batch 4
+
+The k-th evaluation of every model gets split k and seed k. A command prints its score in the last
+line (or in --json-field of the JSON it prints). It is not run by a shell. After every result the
+selection is written to --state; the same command continues it. docs/select.md says more.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    made = cli.parser("select", _DESCRIPTION, _EPILOG)
+    made.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="configs (with key=value changes of all), or names; absent: all of the table",
+    )
+    options.add_rule(made.add_argument_group("the rule"))
+    options.add_configs(
+        made.add_argument_group("models that are configs, trained in this process")
+    )
+    options.add_command(made.add_argument_group("models that are evaluated by a command"))
+    arguments.add_table(made)
+    replay = made.add_argument_group("models whose scores are recorded in a table")
+    replay.add_argument(
+        "--replay",
+        choices=("without", "with"),
+        default="without",
+        help="replacement; with: more draws than there are scores, which is no new evidence "
+        "(without)",
+    )
+    replay.add_argument(
+        "--pairing",
+        choices=("broken", "kept"),
+        default="broken",
+        help="kept: the k-th evaluations of all models use one recorded split (broken)",
+    )
+    replay.add_argument(
+        "--simulate", type=arguments.whole, metavar="R", help="run it R times; say how it fared"
+    )
+    made.add_argument(
+        "--state",
+        metavar="FILE",
+        help="of a selection that trains or runs commands (RUNS/selections/..., selection.json)",
+    )
+    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    return made
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Parses, selects or simulates, prints."""
+    given = arguments.parse(parser(), words)
+    sources = [given.command, given.table, given.runs]
+    if sum(source is not None for source in sources) > 1:
+        raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
+    if given.command is not None:
+        return _by_command(given)
+    return _by_table(given) if given.table or given.runs else _by_configs(given)
+
+
+def _by_configs(given: argparse.Namespace) -> int:
+    if given.simulate:
+        raise ConfigError("--simulate: expected --table FILE, recorded scores")
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval.select import training
+
+    return training.run(given)
+
+
+def _by_table(given: argparse.Namespace) -> int:
+    from jaxeval import bandits
+    from jaxeval.bandits import replay as replaying
+    from jaxeval.report import text
+    from jaxeval.report.plain import plain
+    from jaxeval.report.selection import as_json, terminal
+    from jaxeval.runs import units
+
+    table = arguments.table(given, given.models)
+    scores = units.pools(table, together=given.pairing == "kept")
+    rule = options.rule(given, table.higher_is_better)
+    for name, values in scores.items():
+        rule.check(name, values)
+    replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
+    if given.simulate:
+        tree = as_json.simulation(rule, _simulated(rule, replay, given.simulate), replay)
+        show = terminal.print_simulation
+    else:
+        state, answer = replaying.select(rule, replay)
+        tree, show = as_json.result(rule, state, answer, replay), terminal.print_result
+    used = sum(map(len, scores.values()))
+    notes = list(table.warnings)
+    if table.unusable:
+        notes.append(text.unusable(table.unusable, table.missing))
+    if used < len(table.score):
+        notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
+    told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
+    return options.write(tree | told, show, given)
+
+
+def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
+    from jaxeval import bandits
+
+    return bandits.simulate(
+        rule,
+        replay.scores,
+        repetitions=repetitions,
+        replacement=replay.replacement,
+        pairing=replay.pairing,
+        seed=replay.seed,
+    )
+
+
+def _by_command(given: argparse.Namespace) -> int:
+    from jaxeval.bandits import evaluate, saved
+    from jaxeval.report.selection import as_json, terminal
+
+    if given.simulate:
+        raise ConfigError("--simulate: expected --table FILE, recorded scores")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
+    rule = options.rule(given, not given.lower_is_better, given.workers)
+    command = evaluate.Command(given.command, given.json_field, given.time_limit)
+    path = Path("selection.json" if given.state is None else given.state)
+    source = {"command": given.command, "json_field": given.json_field}
+    with saved.opened(path, rule, given.models, source) as selected:
+        if selected.state.evaluations:
+            print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
+        state = selected.state
+        try:
+            steps = evaluate.run(
+                rule, state, command, workers=given.workers, retries=given.retries
+            )
+            for told in steps:
+                state = told.state
+                selected.save(state)
+                print(terminal.progress(rule, told), file=sys.stderr, flush=True)
+            answer = rule.answer(state)
+        except RunError as error:
+            if state.alive:
+                raise
+            raise RunError(f"{error}; mend the command and delete {path} to try again") from None
+    assert answer is not None
+    return options.write(as_json.result(rule, state, answer), terminal.print_result, given)
+
+
+if __name__ == "__main__":
+    cli.run(main)

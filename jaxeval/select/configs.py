@@ -1,0 +1,210 @@
+"""Models that are configs, trained in this process: a batch of the rule is one population."""
+
+import dataclasses
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from jaxeval import runs, studies
+from jaxeval.bandits import state as states
+from jaxeval.bandits.evaluate import Told
+from jaxeval.bandits.rules import Rule
+from jaxeval.bandits.state import State
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError
+from jaxeval.studies import cohorts, events
+from jaxeval.tasks import registry
+
+Part = Literal["dev", "test"]
+
+
+class Arms(NamedTuple):
+    """Models to choose from.
+
+    Attributes:
+      configs: model -> its config as plain data.
+      random_splits: whether evaluation k has random split k; else all have the data's own split.
+      part: of the data, whose score is an evaluation's.
+      records: model -> under what it is recorded.
+      session: the data, which has been read, and compiled programs.
+    """
+
+    configs: Mapping[str, Mapping[str, Any]]
+    random_splits: bool
+    part: Part
+    records: Mapping[str, runs.Experiment]
+    session: studies.Session
+
+    def trial(self, model: str, number: int) -> studies.Trial:
+        """A model's evaluation with this number, from 1."""
+        return _trial(self.configs[model], number, self.random_splits)
+
+    @property
+    def record(self) -> runs.Experiment:
+        """Of one of them: all have its metric."""
+        return next(iter(self.records.values()))
+
+
+def _trial(config: Mapping[str, Any], number: int, random_splits: bool) -> studies.Trial:
+    """Seed k and, where it is asked for, split k (Moss et al. 2019, section 4)."""
+    return studies.Trial(config, number, number if random_splits else 0)
+
+
+def arms(
+    sources: Sequence[reading.Source],
+    changes: Sequence[str],
+    data: str | None,
+    random_splits: bool | None = None,
+    part: Part | None = None,
+) -> Arms:
+    """Reads configs and their data; nothing is trained.
+
+    Args:
+      sources: paths of configs, their names, plain data or settings.
+      changes: `key=value` each, of all configs.
+      random_splits: None: where the task has them.
+      part: None: test on random splits, which no choice has seen; dev on the data's own, where
+        choosing by test would leave nothing to report.
+
+    Raises:
+      ConfigError: two configs are the same, or their metrics differ.
+    """
+    if not sources:
+        raise ConfigError("expected two or more models to choose from, got none")
+    configs = [studies.read(source, changes, data) for source in sources]
+    if random_splits is None:
+        random_splits = all(map(_has_random_splits, configs))
+    names = _names([config.name for config in configs], sources)
+    trees = {name: reading.to_dict(config) for name, config in zip(names, configs, strict=True)}
+    session = studies.Session()
+    first = [_trial(tree, 1, random_splits) for tree in trees.values()]
+    entries = cohorts.entries(first, session.loader)
+    records = {name: entry.record for name, entry in zip(trees, entries, strict=True)}
+    _refuse_mixed(records)
+    part = part or ("test" if random_splits else "dev")
+    return Arms(trees, random_splits, part, records, session)
+
+
+def _has_random_splits(config: Any) -> bool:
+    try:
+        registry.kind(config.task).random_splits(config)
+    except ConfigError:
+        return False
+    return True
+
+
+def _names(names: Sequence[str], sources: Sequence[reading.Source]) -> list[str]:
+    """The configs' own names; their paths, or else their places, where two share one."""
+    if len(set(names)) == len(names):
+        return list(names)
+    return [
+        str(source) if isinstance(source, str | Path) else f"{name} ({number})"
+        for number, (name, source) in enumerate(zip(names, sources, strict=True), 1)
+    ]
+
+
+def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
+    """Raises ConfigError where models are the same, or cannot be compared."""
+    first: dict[str, str] = {}
+    for name, record in records.items():
+        if first.setdefault(record.id, name) != name:
+            raise ConfigError(f"{name} and {first[record.id]} are the same: nothing to choose")
+    for what in ("metric", "data_hash"):
+        values = {getattr(record, what): name for name, record in records.items()}
+        if len(values) > 1:
+            shown = ", ".join(f"{name} has {value}" for value, name in values.items())
+            what = {"metric": "one metric", "data_hash": "one data set"}[what]
+            raise ConfigError(f"models to choose from need {what}: {shown}")
+
+
+class Batch(NamedTuple):
+    """A batch begins, of so many evaluations of each model."""
+
+    state: State
+    evaluations: Mapping[str, int]
+
+
+def select(
+    rule: Rule,
+    state: State,
+    of: Arms,
+    store: runs.Store,
+    folder: Path,
+    *,
+    seconds: float | None = None,
+) -> Generator[Batch | events.Event | Told, None, None]:
+    """Goes on with a selection until the rule has its answer.
+
+    What is pending in the state is finished before the rule is asked again, so that a selection
+    which was stopped anywhere goes on as if it had not been. Every batch has as many lanes as the
+    rule asks for at most, and finds the programs of the one before.
+
+    Args:
+      state: of `rule.begin`, or of an earlier selection.
+      seconds: of training, summed over all evaluations, after which nothing more is asked for.
+
+    Yields:
+      Batch, whose state is to be saved, what `studies.run` yields, and Told after every score.
+
+    Raises:
+      RunError: every model was dropped.
+    """
+    spent = _spent(state, of, store)
+    while rule.answer(state) is None:
+        pending = [(m, k) for m, ks in zip(state.models, state.pending, strict=True) for k in ks]
+        if not pending and seconds is not None and spent >= seconds:
+            return
+        for model in () if pending else rule.ask(state):
+            state, number = states.start(state, model)
+            pending.append((model, number))
+        yield Batch(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
+        trials = {of.trial(model, number): (model, number) for model, number in pending}
+        happening = studies.run(
+            trials, store, folder, session=of.session, lanes=_lanes(rule, len(pending))
+        )
+        for event in happening:
+            yield event
+            if isinstance(event, events.Ended):
+                spent += event.result.wall_seconds
+                for told in _told(rule, state, of.part, trials[event.trial], event.result):
+                    state = told.state
+                    yield told
+
+
+def _spent(state: State, of: Arms, store: runs.Store) -> float:
+    """Seconds of training of all evaluations that are told."""
+    seconds = 0.0
+    for model, scores in zip(state.models, state.scores, strict=True):
+        ended = store.ended(of.records[model].id)
+        for number in scores:
+            trial = of.trial(model, number)
+            result = ended.get((trial.seed, trial.split, trial.repeat, trial.hparams))
+            seconds += result.wall_seconds if result else 0.0
+    return seconds
+
+
+def _lanes(rule: Rule, asked: int) -> int:
+    """The same for all batches of a rule, so that they share compiled programs."""
+    return getattr(rule, "batch_size", asked)
+
+
+def _told(
+    rule: Rule, state: State, part: Part, job: tuple[str, int], result: runs.MemberResult
+) -> Iterator[Told]:
+    """The state with a result; a model without a score is dropped: its next try would be alike."""
+    model, number = job
+    score = getattr(result, part)
+    if model in state.excluded:
+        return
+    if score is not None:
+        yield Told(rule.tell(state, model, score, number), model, number, score, "")
+        return
+    reason = f"evaluation {number} (seed {number}) {result.status}"
+    reason += f": {result.message}" if result.message else ""
+    dropped = states.exclude(state, model, reason)
+    yield Told(dropped, model, number, None, f"{result.status}; {model} is dropped")
+
+
+def leading(rule: Rule, state: State) -> Rule:
+    """The rule with a budget that the state has spent: its answer is the leader."""
+    return dataclasses.replace(rule, budget=state.evaluations)  # type: ignore[call-arg]

@@ -1,0 +1,139 @@
+"""Arguments of a selection, and the rule that they ask for."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Rule
+
+
+def add_rule(group: argparse._ArgumentGroup) -> None:
+    rules = ("top-two", "batch", "non-adaptive", "sequential-halving")
+    group.add_argument("--rule", choices=rules, default="top-two")
+    group.add_argument(
+        "--delta",
+        type=arguments.probability,
+        help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
+    )
+    group.add_argument(
+        "--budget",
+        type=arguments.whole,
+        metavar="N",
+        help="most evaluations (--replay with: 20 times as many as there are scores)",
+    )
+    group.add_argument(
+        "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
+    )
+    group.add_argument(
+        "--epsilon",
+        type=arguments.positive,
+        default=0.0,
+        help="models this near to the best are as good, so that equal ones end (0)",
+    )
+    group.add_argument(
+        "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
+    )
+    group.add_argument(
+        "--alpha", type=float, default=-0.5, help="of the prior (sigma^2)^(-1 - alpha) (-.5)"
+    )
+    group.add_argument(
+        "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
+    )
+    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
+
+
+def add_configs(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--data", metavar="PATH", help="the corpus of all of them, as for train")
+    group.add_argument("--out", default="runs", metavar="RUNS", help="runs folder (runs)")
+    group.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    group.add_argument(
+        "--splits",
+        choices=("random", "own"),
+        help="evaluation k has random split k and seed k, or the data's own split and seed k "
+        "(random where the task has them)",
+    )
+    group.add_argument(
+        "--part",
+        choices=("dev", "test"),
+        help="whose score counts (test on random splits, dev on the data's own)",
+    )
+    group.add_argument(
+        "--seconds",
+        type=arguments.positive,
+        metavar="S",
+        help="of training, summed over all evaluations; then the leader is named",
+    )
+
+
+def add_command(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--command", metavar="TEXT", help="with {model}, {split}, {seed}")
+    group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. test.f1")
+    group.add_argument(
+        "--time-limit", type=arguments.positive, metavar="S", help="seconds an evaluation may take"
+    )
+    group.add_argument(
+        "--retries", type=arguments.count, default=1, help="of a failed evaluation (1)"
+    )
+    group.add_argument("--workers", type=arguments.whole, default=1, help="commands at once (1)")
+
+
+def rule(
+    given: argparse.Namespace, higher_is_better: bool, default_batch: int | None = None
+) -> "Rule":
+    """The rule that is asked for.
+
+    Raises:
+      ConfigError: arguments that do not go together.
+    """
+    from jaxeval import bandits
+    from jaxeval.bandits import posterior
+
+    common: dict[str, Any] = {
+        "higher_is_better": higher_is_better,
+        "logit": given.logit,
+        "seed": given.seed,
+    }
+    if given.rule == "sequential-halving":
+        if given.budget is None:
+            raise ConfigError("--rule sequential-halving: expected --budget N")
+        unused = ("delta", "batch", "epsilon", "min_evaluations")
+        if any(getattr(given, name) for name in unused) or given.alpha != posterior.FIESTA_ALPHA:
+            raise ConfigError(
+                "--rule sequential-halving: takes --budget, but no --delta, --batch, --epsilon, "
+                "--min-evaluations or --alpha"
+            )
+        return bandits.SequentialHalving(budget=given.budget, **common)
+    common |= {
+        "delta": 0.05 if given.delta is None else given.delta,
+        "budget": given.budget,
+        "epsilon": given.epsilon,
+        "alpha": given.alpha,
+        "min_evaluations": given.min_evaluations,
+    }
+    if given.rule == "non-adaptive":
+        if given.delta is None and given.budget is not None:
+            common["delta"] = None
+        return bandits.NonAdaptive(**common)
+    size = given.batch or default_batch
+    if size is not None and given.rule != "non-adaptive":
+        common["batch_size"] = size
+    if given.rule == "batch":
+        return bandits.BatchThompson(**common)
+    return bandits.TopTwoThompson(**common)
+
+
+def write(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
+    """Writes an answer as JSON, prints it, or both."""
+    from jaxeval.report.plain import plain
+
+    if given.json:
+        cli.write_json(given.json, plain(tree))
+    if given.json != "-":
+        for note in tree.get("warnings", ()):
+            print(f"note: {note}")
+        show(tree)
+    return 0

@@ -1,0 +1,106 @@
+"""Selections among configs, with progress and a state file."""
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from jaxeval import observe, runs
+from jaxeval.bandits import saved
+from jaxeval.config import reading
+from jaxeval.report.selection import as_json, terminal
+from jaxeval.select import configs, options
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Rule
+
+
+def run(given: argparse.Namespace) -> int:
+    """Trains, tells, prints the answer; the backend is prepared."""
+    changes = [word for word in given.models if "=" in word]
+    paths = [word for word in given.models if "=" not in word]
+    random_splits = None if given.splits is None else given.splits == "random"
+    arms = configs.arms(paths, changes, given.data, random_splits, given.part)
+    rule = options.rule(given, arms.record.higher_is_better, len(jax.devices()))
+    state = Path(given.state) if given.state else None
+    tree = select(rule, arms, Path(given.out), given.store, path=state, seconds=given.seconds)
+    return options.write(tree, terminal.print_result, given)
+
+
+def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":
+    """The rule in the direction of the models' metric.
+
+    Args:
+      batched: ask for an evaluation a device at once.
+    """
+    size: dict[str, Any] = {"batch_size": len(jax.devices())} if batched else {}
+    return dataclasses.replace(rule, higher_is_better=arms.record.higher_is_better, **size)
+
+
+def select(
+    rule: "Rule",
+    arms: configs.Arms,
+    folder: Path,
+    store_url: str | None = None,
+    *,
+    path: Path | None = None,
+    seconds: float | None = None,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Goes on with a selection until the rule has its answer or its time is spent.
+
+    Args:
+      folder: the runs folder.
+      path: of the state; None: in the runs folder, named by models and rule.
+      seconds, quiet: as of `configs.select` and `observe.watch`.
+
+    Returns:
+      The result as `report.selection.as_json.result` tells it, with part and metric.
+    """
+    path = path or _state_of(rule, arms, folder)
+    with (
+        saved.opened(path, rule, [*arms.configs], _source(arms)) as selected,
+        runs.open_store(store_url or folder) as store,
+    ):
+        happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
+        _train(rule, selected, happening, quiet)
+        state = selected.state
+    answer = rule.answer(state) or configs.leading(rule, state).answer(state)
+    assert answer is not None
+    whole = as_json.result(rule, state, answer)
+    return whole | {"part": arms.part, "metric": arms.record.metric}
+
+
+def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
+    """The state's file, by the models and the rule."""
+    ids = sorted(record.id for record in arms.records.values())
+    ruled = {**dataclasses.asdict(rule), "name": type(rule).__name__}
+    ruled.pop("batch_size", None)  # may differ when a selection goes on
+    name = reading.digest(reading.canonical([ids, arms.part, arms.random_splits, ruled]))
+    return folder / "selections" / f"{name}.json"
+
+
+def _source(arms: configs.Arms) -> dict[str, Any]:
+    """What the scores come from: another config or other data cannot go on with them."""
+    ids = {model: record.id for model, record in arms.records.items()}
+    return {"experiments": ids, "part": arms.part, "random_splits": arms.random_splits}
+
+
+def _train(rule: "Rule", selected: saved.Saved, happening: Any, quiet: bool) -> None:
+    """Lets it happen, saving the state on the way."""
+    known = selected.state.evaluations
+    if known and not quiet:
+        print(f"{selected.path}: {known} evaluations are known", file=sys.stderr)
+
+    def told(event: Any, say: observe.Say) -> None:
+        selected.save(event.state)
+        if isinstance(event, configs.Batch):
+            counts = event.evaluations.items()
+            say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
+        else:
+            say(terminal.progress(rule, event))
+
+    observe.watch(happening, lambda started: None, told, quiet=quiet)

@@ -1,0 +1,1 @@
+"""Search spaces: distributions with inverses, conditions; numpy only."""

@@ -1,0 +1,231 @@
+"""A search space: what is drawn for each run of a random sweep. docs/sweeps.md describes the file.
+
+A run's values depend on nothing but the sweep's seed, the run's number, and each hyperparameter's
+own name and distribution: a longer sweep begins with the runs of a shorter one, and a further
+hyperparameter changes no other draw.
+"""
+
+import dataclasses
+import difflib
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError
+from jaxeval.space import distributions
+from jaxeval.space.distributions import Distribution, Value
+
+_KEYS = ("key", *distributions.KINDS, "step", "ordered", "when")
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
+When = tuple[tuple[str, tuple[Value, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One hyperparameter.
+
+    Attributes:
+      key: of the config that it sets, such as "training.batch_size"; None: it sets nothing, and
+        is there for conditions.
+      when: (other, its values): drawn only in runs where all of these others have such a value.
+    """
+
+    name: str
+    distribution: Distribution
+    key: str | None = None
+    when: When = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """All hyperparameters of a sweep, in the order of their file."""
+
+    parameters: tuple[Parameter, ...]
+
+
+def read(path: str | Path) -> Space:
+    """The space of a TOML file.
+
+    Raises:
+      ConfigError: naming the file, the table and key, and what was expected.
+    """
+    return from_dict(reading.read_toml(Path(path)), str(path))
+
+
+def to_dict(space: Space) -> dict[str, Any]:
+    """Plain data, as a space file would hold it; `from_dict` gives the space again."""
+    return {one.name: _table(one) for one in space.parameters}
+
+
+def _table(one: Parameter) -> dict[str, Any]:
+    key = {} if one.key is None else {"key": one.key}
+    when = {"when": {other: list(values) for other, values in one.when}} if one.when else {}
+    return {**key, **one.distribution.to_dict(), **when}
+
+
+def from_dict(tree: Mapping[str, Any], where: str = "space") -> Space:
+    """The space of plain data, checked as a file is.
+
+    Args:
+      where: what messages begin with.
+
+    Raises:
+      ConfigError: naming the table and key, and what was expected.
+    """
+    if not tree:
+        raise ConfigError(
+            f"{where}: no hyperparameter; expected a table for each, such as [learning_rate]"
+        )
+    made = {name: _parameter(name, table, where) for name, table in tree.items()}
+    _refuse_shared_keys(list(made.values()), where)
+    fitted = {
+        name: dataclasses.replace(one, when=_conditions(one, made, where))
+        for name, one in made.items()
+    }
+    for name in fitted:
+        _refuse_cycles(name, fitted, (), where)
+    for name in fitted:
+        _required(name, fitted, where)
+    return Space(tuple(fitted.values()))
+
+
+def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
+    """The values of one run, by name; hyperparameters whose condition does not hold are absent.
+
+    Args:
+      seed: of the sweep, from 0.
+      run: number of the run, from 0.
+
+    Returns:
+      plain bools, ints, floats and texts, in the order of the space.
+    """
+    by_name = {one.name: one for one in space.parameters}
+    values = {name: one.distribution.at(_place(seed, run, name)) for name, one in by_name.items()}
+
+    def is_drawn(name: str) -> bool:
+        return all(values[o] in wanted and is_drawn(o) for o, wanted in by_name[name].when)
+
+    return {name: value for name, value in values.items() if is_drawn(name)}
+
+
+def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
+    """The keys of the config that a run's values set, and to what; in the order of the space."""
+    return [
+        (one.key, values[one.name])
+        for one in space.parameters
+        if one.key is not None and one.name in values
+    ]
+
+
+def required(space: Space, name: str) -> dict[str, list[Value]]:
+    """What must hold for a hyperparameter to be drawn: its conditions and those of what they name.
+
+    Returns:
+      other hyperparameter -> its values.
+    """
+    return _required(name, {one.name: one for one in space.parameters}, "space")
+
+
+def _place(seed: int, run: int, name: str) -> float:
+    """A uniform number in [0, 1) that no other seed, run or name shares."""
+    word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    return float(np.random.default_rng([seed, run, word]).random())
+
+
+def _parameter(name: str, table: Any, where: str) -> Parameter:
+    """One table, its conditions not yet compared with the others."""
+    if not _WORD.fullmatch(name):
+        raise ConfigError(f"{where}: {name!r}: expected a name of letters, digits, _ and -")
+    place = f"{where}: {name}"
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{place}: expected a table such as [{name}], got {table!r}")
+    for key in table:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"a table has {', '.join(_KEYS)}"
+            raise ConfigError(f"{place}.{key}: unknown key; {hint}")
+    key = table.get("key")
+    parts = key.split(".") if isinstance(key, str) else []
+    if "key" in table and not (parts and all(map(_WORD.fullmatch, parts))):
+        raise ConfigError(
+            f"{place}.key: expected a key of the config such as training.batch_size, got {key!r}"
+        )
+    when = _when(table["when"], f"{place}.when") if "when" in table else ()
+    return Parameter(name, distributions.parse(table, place), key, when)
+
+
+def _when(given: Any, place: str) -> When:
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigError(f"{place}: expected {{ NAME = [values] }}, got {given!r}")
+    for other, wanted in given.items():
+        if not isinstance(wanted, list) or not wanted:
+            raise ConfigError(f"{place}.{other}: expected a list of values, got {wanted!r}")
+    return tuple((other, tuple(wanted)) for other, wanted in given.items())
+
+
+def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
+    """No two set one key, or a table and a key inside it."""
+    keyed = [(one.name, one.key) for one in parameters if one.key is not None]
+    for k, (name, key) in enumerate(keyed):
+        for other, taken in keyed[:k]:
+            if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
+                raise ConfigError(
+                    f"{where}: {name}.key: expected a key of its own, got {key}; {other} sets "
+                    f"{taken}"
+                )
+
+
+def _conditions(one: Parameter, all_: Mapping[str, Parameter], where: str) -> When:
+    """A parameter's conditions with the others' own values (1 where 1.0 is written)."""
+    fitted = []
+    for other, wanted in one.when:
+        place = f"{where}: {one.name}.when.{other}"
+        if other not in all_:
+            near = difflib.get_close_matches(other, all_, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(all_)}"
+            raise ConfigError(f"{place}: no such hyperparameter; {hint}")
+        of = all_[other].distribution
+        if not isinstance(of, distributions.Integer | distributions.Choices):
+            raise ConfigError(
+                f"{place}: expected a hyperparameter of choices or integers; {other} is drawn "
+                "from a continuous range, where no single value ever comes"
+            )
+        wrong = [value for value in wanted if not of.takes(value)]
+        if wrong:
+            drawn = reading.canonical(of.to_dict())
+            raise ConfigError(f"{place}: {other} is never {wrong[0]!r}; it is drawn from {drawn}")
+        own = of.values if isinstance(of, distributions.Choices) else ()
+        fitted.append((other, tuple(next((v for v in own if v == w), w) for w in wanted)))
+    return tuple(fitted)
+
+
+def _refuse_cycles(
+    name: str, all_: Mapping[str, Parameter], above: tuple[str, ...], where: str
+) -> None:
+    if name in above:
+        cycle = " -> ".join((*above[above.index(name) :], name))
+        raise ConfigError(
+            f"{where}: {name}.when: expected conditions without a cycle, got {cycle}"
+        )
+    for other, _ in all_[name].when:
+        _refuse_cycles(other, all_, (*above, name), where)
+
+
+def _required(name: str, all_: Mapping[str, Parameter], where: str) -> dict[str, list[Value]]:
+    """What must hold for a parameter to be drawn, that of the others it waits for included."""
+    needed: dict[str, list[Value]] = {}
+    for other, wanted in all_[name].when:
+        for of, values in [(other, list(wanted)), *_required(other, all_, where).items()]:
+            both = [value for value in values if value in needed.get(of, values)]
+            if not both:
+                raise ConfigError(
+                    f"{where}: {name}.when: never holds: {of} would have to be one of "
+                    f"{needed[of]} and one of {values}"
+                )
+            needed[of] = both
+    return needed

@@ -1,0 +1,187 @@
+"""Tests on the items of a part, of one trained model a method: their population is the items.
+
+Beside tests over seeds, which speak of the methods: two networks of one method can differ by these
+tests as surely as two of different methods (Reimers & Gurevych 2017, 2018).
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.runs.trained import TrainedModel
+from jaxeval.stats import examples, multiple
+from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.results import Effect, HypothesisTest
+
+ITERATIONS = 1_000_000  # as Reimers & Gurevych (2017)
+_KEEP = "train --outputs keeps them (with --again, of members that have ended)"
+# what the truth alone says of an item: equal where items are the same
+_OF_TRUTH = ("words", "gold_spans", "tokens", "items", "symbols")
+
+
+class Scoring(NamedTuple):
+    """How a metric follows from the counts of items, summed.
+
+    Attributes:
+      columns: names of the counts.
+      score: sums [..., columns] -> [...].
+    """
+
+    columns: tuple[str, ...]
+    score: examples.Score
+
+
+@dataclasses.dataclass(frozen=True)
+class SinglePair:
+    """Two trained models on the items that both were scored on.
+
+    Attributes:
+      scores: of both, from the items' counts.
+      tests: function name -> test; McNemar's where each item is right or wrong.
+      adjusted: function name -> p-value corrected over all pairs.
+      difference: A - B, with the interval of a paired bootstrap over items.
+    """
+
+    a: TrainedModel
+    b: TrainedModel
+    items: int
+    scores: tuple[float, float]
+    tests: Mapping[str, HypothesisTest]
+    adjusted: Mapping[str, float]
+    difference: Effect
+
+
+@dataclasses.dataclass(frozen=True)
+class SingleModels:
+    """All pairs, and why others are not tested."""
+
+    pairs: tuple[SinglePair, ...]
+    notes: tuple[str, ...]
+
+
+def compare(
+    trained: Sequence[TrainedModel],
+    rules: Rules,
+    control: str | None = None,
+    iterations: int = ITERATIONS,
+) -> SingleModels:
+    """Tests all pairs of trained models on the same data.
+
+    Args:
+      control: only pairs with this model.
+      iterations: shuffles of approximate randomisation.
+    """
+    unkept = [one for one in trained if one.counts is None]
+    if unkept:
+        names = ", ".join(dict.fromkeys(one.model for one in unkept))
+        return SingleModels((), (f"No tests on single items: {names} without outcomes; {_KEEP}.",))
+    notes, found = [], []
+    for a, b in itertools.combinations(trained, 2):
+        if a.dataset != b.dataset or control not in (None, a.model, b.model):
+            continue
+        reason = _differing(a, b)
+        if reason:
+            notes.append(f"No tests on single items of {a.model} and {b.model}: {reason}.")
+        else:
+            found.append(_pair(a, b, rules, iterations))
+    return SingleModels(tuple(_corrected(found, rules)), tuple(notes))
+
+
+def scoring(metric: str, names: Sequence[str]) -> Scoring | None:
+    """How a metric is computed from counts of these names; None: unknown."""
+    fitting = (one for one in _SCORINGS.get(metric, ()) if set(one.columns) <= set(names))
+    return next(fitting, None)
+
+
+def _best_f1(counts: np.ndarray) -> np.ndarray:
+    """The better F1 of two repairs, of counts [..., 5] (the rule `ukp`)."""
+    gold = counts[..., 4:]
+    begun, dropped = counts[..., :2], counts[..., 2:4]
+    both = (examples.f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
+    return np.maximum(*both)
+
+
+def _bits(counts: np.ndarray) -> np.ndarray:
+    return examples.ratio(counts) / math.log(2)
+
+
+def _perplexity(counts: np.ndarray) -> np.ndarray:
+    return np.exp(examples.ratio(counts))
+
+
+_SPANS = ("right_spans", "predicted_spans")
+_DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
+# by metric; the first whose counts were kept holds
+_SCORINGS = {
+    "f1": (
+        Scoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
+        Scoring((*_SPANS, "gold_spans"), examples.f1),
+    ),
+    "accuracy": (
+        Scoring(("right_words", "words"), examples.ratio),
+        Scoring(("right", "items"), examples.ratio),
+    ),
+    "perplexity": (Scoring(("nats", "tokens"), _perplexity),),
+    "bits": (Scoring(("nats", "tokens"), _bits),),
+}
+
+
+def _columns(of: TrainedModel, names: Sequence[str]) -> np.ndarray:
+    assert of.counts is not None
+    return of.counts[:, [of.names.index(name) for name in names]].astype(np.float64)
+
+
+def _differing(a: TrainedModel, b: TrainedModel) -> str:
+    """Why two models cannot be compared item by item; "" if they can."""
+    truth = [[name for name in _OF_TRUTH if name in of.names] for of in (a, b)]
+    same_data = a.member.data_hash == b.member.data_hash and a.part == b.part
+    if not same_data or truth[0] != truth[1]:
+        return "they were scored on different data"
+    first, second = (_columns(of, truth[0]) for of in (a, b))
+    if not np.array_equal(first, second):
+        return "their items differ (texts cut into other windows, or other random splits)"
+    if a.names != b.names or scoring(a.member.metric, a.names) is None:
+        return f"what was kept does not give {a.member.metric}"
+    if not all(np.isfinite(of.counts).all() for of in (a, b) if of.counts is not None):
+        return "a model's log-likelihood is not finite"
+    return ""
+
+
+def _pair(a: TrainedModel, b: TrainedModel, rules: Rules, iterations: int) -> SinglePair:
+    how = scoring(a.member.metric, a.names)
+    assert how is not None
+    first, second = (_columns(of, how.columns) for of in (a, b))
+    tests = {
+        "approximate_randomization": examples.approximate_randomization(
+            first, second, score=how.score, iterations=iterations, seed=rules.seed
+        )
+    }
+    if how.score is examples.ratio and np.all(first[:, 1] == 1):
+        tests["mcnemar"] = examples.mcnemar(first[:, 0], second[:, 0])
+    difference = examples.paired_bootstrap(
+        first,
+        second,
+        score=how.score,
+        confidence=rules.confidence,
+        resamples=rules.resamples,
+        seed=rules.seed,
+    )
+    scores = float(how.score(first.sum(0))), float(how.score(second.sum(0)))
+    return SinglePair(a, b, len(first), scores, tests, {}, difference)
+
+
+def _corrected(pairs: Sequence[SinglePair], rules: Rules) -> Iterator[SinglePair]:
+    """The pairs with p-values corrected over them, each test by itself."""
+    adjusted: list[dict[str, float]] = [{} for _ in pairs]
+    for name in ("approximate_randomization", "mcnemar"):
+        which = [k for k, pair in enumerate(pairs) if name in pair.tests]
+        p_values = [pairs[k].tests[name].p_value for k in which]
+        corrected = multiple.adjust_p_values(p_values, rules.correction)
+        for k, p in zip(which, corrected, strict=True):
+            adjusted[k][name] = float(p)
+    for pair, p_adjusted in zip(pairs, adjusted, strict=True):
+        yield dataclasses.replace(pair, adjusted=p_adjusted)

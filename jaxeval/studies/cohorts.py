@@ -1,0 +1,288 @@
+"""Which trials share a compiled program, and with which arguments each of them calls it."""
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxeval import runs
+from jaxeval.config import markers, reading
+from jaxeval.contracts import Member
+from jaxeval.population.problem import Problem
+from jaxeval.studies import costs, prepared
+from jaxeval.studies.trial import Study, Trial
+from jaxeval.tasks import registry
+
+Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entry:
+    """A trial with what it is trained on.
+
+    Attributes:
+      prepared: of its own config.
+      record: under which it is recorded: its config's, or its study's.
+    """
+
+    trial: Trial
+    prepared: prepared.Prepared
+    record: runs.Experiment
+
+    @property
+    def key(self) -> Key:
+        """Under what it is found in the runs database."""
+        trial = self.trial
+        return self.record.id, trial.seed, trial.split, trial.repeat, trial.hparams
+
+
+class Cohort(NamedTuple):
+    """Trials that are members of one population.
+
+    Attributes:
+      members: of each entry.
+      config: of the program; sizes are those that it is padded to.
+      program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
+      place: name of its checkpoints.
+      estimate: what it should cost, where that was asked for.
+    """
+
+    entries: tuple[Entry, ...]
+    members: tuple[Member, ...]
+    config: Any
+    problem: Problem
+    program: str
+    place: str
+    estimate: costs.Estimate | None = None
+
+    @property
+    def records(self) -> tuple[runs.Experiment, ...]:
+        """Of all its entries, each once."""
+        return tuple({entry.record.id: entry.record for entry in self.entries}.values())
+
+
+def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
+    """Trials with configs checked and data read, each config once.
+
+    Raises:
+      ConfigError, DataError: as `Loader.prepare`.
+    """
+    known: dict[tuple[str, bool], prepared.Prepared] = {}
+    records: dict[Study, runs.Experiment] = {}
+
+    def of(config: Mapping[str, Any], random_splits: bool) -> prepared.Prepared:
+        key = reading.canonical(config), random_splits
+        if key not in known:
+            kind = registry.kind(config.get("task", "tagging"))
+            known[key] = loader.prepare(reading.from_dict(kind.Config, config), random_splits)
+        return known[key]
+
+    def record(study: Study | None, own: runs.Experiment) -> runs.Experiment:
+        if study is None:
+            return own
+        if study not in records:
+            records[study] = prepared.record_of(of(study.config, False).record, study)
+        return records[study]
+
+    resolved = []
+    for trial in trials:
+        own = of(trial.config, bool(trial.split))
+        resolved.append(Entry(trial, own, record(trial.study, own.record)))
+    return resolved
+
+
+def program_of(of: prepared.Prepared, ragged: bool = False, filled: bool = False) -> str:
+    """All that members of a program have in common, as canonical JSON.
+
+    The names of traced values are among it: one name more, though its value is neutral, can change
+    the last bits of a score, which must not depend on who else is trained.
+
+    Args:
+      ragged: whether they may differ in ragged keys.
+      filled: whether all members are given the names that may be shared with neutral values.
+    """
+    hyperparameters = markers.traced(of.config).values()
+    names = sorted(h.name for h in hyperparameters if h.active and not (filled and _fills(h)))
+    tree = {key: v for key, v in markers.static(of.config, ragged).items() if key != "name"}
+    return reading.canonical([tree, names, of.source.fingerprint, of.source.pretrained])
+
+
+def _fills(hyperparameter: markers.Hyperparameter) -> bool:
+    """Whether a sweep gives it to members for which it is neutral."""
+    marker = hyperparameter.marker
+    return marker.neutral is not None and not marker.alone
+
+
+def by_program(of: Sequence[Entry]) -> list[Cohort]:
+    """One cohort a program, of different trials.
+
+    Those that would be the same member are trained apart: repeats of a seed, and configs that
+    differ in what neither of them uses.
+    """
+    groups: dict[tuple[str, int], list[Entry]] = {}
+    alike: collections.Counter[tuple[str, Member]] = collections.Counter()
+    for entry in {entry.key: entry for entry in of}.values():
+        program = program_of(entry.prepared)
+        member = program, dataclasses.replace(_member(entry), repeat=0)
+        groups.setdefault((program, alike[member]), []).append(entry)
+        alike[member] += 1
+    cohorts = []
+    for (program, _), group in groups.items():
+        first, members = group[0].prepared, tuple(map(_member, group))
+        cohorts.append(
+            Cohort(tuple(group), members, first.config, first.problem, program, _place(group))
+        )
+    return cohorts
+
+
+def _place(group: Sequence[Entry]) -> str:
+    """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
+    ids = sorted({entry.record.id for entry in group})
+    return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
+
+
+def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
+    """What is trained for an entry: its config's traced values that change anything, and more."""
+    values = {**(more or {}), **markers.active(entry.prepared.config)}
+    trial = entry.trial
+    return Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
+
+
+# Members of several sizes: cohorts by cost.
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What a program must hold: a `costs.Extent` with all else that its members share.
+
+    Attributes:
+      program: canonical JSON of what is compiled in.
+      extent: of a task whose members may differ in size; None: `program` says all.
+    """
+
+    program: str
+    extent: Any
+
+    def joined(self, other: "Shape") -> "Shape | None":
+        """What holds both; None: they cannot share a program."""
+        if self.program != other.program:
+            return None
+        both = None if self.extent is None else self.extent.joined(other.extent)
+        return self if self.extent is None else both and dataclasses.replace(self, extent=both)
+
+    def operations(self, own: "Shape") -> float:
+        """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
+        return 0.0 if self.extent is None else self.extent.operations(own.extent)
+
+    def parameters(self) -> int:
+        """Numbers of a member; 1 where nothing is known of it."""
+        return 1 if self.extent is None else self.extent.parameters()
+
+    def describe(self) -> str:
+        """For people."""
+        return "as configured" if self.extent is None else self.extent.describe()
+
+
+def shape_of(of: prepared.Prepared) -> Shape:
+    """What the program of a run of a sweep must hold."""
+    extent = of.kind.extent
+    if extent is None:
+        return Shape(program_of(of, filled=True), None)
+    return Shape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
+
+
+def jobs(of: Sequence[Entry]) -> list[costs.Job]:
+    """What the cost model knows of trials."""
+    known = []
+    for entry in of:
+        training, split = entry.prepared.config.training, entry.prepared.source.split(0)
+        dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
+        evaluations = -(-training.epochs // training.evaluate_every)
+        evaluated = evaluations * dev + test
+        shape = shape_of(entry.prepared)
+        known.append(costs.Job(shape, training.batch_size, training.epochs, evaluated))
+    return known
+
+
+def bucket_sizes(of: prepared.Prepared) -> list[int]:
+    """Train rows of each bucket."""
+    return [len(rows) for rows in of.source.split(0).train]
+
+
+def by_estimates(
+    of: Sequence[Entry], estimates: Sequence[costs.Estimate], loader: prepared.Loader
+) -> list[Cohort]:
+    """The cohorts that a cost model proposes, padded to their largest sizes."""
+    cohorts = []
+    for number, estimate in enumerate(estimates):
+        group = [of[k] for k in estimate.jobs]
+        whole = loader.prepare(_config(estimate, group[0]))
+        ragged = estimate.extent.extent is not None  # type: ignore[attr-defined]
+        sizes = _sizes(group, whole) if ragged else [{}] * len(group)
+        neutral = _neutral(group)
+        members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
+        place = f"{group[0].record.id}-{number}"
+        cohorts.append(
+            Cohort(
+                tuple(group),
+                tuple(members),
+                whole.config,
+                whole.problem,
+                program_of(whole, filled=True),
+                place,
+                estimate,
+            )
+        )
+    return cohorts
+
+
+def _neutral(group: Sequence[Entry]) -> dict[str, float]:
+    """Values that change nothing, under all names that a run of a sweep may have."""
+    found = {}
+    for entry in group:
+        for hyperparameter in markers.traced(entry.prepared.config).values():
+            neutral = hyperparameter.marker.neutral
+            if neutral is not None and _fills(hyperparameter):
+                found[hyperparameter.name] = neutral
+    return found
+
+
+def _config(estimate: costs.Estimate, first: Entry) -> Any:
+    """The config of a cohort's program: its first trial's at the cohort's sizes.
+
+    Where nothing else is asked for, members of several sizes are computed one after the other on
+    accelerators too: under `vmap` each would wait for the one with the most rows and steps.
+    """
+    config, shape = first.prepared.config, estimate.extent
+    if shape.extent is None:  # type: ignore[attr-defined]
+        return config
+    rows, mode = estimate.micro_batch, config.training.lane_mode
+    training = dataclasses.replace(
+        config.training,
+        batch_size=rows,
+        micro_batch=rows,
+        lane_mode="map" if mode == "auto" else mode,
+    )
+    sizes = shape.extent.sizes()  # type: ignore[attr-defined]
+    model = dataclasses.replace(config.model, **sizes)
+    return dataclasses.replace(config, model=model, training=training)
+
+
+def _sizes(group: Sequence[Entry], whole: prepared.Prepared) -> list[dict[str, float]]:
+    """What each member of a padded population has beside: its sizes, its batch size.
+
+    A size that all members have is compiled in.
+    """
+    configs = [entry.prepared.config for entry in group]
+    names = [
+        name
+        for name in markers.keys(whole.config.model, markers.RAGGED)
+        if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
+    ]
+    return [
+        {
+            **{name: float(getattr(config.model, name)) for name in names},
+            "batch_size": float(config.training.batch_size),
+        }
+        for config in configs
+    ]

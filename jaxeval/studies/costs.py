@@ -1,0 +1,299 @@
+"""Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
+
+A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
+work for nothing (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
+one for all compiles once and computes every run at the largest size. Between them the cheapest is
+sought greedily: from one cohort a shape, the two whose union saves most seconds are joined, again
+and again, until no union saves any.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+MICRO_BATCHES = (16, 32, 64, 128, 256)
+_FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
+_UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
+_EVALUATION = (
+    0.5  # of a training step: the way forward is a third, outputs up to 1.5 times as long
+)
+_EVALUATION_ROWS = 128
+
+
+class Extent(Protocol):
+    """What a cohort's arrays must hold."""
+
+    def joined(self, other: Any) -> Any | None:
+        """What holds both; None: they cannot share arrays."""
+
+    def operations(self, own: Any) -> float:
+        """Floating-point operations of a training step for a row of a member of extent `own`."""
+
+    def parameters(self) -> int:
+        """Numbers of a member at this size."""
+
+    def describe(self) -> str:
+        """For people."""
+
+
+class Job(NamedTuple):
+    """What the planner knows of a run: its own extent, rows of an update, and how long it is.
+
+    Attributes:
+      evaluated: rows that it writes in all evaluations of dev, and on test.
+    """
+
+    extent: Extent
+    batch_size: int
+    epochs: int
+    evaluated: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What time is made of.
+
+    Attributes:
+      devices: that share a cohort's members.
+      rate: floating-point operations a second of one device, in products of many rows.
+      compile_seconds: of a cohort's programs.
+      lock_step: a device's members wait for one another (`vmap`): each computes as many steps, and
+        rows a step, as any of them needs, in every bucket that one of them is in, through all
+        layers of the cohort.
+    """
+
+    devices: int
+    rate: float
+    compile_seconds: float
+    lock_step: bool = False
+
+
+class Estimate(NamedTuple):
+    """What jobs that share a program should cost.
+
+    Attributes:
+      jobs: their numbers, ascending.
+      micro_batch: rows that are computed at once.
+      seconds: estimated, of training and evaluation.
+      operations: of training, at the extent.
+      needed: of them, at each run's own extent and without padding rows.
+      an_epoch: each run's share of `seconds`, by epoch.
+    """
+
+    jobs: tuple[int, ...]
+    extent: Extent
+    micro_batch: int
+    compile_seconds: float
+    seconds: float
+    operations: float
+    needed: float
+    an_epoch: tuple[float, ...]
+
+    @property
+    def wasted(self) -> float:
+        """Share of the operations that is for nothing."""
+        return 1.0 - self.needed / self.operations if self.operations else 0.0
+
+
+class _Member(NamedTuple):
+    """A run as the search needs it."""
+
+    number: int
+    extent: Extent
+    rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
+    step: np.ndarray  # of them in an update, for each micro-batch size
+    updates: int
+    evaluated: int
+
+
+class _Group(NamedTuple):
+    """A cohort in the making."""
+
+    members: tuple[_Member, ...]
+    extent: Extent
+    shares: np.ndarray  # of the corpus in each bucket
+
+
+def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
+    """Rows of an epoch with those of weight 0, for train rows of each bucket."""
+    whole = math.ceil(batch_size / micro_batch) * micro_batch
+    full = sum(size // batch_size * whole for size in sizes)
+    rest = sum(math.ceil(size % batch_size / micro_batch) * micro_batch for size in sizes)
+    return full + rest
+
+
+def plan(
+    runs: Sequence[Job],
+    sizes: Sequence[int],
+    machine: Machine,
+    most: int | None = None,
+    join: bool = True,
+) -> list[Estimate]:
+    """The cohorts, those of the first runs first.
+
+    Args:
+      sizes: train rows of each bucket of the corpus.
+      most: cohorts; beyond that, the unions that cost least are made too.
+      join: False: one cohort for each extent, whatever it costs.
+    """
+    groups = _by_extent([_alone(number, run, sizes) for number, run in enumerate(runs)])
+    if join:
+        groups = _joined(groups, machine, most)
+    made = [_cohort(group, runs, sizes, machine) for group in groups]
+    return sorted(made, key=lambda cohort: cohort.jobs)
+
+
+def as_grouped(
+    runs: Sequence[Job],
+    sizes: Sequence[int],
+    machine: Machine,
+    groups: Sequence[Sequence[int]],
+    micro_batches: Sequence[int],
+) -> list[Estimate]:
+    """Cohorts that were made before, of the numbers of their runs.
+
+    Raises:
+      ValueError: runs that cannot share a program.
+    """
+    made = []
+    for numbers, micro_batch in zip(groups, micro_batches, strict=True):
+        whole: _Group | None = None
+        for number in numbers:
+            one = _alone(number, runs[number], sizes)
+            whole = one if whole is None else _union(whole, one)
+            if whole is None:
+                raise ValueError(f"run {number + 1} does not fit into its cohort")
+        if whole is None:
+            raise ValueError("a cohort without runs")
+        made.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
+    return made
+
+
+def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
+    rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
+    step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
+    updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
+    one = _Member(
+        number, run.extent, np.array(rows, float), np.array(step, float), updates, run.evaluated
+    )
+    return _Group((one,), run.extent, np.array(sizes) / max(1, sum(sizes)))
+
+
+def _union(one: _Group, other: _Group) -> _Group | None:
+    extent = one.extent.joined(other.extent)
+    if extent is None:
+        return None
+    return _Group((*one.members, *other.members), extent, one.shares)
+
+
+def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
+    """Groups of equal extents joined, which wastes nothing."""
+    found: dict[Extent, _Group] = {}
+    for group in groups:
+        same = found.get(group.extent)
+        joined = None if same is None else _union(same, group)
+        found[group.extent] = joined or group
+    return list(found.values())
+
+
+def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
+    """Of each member: [n, M] of training for each micro-batch size, and [n] of evaluation."""
+    extent, members = group.extent, group.members
+    if not machine.lock_step or len(members) == 1:
+        a_row = np.array([extent.operations(m.extent) for m in members])
+        rows, evaluated = np.stack([m.rows for m in members]), [m.evaluated for m in members]
+    else:
+        neighbours = math.ceil(len(members) / machine.devices)
+        # expected number of buckets that some lane of a device is in
+        buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
+        most: np.ndarray = np.max([m.step for m in members], axis=0)
+        a_row = np.full(len(members), extent.operations(extent))
+        rows = np.tile(max(m.updates for m in members) * most * buckets, (len(members), 1))
+        evaluated = [max(m.evaluated for m in members)] * len(members)
+    return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
+
+
+def _seconds(group: _Group, machine: Machine) -> np.ndarray:
+    """[n, M] each member's share, for each micro-batch size; devices share members, not work."""
+    rows = np.array(MICRO_BATCHES)
+    count = len(group.members)
+    updates = np.array([m.updates for m in group.members])
+    if machine.lock_step:
+        updates = np.full(count, updates.max())
+    training, evaluation = _operations(group, machine)
+    beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
+    beside += updates * group.extent.parameters() * _UPDATE
+    total = training / _rate(machine, rows) + beside[:, None]
+    return total / count * math.ceil(count / machine.devices)
+
+
+def _rate(machine: Machine, rows: np.ndarray) -> np.ndarray:
+    """Operations a second in products of so many rows."""
+    return machine.rate * rows / (rows + _FEW_ROWS)
+
+
+def _cost(group: _Group, machine: Machine) -> float:
+    return machine.compile_seconds + float(_seconds(group, machine).sum(axis=0).min())
+
+
+def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> list[_Group]:
+    """Unions as long as one saves time, or there are more than `most` groups."""
+    alive: dict[int, tuple[_Group, float]] = {
+        k: (group, _cost(group, machine)) for k, group in enumerate(groups)
+    }
+    savings: dict[tuple[int, int], tuple[float, _Group]] = {}
+
+    def weigh(one: int, other: int) -> None:
+        union = _union(alive[one][0], alive[other][0])
+        if union is not None:
+            saved = alive[one][1] + alive[other][1] - _cost(union, machine)
+            savings[one, other] = (saved, union)
+
+    for one in alive:
+        for other in range(one + 1, len(groups)):
+            weigh(one, other)
+    fresh = len(groups)
+    while savings:
+        pair = max(savings, key=lambda p: savings[p][0])
+        saved, union = savings[pair]
+        if saved <= 0 and (most is None or len(alive) <= most):
+            break
+        for gone in pair:
+            del alive[gone]
+        savings = {p: found for p, found in savings.items() if not set(p) & set(pair)}
+        alive[fresh] = (union, _cost(union, machine))
+        for other in [k for k in alive if k != fresh]:
+            weigh(other, fresh)
+        fresh += 1
+    return [group for group, _ in alive.values()]
+
+
+def _cohort(
+    group: _Group,
+    runs: Sequence[Job],
+    sizes: Sequence[int],
+    machine: Machine,
+    best: int | None = None,
+) -> Estimate:
+    """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
+    seconds = _seconds(group, machine)
+    if best is None:
+        best = int(np.argmin(seconds.sum(axis=0)))
+    pairs = zip(group.members, seconds[:, best].tolist(), strict=True)
+    members = sorted(pairs, key=lambda pair: pair[0].number)
+    needed = sum(
+        runs[m.number].epochs * sum(sizes) * m.extent.operations(m.extent) for m in group.members
+    )
+    return Estimate(
+        tuple(m.number for m, _ in members),
+        group.extent,
+        MICRO_BATCHES[best],
+        machine.compile_seconds,
+        float(seconds[:, best].sum()),
+        float(_operations(group, machine)[0][:, best].sum()),
+        needed,
+        tuple(spent / runs[m.number].epochs for m, spent in members),
+    )

@@ -1,0 +1,158 @@
+"""Saved models scored again; language models also in other ways than during training."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxeval.contracts import Member, Tree
+from jaxeval.data.language import laid_out
+from jaxeval.errors import RunError
+from jaxeval.population import kept
+from jaxeval.population.scoring import Scorer
+from jaxeval.studies import prepared as preparing
+from jaxeval.studies import saved
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tasks import dynamic_evaluation, language
+from jaxeval.tasks.dynamic_evaluation import Dynamic
+from jaxeval.tasks.language_averaging import Averaging, averaged
+
+Part = Literal["dev", "test"]
+Scores = list[dict[str, float]]
+# as the authors searched: from above 1 downwards
+TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
+
+
+class Condition(NamedTuple):
+    """How a text is read; the default is the plain reading by one reader.
+
+    Attributes:
+      rows: readers, each of an equal stretch of the part.
+      temperature: the scores before the softmax are divided by it.
+      averaging: over dropout masks, the members' rates times `rate_factor`.
+      dynamic: learning goes on while reading.
+    """
+
+    rows: int = 1
+    temperature: float | None = None
+    averaging: Averaging | None = None
+    rate_factor: float = 1.0
+    dynamic: Dynamic | None = None
+
+    def __str__(self) -> str:
+        parts = [f"batch {self.rows}"]
+        if self.averaging is not None:
+            mean, samples = self.averaging
+            parts.append(f"{mean} mean of {samples} samples, rates x {self.rate_factor:g}")
+        if self.temperature is not None:
+            parts.append(f"temperature {self.temperature:g}")
+        if self.dynamic is not None:
+            rate, decay, epsilon = self.dynamic
+            parts.append(f"dynamic, rate {rate:g}, decay {decay:g}, epsilon {epsilon:g}")
+        return ", ".join(parts)
+
+
+class Models(NamedTuple):
+    """Members with their best parameters."""
+
+    prepared: preparing.Prepared
+    members: Sequence[Member]
+    params: Sequence[Tree]
+
+
+def load(cohort: Cohort, folder: Path) -> Models:
+    """The saved models of trials of one config.
+
+    Raises:
+      RunError: naming the seeds and splits without one.
+    """
+    paths = [saved.path_of(folder, entry) for entry in cohort.entries]
+    missing = [
+        (entry.trial.split, entry.trial.seed)
+        for entry, path in zip(cohort.entries, paths, strict=True)
+        if not path.is_file()
+    ]
+    if missing:
+        raise RunError(
+            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{preparing.listed(missing)}; train it with training.keep_models=true (and "
+            "--again, if it was trained without), or choose other seeds with --seed-list: a "
+            "member that diverged at once has none"
+        )
+    like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [kept.load(path, like) for path in paths]
+    return Models(cohort.entries[0].prepared, cohort.members, params)
+
+
+def scores(models: Models, condition: Condition, part: Part) -> Scores:
+    """Scores of each member on a part of its text."""
+    prepared = _prepared(models.prepared, condition)
+    if condition.dynamic is not None:
+        return _dynamic(models, prepared, condition.dynamic, part)
+    problem = prepared.problem
+    more: dict[str, float] = {}
+    if condition.averaging is not None:
+        task = averaged(_language(prepared), condition.averaging)
+        problem = problem._replace(task=task)
+        more["rate_factor"] = condition.rate_factor
+    if condition.temperature is not None:
+        more["temperature"] = condition.temperature
+    return Scorer(problem, models.members, models.params).scores(part, [more] * len(models.params))
+
+
+def as_trained(models: Models, part: Part) -> Scores:
+    """Scores of each member on a part of its data, read as in training; of any task."""
+    return Scorer(models.prepared.problem, models.members, models.params).scores(part)
+
+
+def best_temperature(models: Models, rows: int) -> float:
+    """The temperature of the lowest mean dev score over members, among `TEMPERATURES`."""
+    problem = _prepared(models.prepared, Condition(rows)).problem
+    scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
+    means = {
+        t: np.mean([s[name] for s in scorer.scores("dev", [{"temperature": t}] * len(models[1]))])
+        for t in TEMPERATURES
+    }
+    return min(means, key=lambda t: means[t])
+
+
+def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.Prepared:
+    """The experiment with its text laid out for other readers."""
+    config = prepared.config
+    training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
+    config = dataclasses.replace(config, training=training)
+    text = laid_out(prepared.data, config.data, training.batch_size, condition.rows)
+    source, task = prepared.kind.build(config, text)
+    return prepared._replace(config=config, data=text, source=source, task=task)
+
+
+def _language(prepared: preparing.Prepared) -> Any:
+    return language.language_of(prepared.config, prepared.data)
+
+
+def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: Part) -> Scores:
+    """One member after the other: each step of each depends on the step before."""
+    text, spoken, task = prepared.data, _language(prepared), prepared.problem.task
+    tokens = jnp.asarray(text.corpus.shared["tokens"])
+    rows = prepared.config.training.evaluation_batch_size
+    columns = text.corpus.buckets[0]
+    windows = dynamic_evaluation.WindowSequence(
+        *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
+    )
+    train = dynamic_evaluation.train_windows(spoken, prepared.config.training.batch_size)
+
+    @jax.jit
+    def counts(params: Tree, tokens: Any, train: Any, windows: Any) -> Mapping[str, Any]:
+        scale = dynamic_evaluation.gradient_scale(spoken, params, tokens, train)
+        return dynamic_evaluation.evaluate(spoken, params, scale, tokens, windows, how)
+
+    def each() -> Iterator[dict[str, float]]:
+        for params in models.params:
+            found = jax.device_get(counts(params, tokens, train, windows))
+            yield task.score({name: float(value) for name, value in found.items()})
+
+    return list(each())

@@ -1,0 +1,73 @@
+"""What happens while trials are trained, for whoever watches: terminal, bandit, tuner, page."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxeval import runs
+from jaxeval.population import loop
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.studies.trial import Trial
+
+
+class Checked(NamedTuple):
+    """All configs are valid and all data is read; nothing has been trained.
+
+    Attributes:
+      remarks, warnings: of what is odd about the data.
+    """
+
+    cohorts: Sequence[Cohort]
+    remarks: Sequence[str]
+    warnings: Sequence[str]
+
+
+class Started(NamedTuple):
+    """A cohort begins.
+
+    Attributes:
+      number: from 0.
+      ended: what is recorded of those of its trials that have ended before.
+    """
+
+    number: int
+    cohort: Cohort
+    ended: Sequence[runs.MemberResult]
+
+
+class Compiling(NamedTuple):
+    """A program is compiled now."""
+
+    program: str
+
+
+class Compiled(NamedTuple):
+    """A program has been compiled."""
+
+    program: str
+    seconds: float
+
+
+class Ready(NamedTuple):
+    """All programs of the cohort are compiled: from here on there is something to lose."""
+
+
+class Epoch(NamedTuple):
+    """An epoch of the population has been trained and recorded."""
+
+    report: loop.Report
+
+
+class Ended(NamedTuple):
+    """A trial has its scores; of one that had them before, at the cohort's start."""
+
+    trial: Trial
+    result: runs.MemberResult
+
+
+class Finished(NamedTuple):
+    """All trials of a cohort have ended."""
+
+    cohort: Cohort
+
+
+Event = Checked | Started | Compiling | Compiled | Ready | Epoch | Ended | Finished

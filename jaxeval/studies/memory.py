@@ -1,0 +1,45 @@
+"""Populations that this machine cannot hold are refused before anything is allocated."""
+
+import os
+from collections.abc import Sequence
+
+import jax
+
+from jaxeval.contracts import Member
+from jaxeval.errors import ConfigError
+from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.studies import prepared
+
+
+def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
+    """Raises ConfigError if the lanes of a population do not fit into memory.
+
+    At least: parameters and best parameters of each lane, and the gradients of one lane; moments
+    of the optimiser and the corpus come beside.
+    """
+    count, available = prepared.parameters(problem, members[0]), _bytes()
+    width = _lanes(problem, len(members))
+    needed = 4 * count * (2 * width + 1)
+    if needed > available:
+        where = "a member" if width == 1 else f"in {width} lanes"
+        advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
+        raise ConfigError(
+            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {where} "
+            f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
+            f"GB; expected {advice}"
+        )
+
+
+def _lanes(problem: Problem, members: int) -> int:
+    """Lanes in the memory of a device; the devices of a CPU share the machine's."""
+    width, devices = lanes_for(problem.training, members), jax.devices()
+    return width if devices[0].platform == "cpu" else -(-width // len(devices))
+
+
+def _bytes() -> float:
+    """Memory of a device; all of the machine's on a CPU."""
+    device = jax.devices()[0]
+    if device.platform == "cpu":
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    stats = device.memory_stats() or {}
+    return float(stats.get("bytes_limit", float("inf")))

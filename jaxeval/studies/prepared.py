@@ -1,0 +1,189 @@
+"""From a config to something that can be trained: the page where all rooms meet."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxeval import runs
+from jaxeval.config import markers, reading
+from jaxeval.contracts import Member, Task, Tree
+from jaxeval.errors import ConfigError
+from jaxeval.population import member
+from jaxeval.population.problem import Problem
+from jaxeval.studies.trial import Study
+from jaxeval.tasks import registry
+from jaxeval.tasks.kind import Kind, Source
+
+
+class Prepared(NamedTuple):
+    """A config with its data and its task.
+
+    Attributes:
+      data: what its kind has read.
+      record: under which its members are recorded.
+    """
+
+    kind: Kind
+    config: Any
+    data: Any
+    source: Source
+    task: Task
+    record: runs.Experiment
+
+    @property
+    def problem(self) -> Problem:
+        """What its members learn."""
+        return Problem(self.task, self.source.corpus, self.source.split, self.config.training)
+
+
+def read(source: reading.Source, changes: Sequence[str] = (), data: str | None = None) -> Any:
+    """The config of a file (None: the embedded default), whatever its task.
+
+    Args:
+      source: TOML file, shipped name, plain data or settings.
+      changes: `key=value` each.
+      data: where the data is, instead of where the config says.
+
+    Raises:
+      ConfigError: naming every key that is wrong; an empty `data`.
+    """
+    if data is not None and not data.strip():
+        raise ConfigError(
+            f"--data: got {data!r}, an empty path (a shell variable that is not set?); expected a "
+            "folder, a file or tfds:NAME, or no --data"
+        )
+    task = reading.peek(source, changes, "task") or "tagging"
+    return reading.read(registry.kind(task).Config, source, [*changes, *data_changes(task, data)])
+
+
+def data_changes(task: str, data: str | None) -> list[str]:
+    """The changes of a config that say where its data is; none where that is not given."""
+    if data is None:
+        return []
+    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
+
+
+class Loader:
+    """Prepares configs; those with the same data share it."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, Any] = {}
+
+    def prepare(self, config: Any, random_splits: bool = False) -> Prepared:
+        """Reads the data, unless that has been done, and builds the task.
+
+        Args:
+          random_splits: for members of random splits of all the data instead of the given split.
+
+        Raises:
+          ConfigError: random splits of a task that has none, or batches that cannot be cut.
+          DataError: the data cannot be read or used.
+        """
+        kind = registry.kind(config.task)
+        if random_splits:
+            config = kind.random_splits(config)
+        data = self._read(kind, config)
+        source, task = kind.build(config, data)
+        prepared = Prepared(kind, config, data, source, task, _record(config, source, task))
+        training = config.training
+        if (training.micro_batch or training.batch_size) < training.batch_size:
+            prepared.problem.refuse_cut_batches("training.micro_batch")
+        return prepared
+
+    def _read(self, kind: Kind, config: Any) -> Any:
+        arguments = kind.arguments(config)
+        plain = [reading.to_dict(a) if dataclasses.is_dataclass(a) else a for a in arguments]
+        key = reading.canonical([config.task, plain])
+        if key not in self._data:
+            self._data[key] = kind.read(*arguments)
+        return self._data[key]
+
+
+def prepare(config: Any, random_splits: bool = False) -> Prepared:
+    """One config alone; arguments and errors as of `Loader.prepare`."""
+    return Loader().prepare(config, random_splits)
+
+
+def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
+    tree = reading.to_dict(config)
+    text = reading.canonical(tree)
+    for key in markers.keys(config, markers.IMMATERIAL):
+        *parents, last = key.split(".")
+        branch = tree
+        for name in parents:
+            branch = branch[name]
+        branch.pop(last)
+    config_hash = reading.digest(reading.canonical(tree))
+    return runs.Experiment(
+        id=reading.digest(config_hash + source.fingerprint + source.pretrained),
+        name=config.name,
+        task=config.task,
+        metric=task.metric.name,
+        higher_is_better=task.metric.higher_is_better,
+        unit=task.metric.unit,
+        margin=task.metric.margin,
+        config=text,
+        config_hash=config_hash,
+        data=source.name,
+        data_hash=source.fingerprint,
+        facts=reading.canonical({**source.facts, **source.findings.facts}),
+    )
+
+
+def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
+    """The record of a study: that of its config, under an id of its own."""
+    if not study.design:
+        digest = reading.digest(f"{base.id} {study.name}")
+        return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
+    design = dict(study.design)
+    text = reading.canonical({**json.loads(base.config), study.name: design})
+    return dataclasses.replace(
+        base,
+        id=reading.digest(f"{base.id} {reading.canonical(design)}"),
+        name=f"{base.name}, {study.name}",
+        config=text,
+        config_hash=reading.digest(text),
+    )
+
+
+def member_of(prepared: Prepared, seed: int = 1, split: int = 0) -> Member:
+    """A member with the hyperparameters of its config."""
+    hparams = markers.active(prepared.config)
+    return Member(seed, split, tuple(sorted(hparams.items())))
+
+
+def parameter_shapes(problem: Problem, who: Member) -> Tree:
+    """Shapes and types of a member's parameters."""
+    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
+
+
+def parameters(problem: Problem, who: Member) -> int:
+    """Number of trained parameters of a member."""
+    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
+
+
+def listed(members: Sequence[tuple[int, int]], most: int = 8) -> str:
+    """Seeds, and splits other than the given one; the first of them where there are many.
+
+    Args:
+      members: (split, seed) each.
+    """
+    by_split: dict[int, list[str]] = {}
+    for split, seed in dict.fromkeys(members[:most]):
+        by_split.setdefault(split, []).append(str(seed))
+    shown = [
+        f"seed {', '.join(seeds)}" + (f" of split {split}" if split else "")
+        for split, seeds in by_split.items()
+    ]
+    return "; ".join(shown) + (" ..." if len(members) > most else "")
+
+
+def at(tree: Mapping[str, Any], key: str) -> Any:
+    """The value of `a.b` in nested tables; None without one."""
+    branch: Any = tree
+    for part in key.split("."):
+        branch = branch.get(part) if isinstance(branch, Mapping) else None
+    return branch

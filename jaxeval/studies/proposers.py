@@ -1,0 +1,145 @@
+"""Trials for a question: pure functions of configs, which train nothing."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.config import markers, reading
+from jaxeval.errors import ConfigError
+from jaxeval.space import space
+from jaxeval.space.space import Space
+from jaxeval.studies.prepared import at
+from jaxeval.studies.trial import Study, Trial
+from jaxeval.tasks import registry
+
+
+def seeds_by_splits(
+    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), **labels: str
+) -> list[Trial]:
+    """A config with every seed on every split."""
+    tree = reading.to_dict(config)
+    return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
+
+
+def repeats(config: Any, seeds: Sequence[int], count: int) -> list[Trial]:
+    """Every seed so many times, for the noise of the machine (Melis et al. 2018, section 7.2)."""
+    tree = _without_models(config)
+    study = Study("noise", tree)
+    return [
+        Trial(tree, seed, repeat=repeat, study=study) for repeat in range(count) for seed in seeds
+    ]
+
+
+def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
+    """Several configs with the same seeds, labelled with their names as models."""
+    return [
+        trial
+        for name, config in configs.items()
+        for trial in seeds_by_splits(config, seeds, model=name)
+    ]
+
+
+def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
+    """A config with other values of traced hyperparameters; setting k has seed k, from 1.
+
+    Args:
+      settings: hyperparameter -> value, each.
+    """
+    tree, traced = _without_models(config), markers.traced(config)
+    study = Study("neighbourhood", tree)
+    trials = []
+    for seed, setting in enumerate(settings, 1):
+        changed = {name: v for name, v in setting.items() if v != traced[name].value}
+        changes = {traced[name].key: value for name, value in changed.items()}
+        trials.append(Trial(replaced(tree, changes), seed, values=changed, study=study))
+    return trials
+
+
+def draws(
+    source: reading.Source,
+    changes: Sequence[str],
+    of: Space,
+    seed: int,
+    count: int,
+    where: str = "space",
+) -> list[Trial]:
+    """The first so many runs of a random sweep; run k, from 1, has seed k.
+
+    A sweep tries seeds as it tries everything else.
+
+    Args:
+      source: of the base config.
+      changes: `key=value` each, before what is drawn.
+      seed: of the draws.
+      where: what messages begin with.
+
+    Raises:
+      ConfigError: a run's values are no config; with its number and values.
+    """
+    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
+    base: Any = reading.read(kind.Config, source, changes)
+    _refuse_leaks(base, of, where)
+    study = Study("sweep", reading.to_dict(base), {"space": space.to_dict(of), "seed": seed})
+    trials = []
+    for number in range(count):
+        values = space.draw(of, seed, number)
+        drawn = [
+            f"{key}={json.dumps(value, ensure_ascii=False)}"
+            for key, value in space.changes(of, values)
+        ]
+        try:
+            config: Any = reading.read(kind.Config, source, [*changes, *drawn])
+        except ConfigError as error:
+            shown = json.dumps(values, ensure_ascii=False)
+            raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
+        trials.append(Trial(reading.to_dict(config), number + 1, values=values, study=study))
+    return trials
+
+
+def _refuse_leaks(base: Any, of: Space, where: str) -> None:
+    """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
+
+    Raises:
+      ConfigError: naming the hyperparameter and its key.
+    """
+    silent = {*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"}
+    neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
+    given, plain = reading.to_dict(base), reading.to_dict(type(base)())
+    for parameter in of.parameters:
+        key = parameter.key
+        if key is None:
+            continue
+        if key.startswith("data."):
+            raise ConfigError(
+                f"{where}: {parameter.name}: sets {key}; a sweep is of one corpus, read in one way"
+            )
+        if key in silent:
+            raise ConfigError(
+                f"{where}: {parameter.name}: sets {key}, which changes no score here"
+            )
+        value, default = at(given, key), at(plain, key)
+        nothing = (None, default) if neutral.get(key) is None else (None, neutral[key])
+        if parameter.when and value not in nothing:
+            raise ConfigError(
+                f"{where}: {parameter.name}: drawn in some runs only, but the config sets {key} "
+                f"to {value}, which all others would have; leave it out of the config"
+            )
+
+
+def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data with other values at keys such as "training.optimiser.l2"."""
+    changed = json.loads(json.dumps(tree))
+    for key, value in changes.items():
+        *parents, last = key.split(".")
+        branch = changed
+        for name in parents:
+            branch = branch.setdefault(name, {})
+        branch[last] = value
+    return changed
+
+
+def _without_models(config: Any) -> dict[str, Any]:
+    """A study's members differ from what their config says: their models are not saved."""
+    training = dataclasses.replace(config.training, keep_models=False)
+    return reading.to_dict(dataclasses.replace(config, training=training))

@@ -1,0 +1,215 @@
+"""Trained models on disk: a member's best parameters, and beside them as JSON all that they mean.
+
+RUNS/models/EXPERIMENT/seed1.npz         arrays, by name
+RUNS/models/EXPERIMENT/seed1.json        config, seed, split, traced hyperparameters, dev score
+RUNS/models/EXPERIMENT/vocabulary.json   what the numbers in the data's arrays stand for
+                                         (vocabulary-split3.json: of the members of split 3)
+RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as word vectors
+                                         that are not trained; absent where there are none
+"""
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pydantic
+
+from jaxeval import __version__, cli
+from jaxeval.config import reading
+from jaxeval.contracts import Member, Tree
+from jaxeval.errors import DataError, RunError
+from jaxeval.population import kept
+from jaxeval.studies.cohorts import Entry
+from jaxeval.tasks import prediction, registry
+from jaxeval.tasks.prediction import SavedModel
+
+
+@reading.settings
+class Description:
+    """What a saved model is, as its JSON file says.
+
+    Attributes:
+      config: of the program that trained it, by whose sizes the parameters are padded.
+      hparams: the member's own.
+      vocabulary: name of the vocabulary's file.
+      metric, higher_is_better, dev: by which members are ranked; dev None: unknown.
+    """
+
+    task: str
+    name: str
+    config: dict[str, Any]
+    experiment: str
+    data: str
+    data_hash: str
+    seed: int
+    split: int
+    hparams: dict[str, float]
+    vocabulary: Annotated[str, pydantic.Field(pattern=r"^vocabulary[a-z0-9-]*\.json$")]
+    metric: str
+    higher_is_better: bool
+    dev: float | None
+    jaxeval: str
+
+
+class Found(NamedTuple):
+    """A saved model that was found, not read yet."""
+
+    path: Path  # of the parameters
+    about: Description
+
+    @property
+    def rank(self) -> float:
+        """Smaller is better; last where dev is unknown."""
+        dev = self.about.dev
+        if dev is None:
+            return math.inf
+        return -dev if self.about.higher_is_better else dev
+
+
+def path_of(folder: Path, of: Entry) -> Path:
+    """Where a runs folder keeps a trial's best parameters."""
+    trial = of.trial
+    name = f"seed{trial.seed}{_of_split(of)}"
+    name += f"-repeat{trial.repeat}" if trial.repeat else ""
+    name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
+    return folder / "models" / of.record.id / f"{name}.npz"
+
+
+def save(
+    folder: Path, of: Entry, config: Any, member: Member, params: Tree, dev: float | None
+) -> None:
+    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
+
+    The parameters come last: where they are, all is.
+
+    Args:
+      config: of the program that trained it, by whose sizes the parameters are padded.
+      dev: the score of these parameters.
+    """
+    path, vocabulary, tables = _files(folder, of)
+    source = of.prepared.source
+    if not vocabulary.is_file():
+        cli.write_json(str(vocabulary), source.vocabulary(member.split))
+    if source.tables and not tables.is_file():
+        kept.save(tables, dict(source.tables))
+    description = Description(
+        task=of.record.task,
+        name=of.record.name,
+        config=reading.to_dict(config),
+        experiment=of.record.id,
+        data=of.record.data,
+        data_hash=of.record.data_hash,
+        seed=member.seed,
+        split=member.split,
+        hparams=dict(member.hparams),
+        vocabulary=vocabulary.name,
+        metric=of.record.metric,
+        higher_is_better=of.record.higher_is_better,
+        dev=dev,
+        jaxeval=__version__,
+    )
+    cli.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
+    kept.save(path, params)
+
+
+def is_whole(folder: Path, of: Entry) -> bool:
+    """Whether a trial's model is there with all that it needs."""
+    path, vocabulary, tables = _files(folder, of)
+    needed = [path, path.with_suffix(".json"), vocabulary]
+    needed += [tables] if of.prepared.source.tables else []
+    return all(file.is_file() for file in needed)
+
+
+def _files(folder: Path, of: Entry) -> tuple[Path, Path, Path]:
+    """A trial's parameters, vocabulary and tables."""
+    path = path_of(folder, of)
+    return path, path.with_name(f"vocabulary{_of_split(of)}.json"), path.with_name("tables.npz")
+
+
+def _of_split(of: Entry) -> str:
+    return f"-split{of.trial.split}" if of.trial.split else ""
+
+
+# What was saved, read without the corpus.
+
+
+def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[Found]:
+    """The saved models of an experiment, best of dev first; equal ones by seed.
+
+    Args:
+      experiment: id, beginning of one, or name; None: there must be one only.
+      seed: only models of this seed.
+
+    Raises:
+      RunError: none there, or an experiment must be chosen; says what there is.
+      DataError: a description that cannot be read.
+    """
+    files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
+    found = [Found(path, _described(path.with_suffix(".json"))) for path in files]
+    if not found:
+        raise RunError(
+            f"{folder}: no saved model; train with training.keep_models=true, and --again if "
+            "that has ended without"
+        )
+    names = {each.about.experiment: each.about.name for each in found}
+    listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
+    listed += f" and {len(names) - 12} more" if len(names) > 12 else ""
+    chosen = [key for key in names if experiment is None or _is(key, names[key], experiment)]
+    if len(chosen) != 1:
+        wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
+        raise RunError(
+            f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
+            f"--experiment: {listed}"
+        )
+    of_it = [each for each in found if each.about.experiment == chosen[0]]
+    of_seed = [each for each in of_it if seed in (None, each.about.seed)]
+    if not of_seed:
+        seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
+        raise RunError(f"--seed {seed}: no saved model of experiment {chosen[0]}; seeds: {seeds}")
+    return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
+
+
+def _is(key: str, name: str, asked: str) -> bool:
+    return name == asked or (len(asked) >= 4 and key.startswith(asked))
+
+
+def _described(path: Path) -> Description:
+    return prediction.checked(Description, _read_json(path), path)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
+
+
+def load(found: Iterable[Found]) -> list[SavedModel]:
+    """The models, without the corpus that they were trained on; files that they share once.
+
+    Raises:
+      ConfigError: a description's config is of no task here.
+      DataError: a file is not what was saved; names it.
+    """
+    read_json, read_arrays = functools.cache(_read_json), functools.cache(_tables)
+    models = []
+    for path, about in found:
+        meanings = path.with_name(about.vocabulary)
+        vocabulary, tables = read_json(meanings), read_arrays(path.with_name("tables.npz"))
+        cls = registry.kind(about.task).Config
+        config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
+        program = reading.canonical([about.config, str(meanings)])
+        arrays = kept.arrays(path)
+        models.append(
+            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, about.hparams)
+        )
+    return models
+
+
+def _tables(path: Path) -> Mapping[str, Any]:
+    return kept.arrays(path) if path.exists() else {}

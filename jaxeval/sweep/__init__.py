@@ -1,1 +1,0 @@
-"""Random sweeps: many settings of hyperparameters, drawn from a declared space."""

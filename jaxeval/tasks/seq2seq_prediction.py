@@ -1,0 +1,82 @@
+"""Saved sequence-to-sequence models on sources of one's own."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxeval.contracts import Batch, Tree
+from jaxeval.data import seq2seq_lookup, symbols
+from jaxeval.data.seq2seq import SequencePair
+from jaxeval.data.seq2seq_lookup import Vocabulary
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.models import seq2seq as models
+from jaxeval.tasks import prediction, seq2seq
+from jaxeval.tasks.prediction import Options, Program, SavedModel
+
+Hypotheses = list[tuple[str, float]]  # of a source, with log-probabilities, best first
+
+
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """The lines of a file, after each a tab and its prediction; a column a model.
+
+    With `n_best` a line a hypothesis, and after it the sum of its symbols' log-probabilities. A
+    vote is taken over whole predictions.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`; n-best of several models.
+    """
+    options.refuse_others("seq2seq", "n_best", "beam", "max_length")
+    if options.n_best and len(saved) > 1:
+        raise ConfigError("--n-best: of one model; leave out --all and --vote")
+    if options.n_best and options.beam and options.beam < options.n_best:
+        raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
+    sources = seq2seq_lookup.read(saved[0].config.data, file)
+    found = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
+    for line, *each in zip(sources.lines, *found, strict=True):
+        if options.n_best:
+            yield from (f"{line}\t{text}\t{total:.6f}" for text, total in each[0])
+            continue
+        best = [hypotheses[0][0] for hypotheses in each]
+        yield "\t".join([line, *([prediction.majority(best)] if options.vote else best)])
+
+
+def _program(model: SavedModel, pairs: Sequence[SequencePair], options: Options) -> Program:
+    config = model.config
+    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    if vocabulary.specials != symbols.SPECIALS:
+        raise DataError("vocabulary of another version of jaxeval", model.meanings)
+    vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
+    numbers, columns = seq2seq_lookup.encode(config.data, vocabularies, pairs, size)
+    width = max(options.beam or config.model.beam, options.n_best or 1)
+    generate = seq2seq.hypotheses(width, (options.max_length or config.data.longest) + 1)  # END
+    sizes = len(vocabularies.source_names), len(vocabularies.target)
+
+    @jax.jit
+    def run(params: Tree, rows: Any, hparams: Any) -> Any:
+        module: Any = config.model.model(*sizes, models.live_of(hparams))
+        batch = Batch(rows, jnp.ones(size), {}, ())
+        return module.apply({"params": params}, batch, method=generate)
+
+    def texts(outputs: Any) -> Hypotheses:
+        sequences, totals = outputs
+        named = (
+            vocabularies.target_text(s, config.data.target_symbols) for s in sequences.tolist()
+        )
+        ranked = zip(named, totals.tolist(), strict=True)
+        return [(text, total) for text, total in ranked if math.isfinite(total)][: options.n_best]
+
+    def written(params: Tree, hparams: Any) -> list[Hypotheses]:
+        outputs = prediction.by_batches(
+            numbers, columns, size, lambda rows: run(params, rows, hparams)
+        )
+        return [texts(output) for output in outputs]
+
+    task = seq2seq.build(config.model, vocabularies)
+    first = {name: column[:1] for name, column in columns[0].items()}
+    batch = Batch({**first, "target": np.zeros((1, 2), np.int32)}, jnp.ones(1), {}, ())
+    return Program(jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written)

@@ -1,0 +1,115 @@
+"""Saved taggers on sentences of one's own."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxeval.contracts import Batch, Task, Tree
+from jaxeval.data import schemes, tagging_lookup, untagged, words
+from jaxeval.data.tagging_lookup import Vocabulary
+from jaxeval.errors import DataError
+from jaxeval.models import tagging as models
+from jaxeval.tasks import prediction, tagging
+from jaxeval.tasks.prediction import Options, Program, SavedModel
+
+_WORDS = "features/words"  # the word table among the parameters
+Tags = list[tuple[str, ...]]  # of each sentence
+
+
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """The lines of a file, after the columns of each word its predicted tags, a column a model.
+
+    Tags of entities are in the scheme of the files that were trained on; what a model predicts
+    against the scheme is read as the rule `conlleval` does. A vote is taken word by word.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`.
+    """
+    options.refuse_others("tagging")
+    source = untagged.read(saved[0].config.data.source, file)
+    tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
+    if options.vote:
+        tags = [[_majority(votes) for votes in zip(*tags, strict=True)]]
+    yield from untagged.with_columns(source, tags)
+
+
+def _majority(votes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(prediction.majority(of_word) for of_word in zip(*votes, strict=True))
+
+
+def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program:
+    config = model.config
+    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    size = config.training.evaluation_batch_size
+    encoded = tagging_lookup.encode(config.data, vocabulary, sentences, size)
+    vectors, vocabulary_rows = _vectors(model, vocabulary)
+    task = _task(config, vocabulary, vocabulary_rows)
+    shared = {
+        **encoded.shared,
+        "vectors": vectors,
+        "pretrained": np.zeros(len(vectors), bool),
+    }
+    # what a split does not know is in none of the vocabulary's tables
+    split = {"known": np.ones(len(vectors), bool), "once": np.zeros(len(vectors), bool)}
+    shared, split = jax.device_put((shared, split))
+    run = jax.jit(lambda *inputs: task.predict(inputs[0], (), inputs[1], inputs[2], inputs[3])[0])
+    key = jax.random.key(0)  # not looked at
+
+    def tags(params: Tree, hparams: Any) -> Tags:
+        def labels(columns: Any) -> np.ndarray:
+            batch = Batch(columns, jnp.ones(size), shared, split)
+            return np.asarray(run(params, batch, key, hparams))
+
+        numbers = prediction.by_batches(encoded.numbers, encoded.columns, size, labels)
+        return [
+            _names(vocabulary, of_words[: len(sentence)])
+            for of_words, sentence in zip(numbers, sentences, strict=True)
+        ]
+
+    first = {name: column[:1] for name, column in encoded.columns[0].items()}
+    batch = Batch(first, jnp.ones(1), shared, split)
+    return Program(jax.eval_shape(task.init, key, batch, model.hparams), tags)
+
+
+def _task(config: tagging.Config, vocabulary: Vocabulary, rows: int) -> Task:
+    entities = vocabulary.scheme != "none"
+    scheme = config.data.scheme if entities else "none"
+    alphabet = len(vocabulary.characters) + words.UNKNOWN + 1
+    sizes = models.Sizes(len(vocabulary.labels), alphabet, len(words.CASINGS), rows)
+    legality = schemes.allowed_transitions(vocabulary.labels, scheme)
+    labels = tagging.Labels(vocabulary.labels, entities, legality)
+    return tagging.task_of(config.model, config.scoring, sizes, labels)
+
+
+def _vectors(model: SavedModel, vocabulary: Vocabulary) -> tuple[np.ndarray, int]:
+    """Vectors that are not trained, and how many rows the vocabulary has.
+
+    Raises:
+      DataError: the files do not fit one another.
+    """
+    vectors, rows = model.tables.get("vectors"), 0
+    if model.config.model.words.trained:
+        trained = model.arrays.get(_WORDS)
+        if trained is None or trained.ndim != 2:
+            raise DataError(f"parameters of another model: no table {_WORDS}", model.path)
+        vectors, rows = np.zeros_like(trained) if vectors is None else vectors, len(trained)
+        if vectors.shape[1:] != trained.shape[1:]:
+            raise DataError("tables.npz holds vectors of another size", model.path)
+    if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise DataError("tables.npz beside it holds no word vectors", model.path)
+    if vocabulary.rows > len(vectors):
+        message = f"rows up to {vocabulary.rows - 1}, the word table has {len(vectors)}"
+        raise DataError(f"vocabulary of another model: {message}", model.meanings)
+    return vectors, rows or len(vectors)
+
+
+def _names(vocabulary: Vocabulary, numbers: np.ndarray) -> tuple[str, ...]:
+    """Tags in the scheme of the files."""
+    tags = [vocabulary.labels[number] for number in numbers.tolist()]
+    if vocabulary.scheme == "none":
+        return tuple(tags)
+    return schemes.from_spans(schemes.lenient_spans(tags), len(tags), vocabulary.scheme)

@@ -1,0 +1,115 @@
+"""What is said while a population compiles and trains."""
+
+import json
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jaxeval import runs
+from jaxeval.report import text
+from jaxeval.report.runs import progress
+
+CONFIG = json.dumps({"training": {"epochs": 10}})
+RECORD = runs.Experiment(
+    "e1", "name", "tagging", "f1", True, "fraction", 0.01, CONFIG, "c1", "somewhere", "d1"
+)
+
+
+def _slot(epoch: int, best: float | None = None) -> Any:
+    return SimpleNamespace(active=True, epoch=epoch, best=best)
+
+
+def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
+    ends = [SimpleNamespace(epochs=n, dev=0.5, status="finished") for n in ended]
+    return SimpleNamespace(slots=slots, waiting=waiting, seconds=seconds, ended=ends)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
+    """The time that progress reads, and a memory of its own."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "xla"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return now
+
+
+def test_what_is_left() -> None:
+    """Dies if those who wait are forgotten, or a member counts less than the epoch it is in."""
+    assert progress.left(10, [], [3, 4], 2) == (7 + 6 + 20, True)
+    assert progress.left(10, [4, 6], [3, 9], 2) == (2 + 1 + 10, False)
+    assert progress.left(10, [5], [], 0) == (0, False)
+    spoken = [text.duration(s) for s in (0.4, 99, 100, 5999, 6000, 90000)]
+    assert spoken == ["0 s", "99 s", "2 min", "100 min", "1.7 h", "25.0 h"]
+
+
+def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    """Dies if a log is flooded, the times of compilation are lost, or the rest is miscounted."""
+    for turn in range(2):
+        with progress.Progress(RECORD, "e1", 3, []) as shown:
+            for seconds in (None, 20.0):
+                for program in ("epoch", "fill"):
+                    shown.compiled(program, seconds)
+            for number in range(1, 9):
+                clock[0] += 6
+                shown.epoch(_report([_slot(number, 0.25)], 2, 6.0))
+        lines = capsys.readouterr().err.splitlines()
+        before = " (the last time: epoch 20 s, fill 20 s)" if turn else ""
+        assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
+        assert len(lines) == 2 + 4  # one in 10 s at most
+        assert lines[2] == (
+            "epoch 2, 1 training, 2 waiting; dev f1 (%): 25.00 / 25.00 / 25.00; "
+            "at most 3 min left"  # 28 epochs of 6 s
+        )
+    with progress.Progress(RECORD, "e1", 3, []) as shown:
+        clock[0] += 11
+        shown.epoch(_report([_slot(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
+    assert capsys.readouterr().err.splitlines()[-1].endswith("about 24 s left")
+
+
+def test_nothing_is_said_where_nothing_is_trained(
+    clock: list[float], capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a command that finds all done says that it compiles."""
+    del clock
+    result = SimpleNamespace(dev=0.5, epochs=3, status="finished")
+    with progress.Progress(RECORD, "e1", 1, [result]):  # type: ignore[list-item]
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_what_moves_on_a_terminal(clock: list[float]) -> None:
+    """Dies if a terminal stands still in a long compilation or a long epoch."""
+    shown = progress.Progress(RECORD, "e1", 3, [])
+    for program in ("epoch", "fill"):
+        shown.compiled(program, None)
+    assert shown._now() == "compiling epoch, fill"
+    shown.compiled("fill", 1.0)
+    assert shown._now() == "compiling epoch; done: fill 1 s"
+    shown.compiled("epoch", 9.0)
+    clock[0] += 7
+    assert shown._now() == "first epoch, 7 s"
+    shown.epoch(_report([_slot(1)], 2, 7.0))
+    clock[0] += 3
+    assert shown._now().endswith("; at most 3 min left; 3 of 7 s")
+
+
+def test_programs_end_in_any_order_in_any_thread(
+    clock: list[float], capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if two threads at once lose a program, or it is said twice."""
+    del clock
+    names = [f"p{k}" for k in range(20)]
+    with progress.Progress(RECORD, "e2", 3, []) as shown:
+        for name in names:
+            shown.compiled(name, None)
+        threads = [threading.Thread(target=shown.compiled, args=(n, 1.0)) for n in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    said = [line for line in capsys.readouterr().err.splitlines() if "compiled" in line]
+    assert len(said) == 1 and said[0].count("1 s") == 20

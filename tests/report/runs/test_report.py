@@ -1,0 +1,217 @@
+"""The report: right numbers, honest about members without scores, safe and self-contained."""
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval import runs
+from jaxeval.contracts import Member
+from jaxeval.errors import RunError
+from jaxeval.population import loop, slots
+from jaxeval.report import __main__ as verb
+from jaxeval.report import figures as files
+from jaxeval.report import scores as units
+from jaxeval.report.runs import figures, page, progress, summary, terminal
+from tests.runs import test_store
+
+DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
+TEST = [0.70, 0.78, 0.74, 0.72, 0.71]
+
+
+def fill(
+    folder: Path,
+    names: Sequence[str] = ("alpha",),
+    scores: Sequence = tuple(zip(DEV, TEST, strict=True)),
+) -> Path:
+    """A runs folder with experiments of the given names; None as a score means diverged."""
+    with runs.open_store(folder) as store:
+        for number, name in enumerate(names):
+            experiment = dataclasses.replace(test_store.EXPERIMENT, id=f"id{number}", name=name)
+            store.register(experiment)
+            for seed, (dev, test) in enumerate(scores, 1):
+                end = test_store.result(
+                    seed,
+                    experiment=experiment.id,
+                    dev=dev,
+                    test=test,
+                    best_epoch=None if dev is None else seed,
+                    status="diverged" if dev is None else "early_stopped",
+                )
+                curve = [
+                    dataclasses.replace(
+                        test_store.curve(seed, e, 0.1 * e), experiment=experiment.id
+                    )
+                    for e in range(1, 3 + seed)
+                ]
+                store.record([end], curve)
+    return folder
+
+
+def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
+    """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
+    found = summary.of_members(runs.load(fill(tmp_path)))
+    assert found.test is not None and found.dev is not None
+    assert (found.test.min, found.test.median, found.test.max) == (0.70, 0.72, 0.78)
+    assert found.test.q1 == pytest.approx(0.71)
+    assert found.test.q3 == pytest.approx(0.74)
+    assert found.test.mean == pytest.approx(0.73)
+    assert found.test.sd == pytest.approx(np.sqrt(np.sum((np.array(TEST) - 0.73) ** 2) / 4))
+    assert found.rho == pytest.approx(stats.spearmanr(DEV, TEST).statistic)
+    assert (found.best_seed, found.best_test, found.ties) == (2, 0.78, 2)
+    assert found.best_epochs == (1, 3.0, 5)
+
+
+def test_lower_is_better(tmp_path: Path) -> None:
+    """Dies if the best member of a loss is the one with the highest."""
+    rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
+    found = summary.of_members(rows)
+    assert (found.best_seed, found.best_dev) == (5, 0.79)
+    assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
+
+
+CASES = {
+    "one": [(0.5, 0.4)],
+    "two": [(0.5, 0.4), (0.6, 0.5)],
+    "constant": [(0.5, 0.4)] * 5,
+    "all diverged": [(None, None)] * 3,
+    "some diverged": [(0.5, 0.4), (None, None), (0.6, 0.5), (0.7, 0.55)],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFixture) -> None:
+    """Dies if few, equal or missing scores break the report or are hidden."""
+    folder = fill(tmp_path, scores=CASES[case])
+    assert verb.main([str(folder)]) == 0
+    printed, html = capsys.readouterr().out, (folder / "report.html").read_text()
+    lost = sum(dev is None for dev, _ in CASES[case])
+    for text in (printed, html):
+        assert (f"{lost} diverged" in text) == (lost > 0)
+    if len(CASES[case]) - lost < 5:
+        assert "fewer than 5 scores" in printed and "fewer than 5 scores" in html
+    if case in ("constant", "one", "two"):
+        assert "rho between dev and test: not defined" in printed
+    assert ("Members without scores" in html) == (lost > 0)
+
+
+class _Outside(HTMLParser):
+    """Collects tags and everything that a browser would fetch or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.fetched: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list) -> None:
+        self.tags.append(tag)
+        self.fetched += [
+            value
+            for name, value in attributes
+            if (name in ("src", "href", "xlink:href") and not str(value).startswith("#"))
+            or name.startswith("on")
+        ]
+
+
+def test_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
+    """Dies if a name can run as a script, or the page needs a network."""
+    evil = "<script>alert(1)</script>&amp;"
+    folder = fill(tmp_path, [evil, "beta"])
+    verb.main([str(folder)])
+    html = (folder / "report.html").read_text()
+    parsed = _Outside()
+    parsed.feed(html)
+    assert "script" not in parsed.tags and parsed.fetched == []
+    assert "@import" not in html and not re.search(r"url\((?!#)", html)
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids)) > 20  # ids of several figures must not clash
+    assert parsed.tags.count("figure") == 5 and parsed.tags.count("svg") == 5
+
+
+def test_figures_are_reproducible(tmp_path: Path) -> None:
+    """Dies if a date or a random id gets into a figure."""
+    rows = runs.load(fill(tmp_path))
+    first, second = (files.to_svg(figures.violins([rows]), "salt") for _ in range(2))
+    assert first == second and first.startswith("<svg")
+    paths = [files.save(figures.scatter(rows), tmp_path / n, "f") for n in ("a", "b")]
+    assert [p.read_bytes() for p in paths[0]] == [p.read_bytes() for p in paths[1]]
+
+
+def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
+    """Dies if members that stopped are carried forward, or a figure's table is not its data."""
+    rows, points = runs.load(fill(tmp_path)), runs.load_curves(tmp_path)
+    curve = page.of_experiment(rows, points)[1]
+    assert [(row[0], row[1]) for row in curve.rows] == [
+        (1, 5), (2, 5), (3, 5), (4, 4), (5, 3), (6, 2), (7, 1),
+    ]  # fmt: skip
+    violin = figures.violins([rows])
+    assert sorted(float(r[4]) for r in violin.rows if r[1] == "test") == sorted(
+        round(100 * t, 3) for t in TEST
+    )
+
+
+def test_json_and_choice_of_an_experiment(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if --experiment is ignored or a wrong name goes unnoticed."""
+    folder = fill(tmp_path, ["alpha", "beta"])
+    assert verb.main([str(folder), "--experiment", "beta", "--json", "-"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)
+    assert only["name"] == "beta" and only["test"]["n"] == 5
+    with pytest.raises(RunError, match="alpha, beta"):
+        verb.main([str(folder), "--experiment", "gamma"])
+
+
+def test_remarks_name_the_best_member(tmp_path: Path) -> None:
+    """Dies if ties on dev are hidden."""
+    lines = list(terminal.remarks(summary.of_members(runs.load(fill(tmp_path)))))
+    assert any("seed 2 (one of 2 with this dev score), dev 85.00, test 78.00" in x for x in lines)
+
+
+def test_progress_before_the_first_evaluation() -> None:
+    """Dies if members without a dev score are not counted, or have one invented."""
+    who = Member(1)
+    fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, best=0.5, best_epoch=4)
+    report = loop.Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
+    assert progress.status(report, [], "f1 (%)", "fraction") == (
+        "epoch 2, 1 training, 3 waiting; no dev scores yet"
+    )
+    line = progress.status(report._replace(slots=[fresh, scored]), [], "f1 (%)", "fraction")
+    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1 (%): 50.00 / 50.00 / 50.00"
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on the PATH")
+def test_in_a_browser(tmp_path: Path) -> None:
+    """Dies if the page shows something else than the runs hold once a browser has parsed it."""
+    folder = fill(tmp_path, ["alpha", "beta & co"])
+    verb.main([str(folder)])
+    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
+    done = subprocess.run(
+        ["chromium", *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+         f"file://{folder / 'report.html'}"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    text = re.sub(r"<[^>]+>", " ", done.stdout)
+    text = re.sub(r"\s+", " ", text)
+    assert "beta &amp; co test 5 70.00 71.00 72.00 74.00 78.00 73.00 3.16" in text
+    assert done.stdout.count("<svg") == 6 - 1 and "5 early stopped" in text
+
+
+def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
+    """Dies if experiments on different corpora share an axis, or the table does not say which."""
+    rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
+    corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
+    moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
+    drawn = figures.violins(summary.by_experiment(moved))
+    panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
+    assert set(panels) == {"ewt", "gum"}
+    ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
+    assert ticks == ["alpha", "gamma"]
+    assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
+    assert len(figures.violins(summary.by_experiment(rows)).drawing.axes) == 1

@@ -1,0 +1,29 @@
+"""The rooms of the report: what is shared imports none of them, and they hang in no circle."""
+
+import ast
+from pathlib import Path
+
+from jaxeval import report
+
+PACKAGE = Path(report.__file__).parent
+ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "runs": {"sweep"}}
+
+
+def _imported(file: Path) -> set[str]:
+    """Rooms of the report that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval.report"):
+            parts = (node.module or "").split(".")[2:]
+            found |= {parts[0]} if parts else {alias.name for alias in node.names}
+    return found & set(ALLOWED)
+
+
+def test_rooms_hang_in_no_circle() -> None:
+    """Dies if a shared module knows a room, or a room another than those above it."""
+    for file in PACKAGE.rglob("*.py"):
+        parts = file.relative_to(PACKAGE).parts
+        room = parts[0] if len(parts) > 1 else ""
+        if file.name != "__main__.py":  # a verb
+            assert _imported(file) <= ALLOWED[room] | {room} - {""}, file
+    assert _imported(PACKAGE / "runs" / "page.py") == {"runs", "sweep"}  # the search does find

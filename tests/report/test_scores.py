@@ -1,0 +1,52 @@
+"""How scores are read: by the unit of their metric, with as many digits as their spread needs."""
+
+import pytest
+
+from jaxeval.report import scores
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("f1", "fraction"),
+        ("Test_F1", "fraction"),
+        ("max_val_accuracy", "fraction"),
+        ("dev accuracy", "fraction"),
+        ("WER", "error rate"),
+        ("test bits_per_character", "bits"),
+        ("valid-ppl", "perplexity"),
+        ("nll", "nats"),
+        ("bleu", "number"),
+        ("points", "number"),
+        ("", "number"),
+        (None, "number"),
+    ],
+)
+def test_units_of_well_known_metrics(metric: str | None, unit: str) -> None:
+    """Dies if a metric is not known by its name, whatever stands before it, or one is guessed."""
+    assert scores.unit_of(metric) == unit
+
+
+def test_scores_on_their_own() -> None:
+    """Dies if fractions are not in percent, or a unit is lost or said twice."""
+    assert [scores.shown(0.12345, unit) for unit in ("fraction", "error rate")] == ["12.35"] * 2
+    assert [scores.shown(v, "perplexity") for v in (85.1234, 12345.6)] == ["85.12", "12346"]
+    assert scores.shown(None, "bits") == "-"
+    assert scores.label("f1", "fraction") == "f1 (%)"
+    assert scores.label("loss", "nats") == "loss (nats)" and scores.label("bits", "bits") == "bits"
+    assert scores.label("perplexity", "perplexity") == "perplexity"
+    margins = [(0.01, "fraction"), (0.025, "error rate"), (0.05, "bits"), (3.0, "perplexity")]
+    said = [scores.difference(margin, unit) for margin, unit in margins]
+    assert said == ["1 point", "2.5 points", "0.05 bits", "3"]
+
+
+def test_digits_are_those_of_the_spread() -> None:
+    """Dies if equal scores get eight decimals, or one nearly constant model decides for all."""
+    percent = scores.scale("fraction", [0.014, 0.012], 0.9)
+    assert percent(0.26123) == "26.12" and percent.difference(0.002) == "0.20 points"
+    assert scores.scale("perplexity", [5.0], 90.0)(87.654) == "87.65"
+    assert scores.scale("fraction", [1e-17, 0.0], 0.85)(0.85) == "85.00"  # sums round
+    assert scores.scale("number", [0.0], 0.85)(0.85) == "0.8500"
+    assert scores.scale("number", [0.0], 0.0)(0.0) == "0.00"
+    assert scores.scale("fraction", [0.01, 1e-8], 0.9)(0.9) == "90.0000"
+    assert scores.scale("number", [1e-12], 1e-3)(1e-3) == "0.001000"

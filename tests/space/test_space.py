@@ -1,0 +1,251 @@
+"""Search spaces: drawn as declared, the same for ever, and every mistake told in one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.errors import ConfigError
+from jaxeval.space import distributions, space
+
+CONFIGS = Path(__file__).parents[2] / "configs" / "wiemerslage2024"
+TEXT = """
+[learning_rate]
+key = "training.optimiser.hyperparameters.learning_rate"
+log_uniform = [1e-6, 1e-2]
+[batch_size]
+key = "training.batch_size"
+integer = [16, 2048]
+step = 16
+[dropout]
+key = "model.dropout"
+uniform = [0, 0.5]
+[scheduler]
+choices = ["none", "plateau", "warmup"]
+[plateau_factor]
+key = "training.plateau.factor"
+uniform = [0.1, 0.9]
+when = { scheduler = ["plateau"] }
+[fine]
+choices = ["a", "b"]
+ordered = true
+when = { scheduler = ["plateau", "warmup"], heads = [2.0, 8] }
+[finer]
+integer = [1, 3]
+when = { fine = ["b"] }
+[heads]
+key = "model.heads"
+choices = [2, 4, 8]
+ordered = true
+"""
+RUNS = 3000
+FIRST = {"batch_size": 1792, "learning_rate": 0.0008840127652472143}  # of seed 1
+
+
+def _read(folder: Path, text: str) -> space.Space:
+    path = folder / "s.toml"
+    path.write_text(text)
+    return space.read(path)
+
+
+@pytest.fixture(name="whole")
+def _whole(tmp_path: Path) -> space.Space:
+    return _read(tmp_path, TEXT)
+
+
+@pytest.fixture(name="runs")
+def _runs(whole: space.Space) -> list[dict[str, Any]]:
+    return [space.draw(whole, 1, run) for run in range(RUNS)]
+
+
+def test_continuous_draws_against_scipy(runs: list[dict[str, Any]]) -> None:
+    """Dies if a range is cut, shifted, or drawn on another scale."""
+    rates = [run["learning_rate"] for run in runs]
+    assert stats.kstest(rates, stats.loguniform(1e-6, 1e-2).cdf).pvalue > 0.01
+    dropouts = [run["dropout"] for run in runs]
+    assert stats.kstest(dropouts, stats.uniform(0, 0.5).cdf).pvalue > 0.01
+    factors = [run["plateau_factor"] for run in runs if "plateau_factor" in run]
+    assert stats.kstest(factors, stats.uniform(0.1, 0.8).cdf).pvalue > 0.01
+    assert abs(stats.spearmanr(rates, dropouts).statistic) < 0.05  # drawn apart
+
+
+def test_discrete_draws_against_scipy(runs: list[dict[str, Any]]) -> None:
+    """Dies if an end of a grid, or a choice, comes less often than the others."""
+    sizes = [run["batch_size"] for run in runs]
+    assert set(sizes) == set(range(16, 2049, 16))
+    assert stats.chisquare(np.bincount(np.array(sizes) // 16 - 1, minlength=128)).pvalue > 0.01
+    for name, values in (("scheduler", ("none", "plateau", "warmup")), ("heads", (2, 4, 8))):
+        counts = [sum(run[name] == value for run in runs) for value in values]
+        assert sum(counts) == RUNS and stats.chisquare(counts).pvalue > 0.01
+    ends = distributions.Integer(5, 12, 3)
+    assert [ends.at(p) for p in (0.0, 0.34, 0.67, 1 - 2**-53)] == [5, 8, 11, 11]
+
+
+def test_conditions_hold(runs: list[dict[str, Any]]) -> None:
+    """Dies if something is drawn where its condition fails, or its parent was not drawn."""
+    for run in runs:
+        assert ("plateau_factor" in run) == (run["scheduler"] == "plateau")
+        assert ("fine" in run) == (run["scheduler"] != "none" and run["heads"] != 4)
+        assert ("finer" in run) == (run.get("fine") == "b")
+    assert 0.18 < np.mean(["finer" in run for run in runs]) < 0.26  # 2/3 * 2/3 / 2
+
+
+def test_draws_are_fixed(whole: space.Space, tmp_path: Path) -> None:
+    """Dies if a draw depends on other hyperparameters or runs, or changes between versions."""
+    first = space.draw(whole, 1, 0)
+    assert first == space.draw(whole, 1, 0)
+    assert first != space.draw(whole, 2, 0) and first != space.draw(whole, 1, 1)
+    more = _read(tmp_path, '[more]\nchoices = ["a", "b"]\n' + TEXT.replace("[0.1, 0.9]", "[1, 2]"))
+    for run in range(50):
+        drawn, wider = space.draw(whole, 1, run), space.draw(more, 1, run)
+        for name in ("learning_rate", "batch_size", "dropout", "scheduler", "heads"):
+            assert drawn[name] == wider[name]
+    assert first["batch_size"] == FIRST["batch_size"]
+    assert first["learning_rate"] == pytest.approx(FIRST["learning_rate"], rel=1e-12)
+
+
+def test_values_are_plain(runs: list[dict[str, Any]], whole: space.Space) -> None:
+    """Dies if numpy's types leak into JSON, or a run sets a key it did not draw."""
+    for run in runs[:20]:
+        assert json.loads(json.dumps(run)) == run
+        assert {type(v) for v in run.values()} <= {int, float, str}
+        keys = dict(space.changes(whole, run))
+        assert keys["training.batch_size"] == run["batch_size"] and "scheduler" not in keys
+        assert ("training.plateau.factor" in keys) == (run["scheduler"] == "plateau")
+
+
+def test_round_trip(whole: space.Space) -> None:
+    """Dies if what is recorded is another space than what was read."""
+    tree = json.loads(json.dumps(space.to_dict(whole)))
+    assert space.from_dict(tree) == whole and space.to_dict(space.from_dict(tree)) == tree
+    assert tree["fine"]["when"]["heads"] == [2, 8]  # as the choices are written, not 2.0
+    assert tree["fine"]["ordered"] and "ordered" not in tree["heads"]
+    reordered = json.loads(json.dumps(tree, sort_keys=True))
+    assert space.draw(space.from_dict(reordered), 1, 3) == space.draw(whole, 1, 3)
+
+
+A = "[a]\nuniform = [0, 1]\n"
+C = '[c]\nchoices = ["x", "y"]\n'
+BAD = {
+    "empty file": ("", "no hyperparameter"),
+    "not TOML": ("[a]\nuniform = [0 1]\n", "line 2"),
+    "a table twice": (A + A, "line 3"),
+    "a value instead of a table": ("a = 1\n", "a: expected a table such as [a], got 1"),
+    "a name": ('["a b"]\nuniform = [0, 1]\n', "'a b': expected a name"),
+    "unknown key": ("[a]\nunifrom = [0, 1]\n", "a.unifrom: unknown key; did you mean uniform?"),
+    "unknown, none near": ("[a]\nzz = 1\n", "a.zz: unknown key; a table has key, uniform"),
+    "no distribution": ('[a]\nkey = "x"\n', "a: expected one of uniform, log_uniform, integer"),
+    "two": (A + "integer = [0, 1]\n", "a: expected one of uniform, log_uniform, integer, choices"),
+    "low = high": ("[a]\nuniform = [1, 1]\n", "a.uniform: expected [low, high] with low below"),
+    "low > high": ("[a]\nlog_uniform = [2, 1]\n", "a.log_uniform: expected [low, high] with low"),
+    "whole low > high": ("[a]\ninteger = [2, 1]\n", "a.integer: expected [low, high] with low"),
+    "three ends": ("[a]\nuniform = [0, 1, 2]\n", "a.uniform: expected [low, high], got [0, 1, 2]"),
+    "no list": ("[a]\nuniform = 1\n", "a.uniform: expected [low, high], got 1"),
+    "log of zero": ("[a]\nlog_uniform = [0, 1]\n", "a.log_uniform: expected numbers above 0"),
+    "log of less": ("[a]\nlog_uniform = [-1, 1]\n", "a.log_uniform: expected numbers above 0"),
+    "bool": ("[a]\nuniform = [false, true]\n", "a.uniform: expected two finite numbers"),
+    "text": ('[a]\nuniform = ["0", "1"]\n', "a.uniform: expected two finite numbers"),
+    "infinite": ("[a]\nuniform = [0, inf]\n", "a.uniform: expected two finite numbers"),
+    "nan": ("[a]\nuniform = [nan, 1]\n", "a.uniform: expected two finite numbers"),
+    "too wide": ("[a]\nuniform = [-1e308, 1e308]\n", "a.uniform: expected a range"),
+    "beyond floats": (f"[a]\nuniform = [0, 1{'0' * 400}]\n", "a.uniform: expected two finite"),
+    "no whole numbers": ("[a]\ninteger = [1.0, 2]\n", "a.integer: expected two whole numbers"),
+    "bool as whole": ("[a]\ninteger = [false, true]\n", "a.integer: expected two whole numbers"),
+    "too large": ("[a]\ninteger = [0, 9007199254740992]\n", "a.integer: expected two whole"),
+    "step 0": ("[a]\ninteger = [0, 9]\nstep = 0\n", "a.step: expected a whole number from 1"),
+    "step 1.5": ("[a]\ninteger = [0, 9]\nstep = 1.5\n", "a.step: expected a whole number from 1"),
+    "step too wide": ("[a]\ninteger = [0, 9]\nstep = 10\n", "a.step: expected at most 9, got 10"),
+    "step of a range": (A + "step = 2\n", "a.step: only integer has it, not uniform"),
+    "ordered range": (A + "ordered = true\n", "a.ordered: only choices has it, not uniform"),
+    "no choices": ("[a]\nchoices = []\n", "a.choices: expected a list of values"),
+    "choices of two kinds": ('[a]\nchoices = [1, "x"]\n', "a.choices: expected all texts"),
+    "1 and true": ("[a]\nchoices = [1, true]\n", "a.choices: expected all texts"),
+    "text of a number": ('[a]\nchoices = ["x", "1e3"]\n', "expected numbers without quotes"),
+    "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
+    "an infinite choice": ("[a]\nchoices = [1, inf]\n", "a.choices: expected all texts"),
+    "ordered by text": (C + 'ordered = "yes"\n', "c.ordered: expected true or false"),
+    "numbers unordered": ("[a]\nchoices = [1, 2]\nordered = false\n", "numbers are ordered by"),
+    "key": ('[a]\nkey = "x..y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
+    "key with =": ('[a]\nkey = "x=y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
+    "key of another type": ("[a]\nkey = 1\nuniform = [0, 1]\n", "a.key: expected a key"),
+    "one key twice": (
+        '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m.x"\nuniform = [0, 1]\n',
+        "b.key: expected a key of its own, got m.x; a sets m.x",
+    ),
+    "a key and its table": (
+        '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m"\nuniform = [0, 1]\n',
+        "b.key: expected a key of its own, got m; a sets m.x",
+    ),
+    "when is no table": (A + "when = 1\n", "a.when: expected { NAME = [values] }, got 1"),
+    "when is empty": (A + "when = {}\n", "a.when: expected { NAME = [values] }"),
+    "when without a list": (C + A + 'when = { c = "x" }\n', "a.when.c: expected a list"),
+    "when of no values": (C + A + "when = { c = [] }\n", "a.when.c: expected a list"),
+    "unknown parent": (C + A + "when = { d = [1] }\n", "a.when.d: no such hyperparameter"),
+    "impossible value": (C + A + 'when = { c = ["z"] }\n', "a.when.c: c is never 'z'"),
+    "off the grid": (
+        "[i]\ninteger = [0, 9]\nstep = 3\n" + A + "when = { i = [4] }\n",
+        "a.when.i: i is never 4",
+    ),
+    "true is not 1": (
+        "[i]\ninteger = [0, 9]\n" + A + "when = { i = [true] }\n",
+        "a.when.i: i is never True",
+    ),
+    "of a continuous parent": (
+        A + "[b]\nuniform = [0, 1]\nwhen = { a = [0.5] }\n",
+        "b.when.a: expected a hyperparameter of choices or integers",
+    ),
+    "cycle": (
+        '[a]\nchoices = ["x"]\nwhen = { b = ["x"] }\n[b]\nchoices = ["x"]\nwhen = { a = ["x"] }\n',
+        "a.when: expected conditions without a cycle, got a -> b -> a",
+    ),
+    "of itself": (C + 'when = { c = ["x"] }\n', "got c -> c"),
+    "never both": (
+        C + '[d]\nchoices = [1]\nwhen = { c = ["x"] }\n' + A + 'when = { d = [1], c = ["y"] }\n',
+        "a.when: never holds: c would have to be one of ['x'] and one of ['y']",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_errors(tmp_path: Path, case: str) -> None:
+    """Dies if a mistake passes, is a traceback, or is told without file, table and key."""
+    text, expected = BAD[case]
+    with pytest.raises(ConfigError) as caught:
+        _read(tmp_path, text)
+    message = str(caught.value)
+    assert expected in message and message.startswith(f"{tmp_path / 's.toml'}: ")
+    assert "\n" not in message
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    """Dies if a wrong path is a traceback, or the nearest file is not named."""
+    (tmp_path / "space_lstm.toml").write_text(A)
+    with pytest.raises(ConfigError, match=r"did you mean .*space_lstm\.toml"):
+        space.read(tmp_path / "space_ltsm.toml")
+
+
+@pytest.mark.parametrize("name", ["attentive_lstm", "transformer"])
+def test_shipped_spaces(name: str) -> None:
+    """Dies if table 2 of the paper loses a value, or the small space leaves the large one."""
+    published = space.read(CONFIGS / f"space_{name}.toml")
+    small = space.read(CONFIGS / f"space_{name}_small.toml")
+    large = {one.name: one for one in published.parameters}
+    assert len(large) == {"attentive_lstm": 14, "transformer": 16}[name]
+    assert large["batch_size"].distribution == distributions.Integer(16, 2048, 16)
+    assert large["learning_rate"].distribution == distributions.LogUniform(1e-6, 1e-2)
+    for one in small.parameters:
+        assert (one.key, one.when) == (large[one.name].key, large[one.name].when)
+    for run in range(50):
+        drawn = space.draw(small, 1, run)
+        for of, value in drawn.items():
+            whole = large[of].distribution.to_dict()
+            low, *_, high = next(iter(whole.values()))
+            if of == "plateau_patience":  # in epochs of one evaluation each
+                assert value <= 5
+            else:
+                assert large[of].distribution.takes(value) or low <= value <= high
+            assert value != "warmup" or drawn["warmup_samples"] >= 1000
+            assert of != "embedding" or value % 8 == 0  # every number of heads divides it

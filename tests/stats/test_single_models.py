@@ -1,0 +1,155 @@
+"""Tests on the items of two trained models: against enumeration, mirrored, and what is refused."""
+
+import dataclasses
+import itertools
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import stats
+from jaxeval.report.comparison import single
+from jaxeval.report.scores import Scale
+from jaxeval.runs.trained import TrainedModel
+from jaxeval.stats import examples, single_models
+from jaxeval.stats.pairwise import Rules
+
+_NAMES = {
+    "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),
+    "accuracy": ("items", "right", "edits", "symbols"),
+    "perplexity": ("tokens", "nats"),
+}
+
+
+def _counts(metric: str, n: int, seed: int, skill: float) -> np.ndarray:
+    """Of n items, the truth of which is the same for all seeds."""
+    truth, draw = np.random.default_rng(0), np.random.default_rng(seed)
+    size = truth.integers(1, 5, n)
+    right = draw.binomial(size, skill)
+    columns = {
+        "f1": (right, right + draw.integers(0, 2, n), size, 3 * size),
+        "accuracy": (np.ones(n), draw.random(n) < skill, size - right, size),
+        "perplexity": (size, size * draw.normal(5 - skill, 0.5, n)),
+    }
+    return np.stack(columns[metric], axis=1).astype(np.float32)
+
+
+def _model(name: str, metric: str, skill: float, n: int = 60, **changes: Any) -> TrainedModel:
+    seed = len(name) + ord(name[0])
+    member: Any = SimpleNamespace(
+        seed=seed, split=0, metric=metric, task="tagging", data_hash="d", dev=0.5
+    )
+    counts = _counts(metric, n, seed, skill)
+    model = TrainedModel(name, "", member, "test", _NAMES[metric], counts)
+    return dataclasses.replace(model, **changes)
+
+
+def _compare(*models: TrainedModel, **rules: Any) -> single_models.SingleModels:
+    return single_models.compare(models, Rules(**rules), iterations=20_000)
+
+
+@pytest.mark.parametrize("metric", _NAMES)
+def test_randomisation_of_items_equals_all_swaps(metric: str) -> None:
+    """Dies if a metric is not that of the summed counts, in each of 2^9 swaps of whole items."""
+    a, b = _model("A", metric, 0.8, 9), _model("B", metric, 0.4, 9)
+    (pair,) = _compare(a, b).pairs
+    how = single_models.scoring(metric, a.names)
+    assert how is not None
+    assert a.counts is not None and b.counts is not None
+    columns = [a.names.index(name) for name in how.columns]
+    x, y = a.counts[:, columns].astype(float), b.counts[:, columns].astype(float)
+    gaps = []
+    for swap in itertools.product((False, True), repeat=9):
+        chosen = np.array(swap)[:, None]
+        one, two = np.where(chosen, y, x).sum(0), np.where(chosen, x, y).sum(0)
+        gaps.append(abs(float(how.score(one) - how.score(two))))
+    exact = np.mean(np.array(gaps) >= gaps[0] - 1e-9)
+    assert pair.tests["approximate_randomization"].p_value == pytest.approx(exact, abs=0.015)
+    assert ("mcnemar" in pair.tests) == (metric == "accuracy")
+    sums = dict(zip(a.names, a.counts.sum(0, dtype=float), strict=True))
+    expected = {
+        "f1": lambda: 2 * sums["right_spans"] / (sums["predicted_spans"] + sums["gold_spans"]),
+        "accuracy": lambda: sums["right"] / 9,
+        "perplexity": lambda: np.exp(sums["nats"] / sums["tokens"]),
+    }[metric]()
+    assert pair.scores[0] == pytest.approx(expected)
+
+
+def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
+    """Dies if the two runs are drawn apart: the interval of paired answers is far narrower. Both
+    have a standard error that theory gives."""
+    draw = np.random.default_rng(1)
+    right = (draw.random(2000) < 0.5).astype(float)
+    other = np.where(draw.random(2000) < 0.05, 1 - right, right)
+    a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
+    found = stats.paired_bootstrap(a, b, score=examples.ratio)
+    gaps = right - other
+    error = gaps.std() / np.sqrt(2000)
+    assert found.estimate == pytest.approx(gaps.mean())
+    assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+    assert found.interval.low < gaps.mean() < found.interval.high
+
+
+@pytest.mark.parametrize("metric", _NAMES)
+def test_swapped_models_give_mirrored_sentences(metric: str) -> None:
+    """Dies if a verdict, an interval or a p-value depends on which model is called A."""
+    higher = metric != "perplexity"
+    a, b = _model("A", metric, 0.75), _model("B", metric, 0.55)
+    said, found = [], []
+    for first, second in ((a, b), (b, a)):
+        result = _compare(first, second, higher_is_better=higher, resamples=500)
+        study: Any = SimpleNamespace(
+            comparison=SimpleNamespace(rules=Rules(higher_is_better=higher)),
+            samples=SimpleNamespace(unit="seed"),
+            single=result,
+        )
+        found += result.pairs
+        said += single.of_study(study, Scale("number", 3))
+    one, two = found
+    assert one.adjusted == two.adjusted
+    assert one.difference.estimate == pytest.approx(-two.difference.estimate)
+    assert one.difference.interval.low == pytest.approx(-two.difference.interval.high)
+    claims = [re.findall(r"(\w) scores higher|so (\w) is the better", line) for line in said]
+    assert claims[0] == claims[1]
+    better = ("B scores higher, and so A is the better one", "A scores higher")[higher]
+    assert better in said[0]
+    for line in said:
+        assert "Of these two trained models" in line
+        assert "over sentences like these 60 of test" in line
+        assert "Of the methods, over seeds," in line
+
+
+def test_p_values_are_corrected_over_all_pairs() -> None:
+    """Dies if a pair is judged as if it were the only one, or McNemar's tests count as others."""
+    models = [
+        _model(name, "accuracy", skill) for name, skill in zip("ABC", (0.8, 0.6, 0.4), strict=True)
+    ]
+    pairs = _compare(*models).pairs
+    assert [(pair.a.model, pair.b.model) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
+    for name in ("approximate_randomization", "mcnemar"):
+        p_values = [pair.tests[name].p_value for pair in pairs]
+        corrected = [pair.adjusted[name] for pair in pairs]
+        assert corrected == pytest.approx(stats.adjust_p_values(p_values, "holm").tolist())
+    with_control = single_models.compare(models, Rules(), "C", iterations=100)
+    assert [pair.a.model for pair in with_control.pairs] == ["A", "B"]
+
+
+def test_only_the_same_items_are_compared() -> None:
+    """Dies if models without outcomes, of other data or of other items are tested, in silence."""
+    a, b = _model("A", "f1", 0.8), _model("B", "f1", 0.6)
+    (note,) = _compare(a, dataclasses.replace(b, counts=None, names=())).notes
+    assert note.startswith("No tests on single items: B without outcomes; train --outputs")
+    elsewhere: Any = SimpleNamespace(**{**vars(b.member), "data_hash": "other"})
+    shuffled = _counts("f1", 60, 3, 0.6)[::-1]
+    for other, reason in (
+        (dataclasses.replace(b, member=elsewhere), "different data"),
+        (dataclasses.replace(b, counts=shuffled), "their items differ"),
+        (_model("B", "f1", 0.6, 50), "their items differ"),
+        (_model("B", "accuracy", 0.6), "different data"),
+    ):
+        result = _compare(a, other)
+        assert not result.pairs
+        assert reason in result.notes[0]
+    assert not _compare(a, dataclasses.replace(b, dataset="another")).notes

@@ -1,0 +1,262 @@
+"""Which trials share a program, with which arguments, under which ids; nothing is trained."""
+
+import dataclasses
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import studies
+from jaxeval.config import reading
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Plateau
+from jaxeval.space import space
+from jaxeval.studies import cohorts, costs, prepared, proposers
+from tests.studies import toy_kind
+from tests.studies.toy_kind import config, planned
+
+
+def _of(*configs: Any) -> list[cohorts.Cohort]:
+    """Cohorts of configs, each with seed 1."""
+    return planned([trial for one in configs for trial in proposers.seeds_by_splits(one, [1])])
+
+
+def _adam(**changes: Any) -> optimisers.Optimiser:
+    return optimisers.Optimiser(name="adam", **changes)
+
+
+TOGETHER = {
+    "a traced value": (config(), config({"rate": 0.4})),
+    "learning rates": (
+        config(),
+        config(optimiser=_adam(hyperparameters={"learning_rate": 0.1})),
+    ),
+    "warm-ups": (config(optimiser=_adam(warmup=32.0)), config(optimiser=_adam(warmup=64.0))),
+    "plateaus": (config(plateau=Plateau(after=2)), config(plateau=Plateau(after=3))),
+    "rates of the same site": (config({"noise": 0.1}), config({"noise": 0.2})),
+    "names": (config(), dataclasses.replace(config({"rate": 0.4}), name="other")),
+}
+IN_A_SWEEP = {  # together there, else apart
+    "a rate and none": (config(), config({"smoothing": 0.4})),
+    "a warm-up and none": (config(), config(optimiser=_adam(warmup=64.0))),
+    "a plateau and none": (config(), config(plateau=Plateau(after=2))),
+}
+APART = {
+    "a static value": (config(), config({"width": 9})),
+    "epochs": (config(), config(epochs=5)),
+    "optimisers": (config(), config(optimiser=optimisers.Optimiser(name="sgd"))),
+    "a rate and none, of a site that draws": (config(), config({"noise": 0.1})),
+    "l2 and none": (config(), config(optimiser=_adam(l2=0.1))),
+    "data": (config(), dataclasses.replace(config(), data=toy_kind.Data(kept_out=1))),
+    "the latest decay": (config(plateau=Plateau()), config(plateau=Plateau(latest=3))),
+}
+
+
+def _shapes(*configs: Any) -> list[cohorts.Shape]:
+    """What programs of a sweep's runs must hold."""
+    loader = prepared.Loader()
+    return [cohorts.shape_of(loader.prepare(config)) for config in configs]
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_traced_values_share_a_program(case: str) -> None:
+    """Dies if a continuous value compiles for each of its values."""
+    (cohort,) = _of(*TOGETHER[case])
+    assert len(cohort.entries) == len(set(cohort.members)) == 2
+    first, second = _shapes(*TOGETHER[case])
+    assert first.joined(second) == first
+
+
+@pytest.mark.parametrize("case", APART)
+def test_static_values_do_not(case: str) -> None:
+    """Dies if a member is trained with another's program."""
+    first, second = _of(*APART[case])
+    assert first.program != second.program
+    one, other = _shapes(*APART[case])
+    assert one.joined(other) is None
+
+
+@pytest.mark.parametrize("case", IN_A_SWEEP)
+def test_neutral_values_share_a_program_in_a_sweep_alone(case: str) -> None:
+    """Dies if a config's arguments, and so its last bits, depend on what is trained beside it; or
+    if a sweep compiles for every scheduler."""
+    alone, beside = _of(IN_A_SWEEP[case][0]), _of(*IN_A_SWEEP[case])
+    assert len(beside) == 2 and alone[0].members[0] in [c.members[0] for c in beside]
+    first, second = _shapes(*IN_A_SWEEP[case])
+    assert first.joined(second) == first
+
+
+def _swept(*configs: Any) -> list[dict[str, float]]:
+    """Arguments of the members of a sweep's only cohort."""
+    loader = prepared.Loader()
+    trials = [trial for one in configs for trial in proposers.seeds_by_splits(one, [1])]
+    entries = cohorts.entries(trials, loader)
+    shape = cohorts.shape_of(entries[0].prepared)
+    whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0, (1.0,))
+    (cohort,) = cohorts.by_estimates(entries, [whole], loader)
+    return [dict(member.hparams) for member in cohort.members]
+
+
+def test_neutral_names_are_filled_in() -> None:
+    """Dies if members of a sweep's program have arguments of other names, a filled-in value
+    changes something, or names depend on which other values were drawn."""
+    schedules = config(plateau=Plateau(after=3, factor=0.5), optimiser=_adam(warmup=32.0))
+    smooth = config({"smoothing": 0.1})
+    plain, scheduled, smoothed = _swept(config(), schedules, smooth)
+    assert plain.keys() == scheduled.keys() == smoothed.keys()
+    more = ["plateau_after", "plateau_factor", "plateau_floor", "smoothing", "warmup"]
+    assert [plain[name] for name in more] == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert [scheduled[name] for name in more] == [3.0, 0.5, 0.0, 0.0, 32.0]
+    assert [smoothed[name] for name in more] == [1.0, 1.0, 0.0, 0.1, 0.0]
+    (alone,) = _swept(config())
+    # decays are the host's: a plateau's values are read by no program
+    assert plain.keys() - alone.keys() == {"plateau_after", "plateau_factor", "plateau_floor"}
+    assert not alone.keys() & {"noise", "l2"}
+
+
+def test_members_are_of_their_trials() -> None:
+    """Dies if seeds, splits or values come to another trial."""
+    trials = proposers.seeds_by_splits(config({"rate": 0.1}), [4, 2], [3, 1])
+    trials += proposers.seeds_by_splits(config({"rate": 0.3}), [7], [1])
+    (cohort,) = planned(trials)
+    assert [entry.trial for entry in cohort.entries] == trials
+    shown = [(m.seed, m.split, dict(m.hparams)["rate"]) for m in cohort.members]
+    assert shown == [(4, 3, 0.1), (2, 3, 0.1), (4, 1, 0.1), (2, 1, 0.1), (7, 1, 0.3)]
+
+
+def test_repeats_are_apart() -> None:
+    """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
+    if they do not share what is compiled."""
+    made = planned(proposers.repeats(config(), [1, 2], 3))
+    shown = [[(m.seed, m.repeat) for m in c.members] for c in made]
+    assert shown == [[(1, k), (2, k)] for k in range(3)]
+    assert len({cohort.program for cohort in made}) == 1
+
+
+def test_a_trial_is_trained_once() -> None:
+    """Dies if the same trial, asked for twice, is a member twice."""
+    trials = toy_kind.trials((1, 2))
+    (cohort,) = planned([*trials, *trials[:1]])
+    assert [member.seed for member in cohort.members] == [1, 2]
+
+
+def test_members_alike_of_two_studies_are_both_trained() -> None:
+    """Dies if the scores of one are recorded as the other's, or not at all."""
+    trials = [*toy_kind.trials((1,)), *proposers.repeats(config(), [1], 1)]
+    made = planned(trials)
+    assert sorted(e.record.name for c in made for e in c.entries) == ["toy", "toy, noise"]
+    assert all(len(set(c.members)) == len(c.entries) for c in made)
+
+
+def test_the_place_of_checkpoints() -> None:
+    """Dies if an experiment's checkpoints are not under its id, or those of several depend on
+    their order, or are those of one of them."""
+    own, other = config({"rate": 0.1}), config({"rate": 0.3})
+    (alone,) = _of(own)
+    assert alone.place == alone.entries[0].record.id
+    (both,), (turned,) = _of(own, other), _of(other, own)
+    assert both.place == turned.place
+    assert both.place not in {record.id for record in both.records} and len(both.records) == 2
+
+
+IDS = {  # of the version before studies: runs folders of then are continued
+    "tagging": {
+        "own": "9cc90f1c7dbc3da0",
+        "random splits": "2f982aaa187a7166",
+        "noise": "cf0dbac563016879",
+        "neighbourhood": "ce704b77edf9b6ea",
+        "sweep": "5fa8859219a05b73",
+    },
+    "language": {
+        "own": "a5ee85a81dfa67a7",
+        "noise": "2d4a3be05b7b0b5f",
+        "neighbourhood": "c5478d006df1a24e",
+        "sweep": "80f9daed61a5cf99",
+    },
+    "seq2seq": {
+        "own": "d2c2f00c11622c09",
+        "random splits": "d2c2f00c11622c09",
+        "noise": "519878a739ea9958",
+        "neighbourhood": "8168ec3457923a3f",
+        "sweep": "5605efdd0815112d",
+    },
+}
+SPACE = """
+[learning_rate]
+key = "training.optimiser.hyperparameters.learning_rate"
+log_uniform = [1e-3, 1e-2]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text, pairs and a search space."""
+    folder = tmp_path_factory.mktemp("ids")
+    for part, times in (("train", 40), ("valid", 6), ("test", 5)):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
+    (folder / "pairs").mkdir()
+    for part, words in (("train", "ab abc ba cc"), ("dev", "aa bb"), ("test", "ca cb ac")):
+        pairs = "".join(f"{word}\t{word[::-1]}\n" for word in words.split())
+        (folder / "pairs" / f"{part}.tsv").write_text(pairs)
+    (folder / "space.toml").write_text(SPACE)
+    return folder
+
+
+def _changes(task: str, folder: Path) -> list[str]:
+    text = ["data.window=6", "data.turn=8", "training.batch_size=3", f"data.path={folder}"]
+    return {
+        "tagging": ["data.train_sentences=30"],
+        "language": ["task=language", *text],
+        "seq2seq": ["task=seq2seq", f"data.path={folder / 'pairs'}"],
+    }[task]
+
+
+@pytest.mark.parametrize("task", IDS)
+def test_ids_are_those_they_have_always_been(task: str, folder: Path) -> None:
+    """Dies if a runs folder's members are trained again because their experiment has another id;
+    a new key of a config changes it, and must then be left out where it has its default."""
+    changes = [*_changes(task, folder), "training.lanes=3"]
+    of: Any = studies.read(None, changes)
+    trials = {
+        "own": proposers.seeds_by_splits(of, [1]),
+        "noise": proposers.repeats(of, [1], 2),
+        "neighbourhood": proposers.neighbourhood(of, [{"learning_rate": 0.01}]),
+        "sweep": proposers.draws(None, changes, space.read(str(folder / "space.toml")), 7, 1),
+        "random splits": proposers.seeds_by_splits(of, [1], [1]),
+    }
+    loader = prepared.Loader()
+    found: Mapping[str, str] = {
+        name: cohorts.entries(trials[name], loader)[0].record.id for name in IDS[task]
+    }
+    assert found == IDS[task]
+
+
+def test_what_changes_no_score_changes_no_id() -> None:
+    """Dies if a name, a number of lanes or kept models make another experiment."""
+    changed = config(lanes=2, keep_models=True, checkpoint_every=3)
+    changed = dataclasses.replace(changed, name="other", data=toy_kind.Data(path="elsewhere"))
+    ids = {entry.record.id for cohort in _of(config(), changed) for entry in cohort.entries}
+    assert len(ids) == 1
+    assert _of(config({"rate": 0.3}))[0].place not in ids
+
+
+def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:
+    """Dies if the centre's own values make a neighbour another member, or models are saved."""
+    rates = [{"rate": 0.2}, {"rate": 0.4}]
+    trials = proposers.neighbourhood(config(keep_models=True), rates)
+    assert [trial.hparams for trial in trials] == ["{}", '{"rate":0.4}']
+    (cohort,) = planned(trials)
+    assert [dict(member.hparams)["rate"] for member in cohort.members] == [0.2, 0.4]
+    assert not cohort.config.training.keep_models
+    assert len(cohort.records) == 1
+
+
+def test_a_trial_is_plain_data() -> None:
+    """Dies if a trial holds settings or arrays: it could not be written to a table, nor sent."""
+    for trial in (*toy_kind.trials(), *proposers.repeats(config(), [1], 2)):
+        again = reading.from_dict(toy_kind.Config, trial.config)
+        assert reading.to_dict(again) == trial.config
+        assert reading.canonical(dataclasses.asdict(trial))
+        assert pickle.loads(pickle.dumps(trial)) == trial

@@ -1,0 +1,193 @@
+"""Cohorts of runs: padding counted by brute force, the search held to exhaustive ones."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from jaxeval.models import seq2seq_sizes
+from jaxeval.models.seq2seq import Shape
+from jaxeval.studies import costs
+
+MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Square:
+    """Arrays of one size; `kind` cannot be mixed."""
+
+    size: int
+    kind: str = "a"
+
+    def joined(self, other: "Square") -> "Square | None":
+        """The larger one."""
+        return max(self, other, key=lambda s: s.size) if self.kind == other.kind else None
+
+    def operations(self, own: "Square") -> float:
+        """Of arrays of this size, whoever uses them."""
+        return float(self.size**2)
+
+    def parameters(self) -> int:
+        """Hardly any."""
+        return 1
+
+    def describe(self) -> str:
+        """Its size."""
+        return str(self.size)
+
+
+def _rows_one_by_one(sizes: Sequence[int], batch: int, micro: int) -> int:
+    """Walks through an epoch row by row."""
+    computed = 0
+    for size in sizes:
+        rows = list(range(size))
+        while rows:
+            now, rows = rows[:batch], rows[batch:]
+            while now:
+                now = now[micro:]
+                computed += micro
+    return computed
+
+
+@pytest.mark.parametrize("batch", [1, 5, 16, 23, 200])
+@pytest.mark.parametrize("micro", [4, 16])
+def test_rows_computed(batch: int, micro: int) -> None:
+    """Dies if a last batch, or a last part of one, is counted wrong."""
+    sizes = [0, 7, 16, 100]
+    assert costs.rows_computed(sizes, batch, micro) == _rows_one_by_one(sizes, batch, micro)
+
+
+def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for smaller in _partitions(rest):
+        yield [[first], *smaller]
+        for k in range(len(smaller)):
+            yield [*smaller[:k], [first, *smaller[k]], *smaller[k + 1 :]]
+
+
+def _seconds(made: Sequence[costs.Estimate]) -> float:
+    return sum(cohort.seconds + cohort.compile_seconds for cohort in made)
+
+
+@pytest.mark.parametrize("rows", [20, 200, 2000])
+def test_the_search_is_near_the_best_of_all_partitions(rows: int) -> None:
+    """Dies if unions are weighed wrongly: by their sum, or the dearest first."""
+    generator = np.random.default_rng(rows)
+    runs = [
+        costs.Job(Square(int(generator.integers(1, 30))), int(generator.choice([16, 48])), 1)
+        for _ in range(6)
+    ]
+    found = costs.plan(runs, [rows], MACHINE)
+    every = [
+        _seconds(costs.as_grouped(runs, [rows], MACHINE, groups, micro))
+        for groups in _partitions(list(range(6)))
+        for micro in itertools.product((16, 64), repeat=len(groups))
+    ]
+    assert _seconds(found) <= 1.1 * min(every)
+    assert sorted(n for estimate in found for n in estimate.jobs) == list(range(6))
+
+
+def test_what_is_dear_decides() -> None:
+    """Dies if compiling is not weighed against padding."""
+    runs = [costs.Job(Square(size), 16, 1) for size in (4, 5, 30, 31)]
+    dear = dataclasses.replace(MACHINE, compile_seconds=1e6)
+    free = dataclasses.replace(MACHINE, compile_seconds=0.0, devices=1)
+    middle = dataclasses.replace(MACHINE, compile_seconds=0.05, devices=1)
+
+    def groups(machine: costs.Machine, **how: bool) -> list[tuple[int, ...]]:
+        return [estimate.jobs for estimate in costs.plan(runs, [160], machine, **how)]
+
+    assert groups(dear) == [(0, 1, 2, 3)]
+    assert groups(free) == [(0,), (1,), (2,), (3,)]
+    assert groups(middle) == [(0, 1), (2, 3)]
+    assert groups(dear, join=False) == [(0,), (1,), (2,), (3,)]
+
+
+def test_no_more_than_asked_for_and_never_what_cannot_be() -> None:
+    """Dies if `most` is ignored, or kinds are mixed to reach it."""
+    machine = dataclasses.replace(MACHINE, compile_seconds=0.0, devices=1)
+    sizes = [Square(size) for size in (1, 2, 30, 31)]
+    runs = [costs.Job(size, 16, 1) for size in sizes]
+    assert [e.jobs for e in costs.plan(runs, [160], machine, most=2)] == [(0, 1), (2, 3)]
+    mixed = [costs.Job(Square(5, kind), 16, 1) for kind in "abab"]
+    assert [e.jobs for e in costs.plan(mixed, [160], machine, most=1)] == [(0, 2), (1, 3)]
+
+
+def test_waste_is_what_padding_costs() -> None:
+    """Dies if padded rows or units are not counted: 2 x 2 of 4 x 4, 10 rows of 16."""
+    runs = [costs.Job(Square(2), 10, 3), costs.Job(Square(4), 16, 3)]
+    (cohort,) = costs.as_grouped(runs, [80], MACHINE, [[0, 1]], [16])
+    computed = 3 * (8 * 16 * 16 + 5 * 16 * 16)
+    needed = 3 * 80 * (4 + 16)
+    assert cohort.operations == computed
+    assert cohort.wasted == pytest.approx(1 - needed / computed)
+
+
+def test_lanes_in_lock_step_wait_for_one_another() -> None:
+    """Dies if a step of vmap is not as many rows, and an epoch as many steps, as any lane needs,
+    or the buckets that lanes are in are not counted."""
+    machine = dataclasses.replace(MACHINE, devices=1, lock_step=True)
+    runs = [costs.Job(Square(2), 10, 3), costs.Job(Square(4), 40, 3)]
+    (cohort,) = costs.as_grouped(runs, [40, 120], machine, [[0, 1]], [16])
+    steps, rows = 3 * (4 + 12), 48  # those of the first, those of the second
+    outcomes = [len({a, b}) for a, b in itertools.product((0, 1, 1, 1), repeat=2)]
+    buckets = np.mean(outcomes)  # of two lanes, each in the first one of four times
+    assert cohort.operations == pytest.approx(2 * steps * rows * buckets * 16)
+    for n, (run, size) in enumerate(zip(runs, (4, 16), strict=True)):
+        (alone,) = costs.as_grouped([run], [40, 120], machine, [[0]], [16])
+        every = [costs.rows_computed([40, 120], r.batch_size, 16) for r in runs]
+        assert alone.operations == 3 * every[n] * size
+
+
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_evaluations_take_time(lock_step: bool) -> None:
+    """Dies if evaluations are free, or cost by the micro-batch, or (vmap) by own sizes."""
+    machine = dataclasses.replace(MACHINE, lock_step=lock_step)
+    runs = [costs.Job(Square(30), 64, 2), costs.Job(Square(30), 64, 2)]
+    evaluating = [runs[0]._replace(evaluated=400), runs[1]._replace(evaluated=1000)]
+    (trained,), (whole,) = (costs.plan(r, [64], machine) for r in (runs, evaluating))
+    rate = machine.rate * 128 / (128 + 16)  # 128 rows at once, whatever the micro-batch
+    rows = 2 * 1000 if lock_step else 400 + 1000
+    more = 0.5 * rows * 30**2 / rate / 2  # two devices share the members
+    assert whole.seconds - trained.seconds == pytest.approx(more)
+    assert 2 * sum(whole.an_epoch) == pytest.approx(whole.seconds)
+
+
+def test_a_plan_that_cannot_be_is_refused() -> None:
+    """Dies if a damaged plan is trained."""
+    runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]
+    for groups, rows in (([[0, 1]], [16]), ([[]], [16]), ([[0], [1]], [16, 17])):
+        with pytest.raises(ValueError, match=r"run|cohort|MICRO|tuple|in list"):
+            costs.as_grouped(runs, [160], MACHINE, groups, rows)
+
+
+def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
+    shape = Shape(9, 7, embedding, 64, layers, layers, heads)
+    return seq2seq_sizes.Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
+
+
+def test_extents_hold_all_heads() -> None:
+    """Dies if a member's heads are no groups of the computed ones."""
+    both = _extent(48, 2).joined(_extent(80, 8))
+    assert both is not None
+    assert (both.shape.heads, both.shape.embedding, both.grain) == (8, 80, 16)
+    assert _extent(12, 4).joined(_extent(16, 8)) is None  # 12 has no eighth
+    three = _extent(30, 3).joined(_extent(40, 2))
+    assert three is None  # 10 has no sixth
+    wide = _extent(36, 3).joined(_extent(24, 2))
+    assert wide is not None
+    assert (wide.shape.heads, wide.shape.embedding) == (6, 36)
+
+
+def test_layers_that_a_member_lacks_cost_nothing() -> None:
+    """Dies if depth is counted at the padded size, or width at the live one."""
+    small, large = _extent(48, 8, 2), _extent(80, 8, 6)
+    both = small.joined(large)
+    assert both is not None
+    assert both.operations(large) == large.operations(large)
+    assert small.operations(small) < both.operations(small) < both.operations(large)

@@ -1,0 +1,138 @@
+"""What members get right or wrong, item by item: its sums, its order, what lacks it."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import observe, runs, studies
+from jaxeval.data import buckets
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.runs import records
+from jaxeval.studies import evaluation, prepared
+from jaxeval.train import main as train  # jaxeval.train itself is the API's function
+from tests.golden import corpora
+from tests.population import toy
+from tests.studies import toy_kind
+
+PARTS = ("dev", "test")
+_TRAINED = "training.epochs=2 training.lanes=1 training.batch_size=16"
+WORDS = {  # task: what it is trained with, the count that says how large an item is
+    "tagging": (
+        "data.dimension=6 model.layers=[5] model.characters.encoder=none "
+        "training.evaluation_batch_size=7",
+        "words",
+    ),
+    "language": (
+        "data.dev=*dev* data.window=6 data.turn=8 model.hidden=7 training.batch_size=3 "
+        "training.evaluation_batch_size=5",
+        "tokens",
+    ),
+    "seq2seq": ("model.embedding=4 model.hidden=6 training.evaluation_batch_size=7", "symbols"),
+}
+FOLDERS = {"tagging": "tags", "language": "text", "seq2seq": "pairs"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tiny corpora of every task."""
+    folder = tmp_path_factory.mktemp("data") / "tiny"
+    corpora.write(folder)
+    return folder
+
+
+def _outcomes(folder: Path, part: str) -> list[records.Outcomes]:
+    (experiment,) = {row.experiment for row in runs.load(folder)}
+    with runs.open_store(folder) as store:
+        return store.outcomes(experiment, part)
+
+
+def _sums(outcomes: records.Outcomes) -> dict[str, float]:
+    return dict(zip(outcomes.names, outcomes.counts.sum(0, dtype=np.float64), strict=True))
+
+
+def _sizes(task: str, file: Path) -> list[int]:
+    """How large the items of a file are, in its order."""
+    text = file.read_text()
+    if task == "tagging":
+        return [len(sentence.splitlines()) for sentence in text.strip().split("\n\n")]
+    if task == "seq2seq":
+        return [len(line.split("\t")[1]) for line in text.splitlines()]
+    tokens = sum(len(line.split()) + 1 for line in text.splitlines())
+    ends = np.arange(6) * tokens // 5  # five readers
+    return [min(6, last - at) for at, last in _windows(ends.tolist())]
+
+
+def _windows(ends: list[int]) -> list[tuple[int, int]]:
+    """Where windows of six tokens begin, and their stretches end."""
+    stretches = itertools.pairwise(ends)
+    return [(at, last) for first, last in stretches for at in range(first, last, 6)]
+
+
+@pytest.mark.parametrize("task", WORDS)
+def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
+    task: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if an item's count is another's or a batch's, if buckets are not put together again, or
+    if padding counts as an item."""
+    monkeypatch.setattr(
+        buckets, "choose_widths", lambda lengths, *rest: sorted({min(lengths) + 2, max(lengths)})
+    )
+    words, size = WORDS[task]
+    changes = [f"task={task}", *_TRAINED.split(), *words.split()]
+    place = str(data / FOLDERS[task])
+    asked = ["--seed-list", "1,2", "--outputs", "--out", str(tmp_path)]
+    assert train([*changes, "--data", place, *asked]) == 0
+    learned = prepared.prepare(studies.read(None, changes, place)).task
+    recorded = {row.seed: row for row in runs.load(tmp_path)}
+    for part in PARTS:
+        each = _outcomes(tmp_path, part)
+        assert [one.seed for one in each] == [1, 2]
+        for one in each:
+            found = one.counts[:, one.names.index(size)]
+            assert found.tolist() == _sizes(task, data / FOLDERS[task] / f"{part}.txt")
+            score = learned.score(_sums(one))[learned.metric.name]
+            # nats are no whole numbers: their float32 sums depend on the order
+            near = 1e-6 if task == "language" else 0.0
+            assert score == pytest.approx(getattr(recorded[one.seed], part), rel=near, abs=0.0)
+
+
+@pytest.mark.parametrize("mode", ["map", "vmap"])
+def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
+    """Dies if places are those of another bucket, or a lane's rows another member's: the toy's
+    first bucket is written from its last row to its first, behind the second."""
+    trials = toy_kind.trials((1, 2, 3), keep_models=True, lane_mode=mode, lanes=4)
+    rows = observe.train(trials, tmp_path, outputs=True)
+    assert rows == observe.train(trials, tmp_path, outputs=True)
+    models = evaluation.load(toy_kind.cohort(trials), tmp_path)
+    split, corpus, places = toy.split(0), toy.corpus(), toy.places()
+    for member, (params, one) in enumerate(
+        zip(models.params, _outcomes(tmp_path, "test"), strict=True)
+    ):
+        right = {}
+        for bucket, chosen in enumerate(split.test):
+            columns = corpus.buckets[bucket]
+            logits = np.tanh(np.asarray(params["table"])[columns["x"][chosen]].mean(axis=1))
+            labels = (logits @ np.asarray(params["out"])).argmax(1)
+            hits = labels == columns["y"][chosen]
+            right |= dict(zip(places[bucket][chosen].tolist(), hits.tolist(), strict=True))
+        found = one.counts[:, one.names.index("right")]
+        assert found.tolist() == [right[place] for place in sorted(right)]
+        assert _sums(one)["right"] / len(found) == rows[member].test
+
+
+def test_what_ended_without_outcomes_is_not_passed_over(tmp_path: Path) -> None:
+    """Dies if --outputs does nothing for members that have ended, if --again trains others too, or
+    if a score depends on outcomes."""
+    before = observe.train(toy_kind.trials((1, 2)), tmp_path)
+    with pytest.raises(RunError, match=r"--outputs: 2 members .* outcomes .*seed 1, 2\); --again"):
+        observe.train(toy_kind.trials(), tmp_path, outputs=True)
+    assert _outcomes(tmp_path, "test") == []
+    with pytest.raises(ConfigError, match="--again goes with"):
+        observe.train(toy_kind.trials(), tmp_path, again=True)
+    after = observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True)
+    assert [row.test for row in after[:2]] == [row.test for row in before]
+    assert [one.seed for one in _outcomes(tmp_path, "dev")] == [1, 2, 3]
+    assert observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True) == after

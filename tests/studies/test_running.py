@@ -1,0 +1,290 @@
+"""A runs folder over several commands: signals, saved models, checkpoints and the database."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval import observe, runs
+from jaxeval.contracts import Member
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.population import kept, loop, optimisers, slots
+from jaxeval.studies import memory, prepared, proposers, recording, running, saved
+from jaxeval.studies.cohorts import Cohort, Entry
+from tests.population import toy
+from tests.studies import toy_kind
+
+TRIALS = toy_kind.trials()
+
+
+def _train(folder: Path, *, again: bool = False, **training: Any) -> list[runs.MemberRow]:
+    """Trains three seeds of the toy, with changes to its settings."""
+    return observe.train(toy_kind.trials(**training), folder, again=again)
+
+
+def _id() -> str:
+    """Of the experiment that `_train` trains."""
+    return toy_kind.cohort(TRIALS).place
+
+
+def _rows(folder: Path) -> tuple:
+    """All that is recorded but the clock."""
+    return [r._replace(wall_seconds=0.0) for r in runs.load(folder)], runs.load_curves(folder)
+
+
+def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *numbers: int) -> int:
+    """Exit status of a run that gets signals while an epoch is recorded."""
+    record, left = recording.Recorder.__call__, [epochs]
+
+    def then_signal(self: recording.Recorder, report: loop.Report) -> Any:
+        ended = record(self, report)
+        left[0] -= 1
+        for number in numbers if not left[0] else ():
+            os.kill(os.getpid(), number)
+        return ended
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recording.Recorder, "__call__", then_signal)
+        with pytest.raises(SystemExit) as stopped:
+            _train(folder)
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple:
+    """What is recorded without interruption."""
+    folder = tmp_path_factory.mktemp("truth")
+    _train(folder)
+    return _rows(folder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_stops(
+    number: signal.Signals,
+    truth: tuple,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if SIGTERM ends the process without a checkpoint or by another status than 143, if a
+    handler stays behind, or if the second command begins anew."""
+    before = signal.getsignal(number)
+    assert _stopped(monkeypatch, tmp_path, 2, number) == 128 + number
+    assert signal.getsignal(number) is before
+    assert "same command continues" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*")] != []
+    epochs = [row.epoch for row in runs.load_curves(tmp_path) if row.part == "train"]
+    assert max(epochs) == 2
+    _train(tmp_path)
+    assert _rows(tmp_path) == truth
+
+
+def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a process that is told twice goes on to the end of its epoch."""
+    assert _stopped(monkeypatch, tmp_path, 1, signal.SIGINT, signal.SIGTERM) == 143
+
+
+def test_a_checkpoint_ahead_of_its_database_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if members go on whose first epochs no database holds: their curves would lack them."""
+    _stopped(monkeypatch, tmp_path, 2, signal.SIGTERM)
+    for path in tmp_path.glob("runs.sqlite*"):
+        path.unlink()
+    with pytest.raises(RunError, match=r"lacks epochs \(seed 1, 2, 3\): bring back the database"):
+        _train(tmp_path)
+    assert runs.load_curves(tmp_path) == []
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert len(_train(tmp_path)) == 3
+
+
+def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: Path) -> None:
+    """Dies if keep_models does nothing for members that have ended, or --again trains those too
+    whose models are saved, or changes a score."""
+    observe.train(TRIALS[:2], tmp_path)
+    with pytest.raises(
+        RunError, match=r"2 members .* without a saved model .*seed 1, 2\); --again"
+    ):
+        _train(tmp_path, keep_models=True)
+    assert not (tmp_path / "models").exists()
+    _train(tmp_path, keep_models=True, again=True)
+    assert _rows(tmp_path) == truth
+    models = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").rglob("*.npz")}
+    _train(tmp_path, keep_models=True, again=True)
+    assert models == {path: path.stat().st_mtime_ns for path in models}
+    assert sorted(path.name for path in models) == [
+        *(f"seed{seed}.npz" for seed in (1, 2, 3)),
+        "tables.npz",
+    ]
+
+
+def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> None:
+    """Dies if NaN parameters are saved, or a model is missed that there cannot be."""
+
+    def breaking(params: Any, *rest: Any) -> Any:
+        loss, carry = toy.TASK.loss(params, *rest)
+        return jnp.where(jnp.abs(params["table"]).max() > 6.9, jnp.nan, loss), carry
+
+    adam = dataclasses.replace(toy.problem().training.optimiser)
+    adam = optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.5})
+    trials = toy_kind.trials((1, 2), keep_models=True, epochs=6, optimiser=adam)
+    cohort = toy_kind.cohort(trials)
+    task = dataclasses.replace(toy.TASK, loss=breaking, score=lambda counts: {"accuracy": 0.0})
+    cohort = cohort._replace(problem=cohort.problem._replace(task=task))
+    rows = observe.train_cohorts([cohort], tmp_path)
+    assert [(row.status, row.dev, row.test) for row in rows] == [("diverged", 0.0, None)] * 2
+    assert not list(tmp_path.rglob("seed*"))
+    assert observe.train_cohorts([cohort], tmp_path) == rows
+
+
+def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
+    """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
+    config = toy_kind.config(keep_models=True, epochs=1)
+    trials = proposers.seeds_by_splits(config, [1], [2])
+    observe.train(trials, tmp_path)
+    cohort = toy_kind.cohort(trials)
+    folder = tmp_path / "models" / cohort.place
+    about = json.loads((folder / "seed1-split2.json").read_text())
+    assert (about["task"], about["seed"], about["split"]) == ("toy", 1, 2)
+    assert about["hparams"] == dict(cohort.members[0].hparams)
+    assert about["config"]["training"]["epochs"] == 1
+    vocabulary = json.loads((folder / about["vocabulary"]).read_text())
+    assert vocabulary == {"classes": ["a", "b", "c"], "split": 2}
+    assert kept.load(folder / "tables.npz", {"shift": np.zeros(3, np.float32)})["shift"].sum() == 0
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("map", "map"), ("vmap", "vmap:4")])
+def test_the_number_of_lanes_that_ran_is_recorded(
+    mode: str, expected: str, tmp_path: Path
+) -> None:
+    """Dies if the number asked for is recorded (3), not what four devices share evenly."""
+    rows = _train(tmp_path, lane_mode=mode, epochs=1)
+    assert [row.lanes for row in rows] == [expected] * 3
+
+
+def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
+    """Dies if members without a score are trained for ever, or for nothing."""
+    cohort = toy_kind.cohort(TRIALS)
+    odd = dataclasses.replace(toy.TASK, metric=toy.TASK.metric._replace(name="f1"))
+    cohort = cohort._replace(problem=cohort.problem._replace(task=odd))
+    with pytest.raises(ConfigError, match="the task's metric: expected one of accuracy, got 'f1'"):
+        observe.train_cohorts([cohort], tmp_path)
+
+
+def test_the_last_epoch_ends_any_member() -> None:
+    """Dies if a member without a score outlives `epochs`."""
+    training = toy.problem(epochs=3).training
+    slot, metric = slots.Slot(Member(1), epoch=3), toy.TASK.metric
+    assert slots.status(slot, 0.5, None, training, metric) == "finished"
+    assert slots.status(slots.Slot(Member(1), epoch=2), 0.5, None, training, metric) is None
+
+
+def test_again_without_models_is_refused(tmp_path: Path) -> None:
+    """Dies if --again does nothing in silence."""
+    with pytest.raises(ConfigError, match=r"--again goes with training\.keep_models=true"):
+        _train(tmp_path, again=True)
+    assert not list(tmp_path.iterdir())
+
+
+def _untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The members that would be trained, in vain."""
+    trained: list[Any] = []
+
+    def noted(cohort: Cohort, waiting: Any, *others: Any) -> Iterator[Any]:
+        trained.append([member.seed for member in waiting])
+        return iter(())
+
+    monkeypatch.setattr(running, "_train", noted)
+    return trained
+
+
+def _record_ended(folder: Path, of: Entry) -> None:
+    """Records a trial as ended, without a model."""
+    names = dict.fromkeys((field.name for field in dataclasses.fields(runs.MemberResult)), 0)
+    text = dict.fromkeys(("message", "lanes", "jax", "flax", "jaxeval", "device"), "")
+    key = dict(zip(("experiment", "seed", "split", "repeat", "hparams"), of.key, strict=True))
+    scores = {"status": "finished", "best_epoch": 1, "dev": 0.5, "test": 0.5}
+    with runs.open_store(folder) as store:
+        store.register(of.record)
+        store.record([runs.MemberResult(**{**names, **text, **key, **scores})], [])
+
+
+def test_all_are_checked_before_the_first_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a later population's missing model or size is seen only after the first's training,
+    or the message leaves its split out."""
+    trained = _untrained(monkeypatch)
+    first, all_three = toy_kind.cohort(TRIALS[:2]), toy_kind.cohort(TRIALS)
+    config = toy_kind.config(keep_models=True)
+    later = toy_kind.cohort(proposers.seeds_by_splits(config, [2], [3]))
+    _record_ended(tmp_path, later.entries[0])
+    with pytest.raises(RunError, match=r"\(seed 2 of split 3\); --again"):
+        observe.train_cohorts([first, later], tmp_path)
+    count = prepared.parameters(first.problem, first.members[0])
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * 5)  # two lanes
+    with pytest.raises(ConfigError, match="in 3 lanes"):
+        observe.train_cohorts([first, all_three], tmp_path)
+    assert not trained
+    in_two_lanes = toy_kind.cohort(toy_kind.trials(lanes=2))
+    observe.train_cohorts([first, in_two_lanes], tmp_path)
+    assert trained == [[1, 2], [1, 2, 3]]
+
+
+def test_findings_are_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if each population of a command repeats what is odd about the data they share."""
+    _untrained(monkeypatch)
+    observe.train_cohorts([toy_kind.cohort(TRIALS)] * 3, tmp_path)
+    said = capsys.readouterr().err
+    assert said.startswith("a remark\nwarning: odd\n")
+    assert said.count("a remark") == said.count("warning") == 1
+
+
+@pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
+def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
+    """Dies if parameters alone count as a saved model."""
+    cohort = toy_kind.cohort(TRIALS[:1])
+    entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
+    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
+    assert saved.is_whole(tmp_path, entry)
+    (tmp_path / "models" / cohort.place / lost).unlink()
+    assert not saved.is_whole(tmp_path, entry)
+
+
+def test_a_signal_before_the_first_epoch_stops_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    """Dies if a process that still compiles goes on to the end of an epoch."""
+
+    def compiling(self: loop.Population, tell: Any) -> float:
+        tell("epoch", None)
+        tell("fill", None)
+        tell("fill", 1.0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("went on")
+
+    monkeypatch.setattr(loop.Population, "compile", compiling)
+    with pytest.raises(SystemExit) as stopped:
+        _train(tmp_path)
+    assert stopped.value.code == 143
+    assert "stopped before the first epoch" in capfd.readouterr().err
+
+
+def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a checkpoint stays that no command will go on from."""
+    assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
+    assert not (tmp_path / "checkpoints" / _id()).exists()
+    assert len(runs.load(tmp_path)) == 3

@@ -1,0 +1,188 @@
+"""The verbs that study language models, on a tiny text, end to end."""
+
+import importlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import ablation, evaluate, neighbourhood, noise, studies
+from jaxeval.compare import __main__ as compare
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.report.runs import conditions
+from jaxeval.studies import cohorts, evaluation, prepared, proposers, running
+from jaxeval.tasks.dynamic_evaluation import Dynamic
+from jaxeval.tasks.language_averaging import Averaging
+
+train = importlib.import_module("jaxeval.train")  # of the package, it is the function
+
+CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
+BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
+MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"]
+SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
+
+
+def _words(folder: Path) -> list[str]:
+    for part, times in (("train", 40), ("valid", 6), ("test", 5)):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
+    return [*BASE, *MODEL, *SHORT, "--data", str(folder), "--out", str(folder / "runs")]
+
+
+def test_kept_models_are_evaluated_in_other_ways(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a condition is lost, one equals another, or the plain one is not train's."""
+    words = [*_words(tmp_path), "--seeds", "2"]
+    with pytest.raises(RunError, match="keep_models=true"):
+        evaluate.main(words)
+    assert train.main([*words, "training.keep_models=true", "--json", "-"]) == 0
+    trained = json.loads(capsys.readouterr().out)
+    ways = ["--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"]
+    ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
+    ways += ["--rate-factor", "0.5", "--dynamic-decay", "0.1", "--dynamic-epsilon", "0.5"]
+    assert evaluate.main([*words, *ways, "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    rows = json.loads(shown.out)
+    by_condition: dict[str, list[float]] = {}
+    for row in rows:
+        by_condition.setdefault(row["condition"], []).append(row["score"])
+    assert len(by_condition) == 6 and all(len(scores) == 2 for scores in by_condition.values())
+    means = {name: sum(scores) / 2 for name, scores in by_condition.items()}
+    assert means["batch 2"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
+    assert len({round(mean, 9) for mean in means.values()}) == 6
+    # each at once, so that a long one that is stopped loses no other
+    assert all(f"{name}: perplexity" in shown.err for name in means)
+    _is_as_computed_directly(words, by_condition, tmp_path / "runs")
+    assert evaluate.main([*words, "--part", "dev", "--batch", "2", "--json", "-"]) == 0
+    dev = json.loads(capsys.readouterr().out)
+    assert sum(row["score"] for row in dev) / 2 == pytest.approx(trained["dev"]["mean"], rel=1e-6)
+    table = tmp_path / "rows.json"
+    table.write_text(json.dumps([row for row in rows if row["condition"].endswith(("1", "2"))]))
+    assert compare.main(["--table", str(table), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
+    assert evaluate.main([*words, "--temperature", "search"]) == 0
+    assert "temperature" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="--dynamic: of language models"):
+        evaluate.main(["--dynamic"])
+
+
+def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> None:
+    """Each option reaches what it is for."""
+    changes, data = words[: words.index("--data")], words[words.index("--data") + 1]
+    trials = proposers.seeds_by_splits(studies.read(None, changes, data), [1, 2])
+    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
+    models = evaluation.load(cohort, folder)
+    wanted = {
+        "temperature": evaluation.Condition(2, temperature=0.8),
+        "arithmetic": evaluation.Condition(
+            2, averaging=Averaging("arithmetic", 3), rate_factor=0.5
+        ),
+        "geometric": evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
+        "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
+    }
+    for name, condition in wanted.items():
+        direct = [one["perplexity"] for one in evaluation.scores(models, condition, "test")]
+        said = next(scores for label, scores in found.items() if name in label)
+        assert said == direct
+
+
+def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
+    """Dies if one score that is no number spoils a condition's mean, or is lost in silence."""
+    rows = [
+        {"condition": name, "seed": seed, "metric": "bits", "score": score}
+        for name, scores in {
+            "plain": (2.0, 2.5, 3.0),
+            "fast": (1.5, math.inf, math.nan),
+            "wild": (math.inf, math.inf, math.nan),
+        }.items()
+        for seed, score in enumerate(scores, 1)
+    ]
+    conditions.show(rows)
+    text = capsys.readouterr().out
+    assert "fast: 2 of 3 diverged and are left out" in text
+    assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [
+        ["fast", "1", "1.5", "-", "1.5", "1.5", "-0.5", "-"],  # the sd of one is none
+        ["wild", "0"],
+    ]
+    assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
+    assert conditions.line(rows, "wild") == "wild: all 3 diverged"
+
+
+def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a repeat is another run on a CPU, or a seed is not another."""
+    words = [*_words(tmp_path), "--seeds", "2", "--repeats", "2"]
+    assert noise.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    for part in ("dev", "test"):
+        assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
+        assert (tree[part]["seeds"], tree[part]["repeats"]) == (2, 2)
+    assert noise.main(words) == 0
+    assert "to the last bit" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        noise.main([*words, "--repeats", "1"])
+
+
+def test_a_neighbourhood_is_one_population(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if settings are trained one by one, or the scores are those of other settings."""
+    calls: list[int] = []
+    before = running.loop.train
+
+    def counted(problem: Any, members: Any, *others: Any, **options: Any) -> Any:
+        calls.append(len(members))
+        return before(problem, members, *others, **options)
+
+    monkeypatch.setattr(running.loop, "train", counted)
+    words = [*_words(tmp_path), "--settings", "5", "--figures", str(tmp_path / "f")]
+    words += ["--range", "learning_rate=0.0001:0.1:log"]
+    assert neighbourhood.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
+    assert set(tree["points"][0]) == {"score", "learning_rate", "input", "state"}
+    assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
+    third = tree["points"][2]
+    same = ["model.dropout.input", "model.dropout.state"]
+    given = [f"{key}={third[key.split('.')[-1]]}" for key in same]
+    given.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
+    alone = [*_words(tmp_path), *given, "--seed-list", "3", "--json", "-"]
+    assert train.main(alone) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
+
+
+def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a variant is trained without its changes, or is not in the comparison."""
+    file = tmp_path / "variants.toml"
+    file.write_text('[[variant]]\nname = "untied"\nchanges = ["model.tied=false"]\n')
+    words = [*_words(tmp_path), "--seeds", "2", "--variants", str(file)]
+    assert ablation.main(words) == 0
+    said = capsys.readouterr().out
+    assert "language, untied" in said
+    assert ablation.main([*words, "training.epochs=1"]) == 0  # beside the others
+    file.write_text('[[variant]]\nname = "same"\nchanges = ["model.tied=true"]\n')
+    with pytest.raises(ConfigError, match="'language, same' is the same as 'language'"):
+        ablation.main(words)
+    file.write_text('[[variant]]\nname = "untied"\nchange = ["model.tied=false"]\n')
+    with pytest.raises(ConfigError, match="changes"):
+        ablation.main(words)
+
+
+@pytest.mark.parametrize(
+    ("file", "base"),
+    [
+        ("small", "enwik8_lstm_small"),
+        ("small", "wikitext2_lstm_small"),
+        ("ptb_24m_d4", "ptb_lstm_24m_d4"),
+    ],
+)
+def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
+    """Dies if a shipped variant is of a key or value that is no more."""
+    path = CONFIGS / "ablations" / f"{file}.toml"
+    variants = reading.read(ablation.Variants, path).variant
+    assert len(variants) == 5
+    for variant in variants:
+        changed = studies.read(str(CONFIGS / f"{base}.toml"), variant.changes)
+        assert changed != studies.read(str(CONFIGS / f"{base}.toml"))

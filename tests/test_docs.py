@@ -1,0 +1,240 @@
+"""Every example of README, docs, help texts and shipped configs is one that works.
+
+Shell blocks are run by bash with stand-ins that note how jaxeval is called, so that variables,
+loops and functions count; each call's arguments are then parsed, and its config, changes, space
+and variants are read. Names in capitals (CONFIG, DIR) stand for what a reader has. Python blocks
+are run as they stand, a page's one after the other, on eight words and a model of four units.
+"""
+
+import importlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import tomllib
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import ablation, cli, studies
+from jaxeval.__main__ import VERBS
+from jaxeval.compare import options
+from jaxeval.config import reading, shipped
+from jaxeval.errors import ConfigError
+from jaxeval.space import space
+from jaxeval.tasks import registry
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
+PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").glob("*.md"))
+CALL = re.compile(
+    r"^\s*(?:\w+\(\) \{ )?(?:uv run )?(?:jaxeval |python (?:-m jaxeval|benchmarks/))", re.M
+)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)
+# Python blocks, those first that write what others read
+WITH_PYTHON = ["docs/seq2seq.md", "docs/runs.md", "docs/sweeps.md", "docs/compare.md"]
+WITH_PYTHON += ["docs/select.md", "docs/add_a_task.md", "README.md"]
+# of the embedded default, for README
+SMALL = ["data.train_sentences=60", "data.dimension=4", "data.most_widths=1", "model.layers=[4]"]
+SMALL += ["model.characters.encoder=none", "training.epochs=1", "training.batch_size=32"]
+# every call of python and jaxeval as a line of words; nothing else can be called
+STAND_INS = r"""
+note() { printf '%s\x1f' "$@" >&3; printf '\x1e' >&3; }
+python() { if [ "$1" = -m ]; then note "${@:2}"; else note "$@"; fi; }
+jaxeval() { note jaxeval "$@"; }
+uv() { shift; "$@"; }
+command_not_found_handle() { :; }
+"""
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a page that name a language."""
+    fenced = FENCED.findall((ROOT / page).read_text())
+    return [block for named, block in fenced if named == language]
+
+
+def _shell_blocks(text: str) -> str:
+    """Blocks that call jaxeval, fenced without a language or indented, as one script.
+
+    A later block may use the variables of an earlier one.
+    """
+    blocks = [block for language, block in FENCED.findall(text) if not language]
+    blocks += INDENTED.findall(FENCED.sub("", text) + "\n")
+    return "\n".join(textwrap.dedent(block) for block in blocks if CALL.search(block))
+
+
+def _help(verb: str) -> str:
+    """The examples in a verb's help."""
+    parser = importlib.import_module(VERBS[verb][0]).parser()
+    return f"{parser.description}\n\n{parser.epilog}"
+
+
+def _calls(text: str, folder: Path) -> list[list[str]]:
+    """How the shell blocks of a text call python and jaxeval, in words."""
+    noted, bash = folder / "calls", shutil.which("bash")
+    assert bash is not None
+    done = subprocess.run(
+        [bash, "-c", f"exec 3>{noted}\n{STAND_INS}\n{_shell_blocks(text)}"],
+        cwd=folder,
+        env={"PATH": "/nowhere"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=10,
+    )
+    assert "syntax error" not in done.stderr, done.stderr
+    return [call.split("\x1f")[:-1] for call in noted.read_text().split("\x1e")[:-1]]
+
+
+def _check(words: list[str]) -> None:
+    """Fails if a call names a verb, flag, config, key or script that is not there."""
+    print(*words)  # shown where the parser refuses it
+    program, *words = words
+    if program.endswith(".py"):
+        assert (ROOT / program).is_file()
+        return
+    if program == "jaxeval":
+        verb, *words = words
+    else:
+        verb = program.removeprefix("jaxeval.")
+    assert verb in VERBS
+    if "--help" in words or words[-1:] == ["..."]:
+        return
+    if (verb, words[:1]) == ("compare", ["options"]):
+        options.parser().parse_args(words[1:])
+        return
+    parser = importlib.import_module(VERBS[verb][0]).parser()
+    _read(_parsed(parser, words))
+
+
+def _parsed(parser: Any, words: list[str]) -> Any:
+    try:
+        given = parser.parse_intermixed_args(words)
+    except TypeError:  # a verb of verbs
+        return parser.parse_args(words)
+    return cli.parse_config(parser, words) if "changes" in given else given
+
+
+def _read(given: Any) -> None:
+    """Reads the config files that arguments name, and the keys that they change."""
+    if "changes" in given and not _stands_for_one(given.config):
+        studies.read(given.config, given.changes, given.data)
+    if getattr(given, "space", None) and not _stands_for_one(given.space):
+        space.read(given.space)
+    if getattr(given, "variants", None) and not _stands_for_one(given.variants):
+        reading.read(ablation.Variants, given.variants)
+
+
+def _stands_for_one(name: str | None) -> bool:
+    return name is not None and name.isupper()
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_pages(page: str, tmp_path: Path) -> None:
+    """Dies if a page names a verb, flag, config or key that is not there."""
+    text = (ROOT / page).read_text()
+    calls = _calls(text, tmp_path)
+    for call in calls:
+        _check(call)
+    assert calls or not CALL.search(text)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_commands_of_help(verb: str, tmp_path: Path) -> None:
+    """Dies if the examples of a verb's help do not parse."""
+    calls = _calls(_help(verb), tmp_path)
+    assert calls
+    for call in calls:
+        _check(call)
+
+
+def test_commands_of_shipped_configs(tmp_path: Path) -> None:
+    """Dies if the command in a config's comment does not train that config."""
+    found = 0
+    for name in shipped.names():
+        text = re.sub(r"^# ?", "", shipped.read_text(name), flags=re.MULTILINE)
+        for call in _calls(text, tmp_path) if CALL.search(text) else ():
+            _check(call)
+            assert name in call
+            found += 1
+    assert found > 3
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "jaxeval train --sedes 8",
+        "python -m jaxeval.trian",
+        "C=reimers2017\njaxeval train $C/wnut17",
+        "for rate in 1 2; do\n    uv run python -m jaxeval.train training.batch_sise=$rate\ndone",
+        "jaxeval sweep wiemerslage2024/georgian_transformer --space wiemerslage2024/space_lstm",
+        "uv run python benchmarks/nothing.py",
+    ],
+)
+def test_wrong_commands_are_seen(block: str, tmp_path: Path) -> None:
+    """Dies if a wrong flag, verb, config, key or script could stand in a page."""
+    calls = _calls(f"Text:\n\n```\n{block}\n```\n", tmp_path)
+    assert calls
+    with pytest.raises((SystemExit, AssertionError, ConfigError)):
+        for call in calls:
+            _check(call)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a reader would be: with words of Georgian, and small configs under shipped names."""
+    folder = tmp_path_factory.mktemp("reader")
+    (folder / "g2p2021").mkdir()
+    for part in ("train", "dev", "test"):
+        words = "".join(f"{part[:2]}{c}\tx {c} y\n" for c in "abcdefgh")
+        (folder / "g2p2021" / f"geo_{part}.tsv").write_text(words)
+    for name in ("georgian_attentive_lstm_small", "georgian_transformer_small"):
+        text = shipped.read_text(f"wiemerslage2024/{name}")
+        small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 4", text, flags=re.M)
+        (folder / "wiemerslage2024").mkdir(exist_ok=True)
+        (folder / "wiemerslage2024" / name).write_text(small)
+    return folder
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON)
+def test_python_blocks(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if an example of the docs raises."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    read = studies.read
+    if page == "README.md":
+        monkeypatch.setattr(studies, "read", lambda s, c, d=None: read(s, [*SMALL, *c], d))
+    if importlib.util.find_spec("pandas") is None:
+        monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
+    blocks, names = _blocks(page, "python"), {"__name__": "__main__"}
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+
+
+def test_all_python_blocks_are_run() -> None:
+    """Dies if a page has a Python block that no test runs."""
+    having = {page for page in PAGES if _blocks(page, "python")}
+    assert having == {*WITH_PYTHON}
+
+
+def test_a_task_is_short() -> None:
+    """Dies if what a task costs grows: the page's blocks but the last, which trains."""
+    code = "\n".join(_blocks("docs/add_a_task.md", "python")[:-1])
+    assert len([line for line in code.splitlines() if line.strip()]) < 80
+
+
+def test_toml_blocks() -> None:
+    """Dies if the space that docs/sweeps.md shows is none."""
+    (block,) = (block for page in PAGES for block in _blocks(page, "toml"))
+    assert len(space.from_dict(tomllib.loads(block)).parameters) == 4

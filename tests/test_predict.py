@@ -1,0 +1,338 @@
+"""Saved models on files of one's own; the corpus they were trained on is gone by then."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import evaluate, predict, runs
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
+from jaxeval.train import main as train
+
+SHORT = ["training.keep_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
+RATE = "training.optimiser.hyperparameters.learning_rate=0.02"
+TAGS = [
+    *("data.dimension=6", "model.layers=[5]", "model.characters.dimension=3", "data.scheme=iobes"),
+    *("model.characters.filters=4", "model.characters.masked=false", "data.most_widths=1"),
+    *("training.batch_size=8", "training.epochs=10", RATE),
+]
+PAIRS = [
+    *("task=seq2seq", "data.most_widths=1", "model.embedding=4", "model.hidden=8"),
+    *("training.batch_size=8", "training.epochs=12", RATE),
+]
+TEXT = [
+    *("task=language", "data.window=6", "data.turn=8", "model.hidden=7", "data.dev=*dev*"),
+    *("training.batch_size=3", "training.epochs=3"),
+]
+NAMES, VERBS = ("Ann", "Bo", "Zoe"), ("saw", "met", "left")
+
+
+def _tags(folder: Path) -> Path:
+    """Sentences with entities of one and two words; dev has words that train lacks."""
+    draw = np.random.default_rng(1)
+    for part, count, more in (("train", 40, ()), ("dev", 12, ("Cy", "Zoë", "ran2"))):
+        sentences = []
+        for _ in range(count):
+            first, second = draw.choice([*NAMES, *more], 2).tolist()
+            person = [f"{first} B-PER", f"{second} I-PER"][: draw.integers(1, 3)]
+            town = f"{draw.choice(['Rome', 'Oslo'])} B-LOC"
+            sentences.append([*person, f"{draw.choice(VERBS)} O", "in O", town])
+        _write(folder / part, "\n\n".join("\n".join(sentence) for sentence in sentences) + "\n")
+    shutil.copy(folder / "dev", folder / "test")
+    return folder
+
+
+def _pairs(folder: Path) -> Path:
+    """Words and their copies in capitals; dev has a letter that train lacks."""
+    draw = np.random.default_rng(2)
+    for part, count, letters in (("train", 60, "abc"), ("dev", 15, "abcé")):
+        words = ["".join(draw.choice([*letters], draw.integers(1, 4))) for _ in range(count)]
+        _write(folder / part, "".join(f"{word}\t{word.upper()}\n" for word in words))
+    shutil.copy(folder / "dev", folder / "test")
+    return folder
+
+
+def _text(folder: Path) -> Path:
+    for part, times in (("train", 30), ("dev", 4), ("test", 4)):
+        more = "" if part == "train" else "the bird sat .\n\n"
+        _write(folder / part, "the cat sat on the mat .\na dog ran .\n" * times + more)
+    return folder
+
+
+def _write(file: Path, content: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+
+
+Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
+
+
+def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
+    """Three members, whose corpus is then taken away but for its dev part."""
+    data, folder = corpus(place / "data"), place / "runs"
+    train([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
+    dev = shutil.move(data / "dev", place / "dev")
+    shutil.rmtree(data)
+    return folder, Path(dev), runs.load(folder)
+
+
+@pytest.fixture(scope="module")
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return _trained(tmp_path_factory.mktemp("tags"), _tags, TAGS)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return _trained(tmp_path_factory.mktemp("pairs"), _pairs, PAIRS)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    words = [*TEXT, "training.evaluation_batch_size=1"]
+    return _trained(tmp_path_factory.mktemp("text"), _text, words)
+
+
+def _predicted(made: Made, *words: str, file: Path | None = None) -> list[list[str]]:
+    """The columns of the lines that are written."""
+    folder, dev, _ = made
+    target = folder.parent / "predicted"
+    given = ["--input", str(file or dev), "--output", str(target)]
+    assert predict.main([str(folder), *given, *words]) == 0
+    return [line.split("\t") for line in target.read_text().splitlines()]
+
+
+def _members(made: Made) -> list[runs.MemberRow]:
+    """Best of dev first, as columns stand."""
+    sign = -1 if made[2][0].higher_is_better else 1
+    return sorted(made[2], key=lambda row: (sign * (row.dev or 0), row.seed))
+
+
+def _entities(tags: list[str]) -> set[tuple[int, int, str]]:
+    """Spans of valid BIO tags."""
+    begins = [k for k, tag in enumerate(tags) if tag.startswith("B")]
+    inside = [[*(t.startswith("I") for t in tags[k + 1 :]), False] for k in begins]
+    return {(k, k + i.index(False), tags[k][2:]) for k, i in zip(begins, inside, strict=True)}
+
+
+def test_tags_are_those_that_were_scored(tags: Made) -> None:
+    """Dies if a word or a character gets another number than in training, sentences are mixed up,
+    or tags are in another scheme than the files: F1 of dev is then another."""
+    lines = [line[0].split(" ") for line in _predicted(tags, "--all")]
+    assert [" ".join(line[:2]) for line in lines] == tags[1].read_text().splitlines()
+    rows = [["", "O", "O", "O", "O"] if line == [""] else line for line in lines]
+    gold, *columns = [[*column] for column in [*zip(*rows, strict=True)][1:]]
+    for column, member in zip(columns, _members(tags), strict=True):
+        assert set(column) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
+        true, found = _entities(gold), _entities(column)
+        f1 = 2 * len(true & found) / (len(true) + len(found))
+        assert f1 == pytest.approx(member.dev, abs=1e-9)
+    assert len({member.dev for member in _members(tags)}) > 1
+
+
+def test_words_alone_and_their_vote(tags: Made, tmp_path: Path) -> None:
+    """Dies if a file without tags, or with unknown words, is refused, or the vote is not that of
+    most models, the best one deciding where all differ."""
+    file = tmp_path / "words"
+    file.write_text("-DOCSTART-\n\nQuux\nsaw\n☃\n\n\nin\nOslo\n" + "Supercalifragilistic\n" * 30)
+    each = _predicted(tags, "--all", file=file)
+    votes = _predicted(tags, "--vote", file=file)
+    best = _predicted(tags, file=file)
+    assert [line[0] for line in votes] == file.read_text().splitlines()
+    assert [len(line) for line in votes][:9] == [1, 1, 2, 2, 2, 1, 1, 2, 2]
+    for line, (word, *tag), (_, *first) in zip(each, votes, best, strict=True):
+        assert line[0] == word and first == line[1:2]
+        assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
+
+
+def test_a_seed_is_its_own_column(tags: Made) -> None:
+    """Dies if --seed, or the order of columns, takes another member."""
+    columns = {m.seed: k for k, m in enumerate(_members(tags), 2)}
+    each = [line[0].split(" ") for line in _predicted(tags, "--all")]
+    for seed in (1, 2, 3):
+        of_seed = [line[0].split(" ") for line in _predicted(tags, "--seed", str(seed))]
+        assert [line[2:] for line in of_seed] == [
+            line[columns[seed] : columns[seed] + 1] for line in each
+        ]
+
+
+def test_outputs_are_those_that_were_scored(pairs: Made) -> None:
+    """Dies if a symbol gets another number than in training, or an unknown one is refused."""
+    for member in _members(pairs):
+        lines = _predicted(pairs, "--seed", str(member.seed))
+        right = [target == output for _, target, output in lines]
+        assert np.mean(right) == pytest.approx(member.dev, abs=1e-9)
+    assert _members(pairs)[0].dev > 0
+
+
+def test_hypotheses_have_log_probabilities(pairs: Made, tmp_path: Path) -> None:
+    """Dies if hypotheses are not ranked, are fewer than asked for, or cut by another length."""
+    file = tmp_path / "sources"
+    file.write_text("abc\n\nb\n")
+    lines = _predicted(pairs, "--n-best", "3", "--max-length", "4", file=file)
+    assert [source for source, *_ in lines] == ["abc"] * 3 + ["b"] * 3
+    totals = np.array([float(line[2]) for line in lines]).reshape(2, 3)
+    assert (np.diff(totals) <= 0).all() and (totals < 0).all() and (totals > -50).all()
+    assert np.exp(totals).sum(1).max() < 1.001
+    assert max(len(line[1]) for line in lines) <= 5
+    wide = _predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
+    assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
+    with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
+        _predicted(pairs, "--n-best", "3", "--beam", "2")
+    with pytest.raises(ConfigError, match="--n-best: of one model"):
+        _predicted(pairs, "--n-best", "3", "--all")
+
+
+def test_texts_are_as_likely_as_was_scored(text: Made) -> None:
+    """Dies if a token gets another number, is read twice or not at all, or the average of
+    probabilities is of something else."""
+    (head, row), lines = _predicted(text, "--whole", "--all"), _predicted(text, "--all")
+    assert head == ["line", "tokens", *["nats", "perplexity"] * 3] and row[0] == "all"
+    for value, member in zip(row[3::2], _members(text), strict=True):
+        assert float(value) == pytest.approx(member.dev, rel=1e-5)
+    assert len(lines) == 1 + len(text[1].read_text().splitlines())
+    assert [line[1] for line in lines[1:3]] == ["8", "5"] and lines[-1][1] == "1"
+    assert sum(float(line[2]) for line in lines[1:]) == pytest.approx(float(row[2]), abs=1e-4)
+    of_last = [-float(nats) for nats in lines[-1][2::2]]  # a single token
+    vote = _predicted(text, "--vote")[-1]
+    assert -float(vote[2]) == pytest.approx(np.log(np.mean(np.exp(of_last))), abs=1e-5)
+
+
+def test_the_best_of_a_sweep(tmp_path: Path) -> None:
+    """Dies if padded members of several sizes lose their own sizes, or the best is another."""
+    space = tmp_path / "space.toml"
+    space.write_text(
+        '[hidden]\nkey = "model.hidden"\nchoices = [4, 8]\n[learning_rate]\nkey = '
+        '"training.optimiser.hyperparameters.learning_rate"\nlog_uniform = [1e-2, 4e-2]\n'
+    )
+    data, folder = _pairs(tmp_path / "data"), tmp_path / "runs"
+    words = ["--space", str(space), "--runs", "3", "--most-cohorts", "1"]
+    sweep([*PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
+    made = folder, data / "dev", runs.load(folder)
+    rows = [row for row in _members(made) if row.dev is not None]
+    right = [target == output for _, target, output in _predicted(made)]
+    assert np.mean(right) == pytest.approx(rows[0].dev, abs=1e-9)
+    assert rows[0].dev > rows[-1].dev
+    assert {json.loads(row.hparams)["hidden"] for row in rows} == {4, 8}
+
+
+def test_any_task_is_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if saved models score otherwise than in training, or are read as texts."""
+    data, folder = _tags(tmp_path / "data"), tmp_path / "runs"
+    words = [*TAGS, *SHORT, "--seeds", "2", "--data", str(data), "--out", str(folder)]
+    train(words)
+    capsys.readouterr()
+    assert evaluate.main([*words, "--part", "dev", "--json", "-"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    recorded = {row.seed: row.dev for row in runs.load(folder)}
+    assert {row["seed"]: row["score"] for row in rows} == recorded
+    with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is tagging"):
+        evaluate.main([*words, "--dynamic"])
+
+
+def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
+    """Dies if a wrong name ends in a traceback, or does not say what there is."""
+    with pytest.raises(RunError, match="no such folder"):
+        predict.main([str(tmp_path / "none"), "--input", "-"])
+    with pytest.raises(RunError, match=r"no saved model; train with training\.keep_models=true"):
+        predict.main([str(tmp_path), "--input", "-"])
+    with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
+        _predicted(tags, "--seed", "9")
+    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):
+        _predicted(tags, "--experiment", "x")
+    with pytest.raises(ConfigError, match="--n-best: not of tagging models"):
+        _predicted(tags, "--n-best", "2")
+    with pytest.raises(DataError, match="no such file"):
+        _predicted(tags, file=tmp_path / "none")
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def _changed(key: str, value: Any) -> Callable[[Path], None]:
+    def change(file: Path) -> None:
+        file.write_text(json.dumps({**json.loads(file.read_text()), key: value}))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("seed1.npz", _cut),
+        ("seed1.npz", lambda file: shutil.copy(file.with_name("other.npz"), file)),
+        ("seed1.json", _cut),
+        ("seed1.json", _changed("vocabulary", "../../vocabulary.json")),
+        ("seed1.json", _changed("config", {"task": "tagging", "modle": {}})),
+        ("vocabulary.json", _cut),
+        ("vocabulary.json", lambda file: file.unlink()),
+        ("vocabulary.json", _changed("words", {"saw": 10**6})),
+        ("vocabulary.json", _changed("words", {"saw": -1})),
+        ("vocabulary.json", _changed("labels", ["O", "B-PER"])),
+        ("vocabulary.json", _changed("longest", None)),
+    ],
+)
+def test_damaged_files_are_named(
+    name: str, damage: Callable[[Path], Any], tags: Made, tmp_path: Path
+) -> None:
+    """Dies if a file that is not what was saved is used, or ends in a traceback."""
+    folder = tmp_path / "runs"
+    (models,) = (shutil.copytree(tags[0], folder) / "models").iterdir()
+    np.savez(models / "other.npz", bias=np.zeros(2))
+    damage(models / name)
+    with pytest.raises(JaxevalError) as error:
+        _predicted((folder, *tags[1:]), "--seed", "1")
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400
+    assert name in message or ("labels" in str(damage) or "seed1.npz" in message)
+
+
+@pytest.mark.parametrize("trained", ["true", "false"])
+def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
+    """Dies if a word outside the vocabulary loses its pretrained vector, or digits are not read
+    as in training; a CoNLL-U line loses a column."""
+    units = {
+        "train": "Ann met\nBo left\nsaw Zoe\nA1 saw\n" * 6,
+        "dev": "Cy left\nmet Di\nA7 met\n",
+    }
+    for part, content in {**units, "test": "Cy saw\nAnn left\n"}.items():
+        sentences = [
+            "".join(f"{k}\t{w}\t_\t{_tag(w)}" + "\t_" * 6 + "\n" for k, w in enumerate(words, 1))
+            for words in map(str.split, content.splitlines())
+        ]
+        _write(tmp_path / f"data/{part}.conllu", "# a comment\n" + "\n".join(sentences) + "\n")
+    names = "".join(f"{name} 1 {k} 0\n" for k, name in enumerate(("ann", "bo", "cy", "di")))
+    _write(tmp_path / "vectors", names + "met 0 0 1\nleft 0 1 1\n")
+    words = [f"data.vectors={tmp_path / 'vectors'}", f"model.words.trained={trained}", RATE]
+    words += ["data.zero_digits=true", "model.layers=[4]", "model.characters.encoder=none"]
+    words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
+    data, folder = tmp_path / "data", tmp_path / "runs"
+    train([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    (tmp_path / "vectors").unlink()
+    made = folder, data / "dev.conllu", runs.load(folder)
+    lines = _predicted(made)
+    assert lines[0] == ["# a comment"] and lines[3] == [""]
+    right = [line[3] == line[10] for line in lines if len(line) > 1]
+    assert np.mean(right) == made[2][0].dev == 1.0  # by unknown words' vector it would not be
+
+
+def _tag(word: str) -> str:
+    return "V" if word in VERBS else "N"
+
+
+def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a byte is another number than in training, or stdin is not read."""
+    data, folder = _text(tmp_path / "data"), tmp_path / "runs"
+    words = [*SHORT, *TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
+    train([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
+    made = folder, data / "dev", runs.load(folder)
+    with (data / "dev").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        head, row = _predicted(made, "--whole", file=Path("-"))
+    assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
+    assert float(row[3]) == pytest.approx(made[2][0].dev, rel=1e-5)

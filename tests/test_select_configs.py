@@ -1,0 +1,158 @@
+"""Selections among configs that are trained in process."""
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import runs
+from jaxeval.bandits import TopTwoThompson
+from jaxeval.bandits.evaluate import Told
+from jaxeval.errors import ConfigError
+from jaxeval.population import engine
+from jaxeval.select import __main__ as select
+from jaxeval.select import configs
+from jaxeval.tasks import registry
+from tests.studies import toy_kind
+
+ARMS = {"good": 'name = "good"', "bad": 'name = "bad"\n[training]\nepochs = 1'}
+RULE = TopTwoThompson(budget=10, batch_size=4)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is a task like any other."""
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+
+
+def _files(folder: Path, texts: dict[str, str] = ARMS) -> list[str]:
+    paths = []
+    for name, text in texts.items():
+        paths.append(folder / f"{name}.toml")
+        paths[-1].write_text(f'task = "toy"\n{text}\n')
+    return list(map(str, paths))
+
+
+def _go_on(
+    arms: configs.Arms, folder: Path, state: Any, stop: int | None = None, **more: Any
+) -> Any:
+    """Every state that is to be saved, until so many scores are told."""
+    states, told = [], 0
+    with runs.open_store(folder) as store:
+        happening = configs.select(RULE, state, arms, store, folder, **more)
+        with contextlib.closing(happening):
+            for event in happening:
+                if isinstance(event, configs.Batch | Told):
+                    states.append(event.state)
+                told += isinstance(event, Told)
+                if told == stop:
+                    break
+    return states
+
+
+def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    """Dies if what was pending is lost, trained twice, or another batch is asked for instead."""
+    arms = configs.arms(_files(tmp_path), [], None)
+    whole = _go_on(arms, tmp_path / "whole", RULE.begin([*arms.configs]))[-1]
+    assert RULE.answer(whole) is not None and whole.evaluations == 10
+    assert not any(whole.pending)
+    state = RULE.begin([*arms.configs])
+    for _ in range(40):
+        if RULE.answer(state) is not None:
+            break
+        fresh = configs.arms(_files(tmp_path), [], None)  # as another process has it
+        state = _go_on(fresh, tmp_path / "parts", state, stop=3)[-1]
+    assert state == whole
+    assert len(runs.load(tmp_path / "parts")) == 10
+
+
+def test_the_second_batch_compiles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a batch does not find the programs of the one before."""
+    compiled: list[Any] = []
+    original = engine.compile_all
+
+    def counted(*arguments: Any) -> Any:
+        compiled.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(engine, "compile_all", counted)
+    arms = configs.arms(_files(tmp_path), [], None)
+    batches = []
+    with runs.open_store(tmp_path) as store:
+        for event in configs.select(RULE, RULE.begin([*arms.configs]), arms, store, tmp_path):
+            if isinstance(event, configs.Batch):
+                batches.append(event.evaluations)
+    assert len(batches) > 1 and batches[0] == {"good": 3, "bad": 3}
+    assert len(compiled) == 2  # the two differ in epochs, which are compiled in
+
+
+def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
+    """Dies if models are evaluated on other splits, or a given split counts its test score."""
+    arms = configs.arms(_files(tmp_path), [], None)
+    assert arms.random_splits and arms.part == "test"
+    states = _go_on(arms, tmp_path / "r", RULE.begin([*arms.configs]))
+    rows = runs.load(tmp_path / "r")
+    assert all(row.seed == row.split for row in rows)
+    told = states[-1].scores[0]
+    assert told == {row.seed: row.test for row in rows if row.name == "good"}
+    own = configs.arms(_files(tmp_path), [], None, random_splits=False)
+    assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
+
+
+def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
+    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
+    arms = configs.arms(_files(tmp_path), [], None)
+    first = _go_on(arms, tmp_path, RULE.begin([*arms.configs]), seconds=1e-6)[-1]
+    assert first.evaluations == 6
+    assert _go_on(arms, tmp_path, first, seconds=1e-6) == []
+    assert configs.leading(RULE, first).answer(first).best == "good"
+
+
+def test_a_model_without_a_score_is_dropped() -> None:
+    """Dies if a diverged model ends the selection, or is evaluated again and again."""
+    state = RULE.begin([*ARMS, "wild"])
+    record = runs.MemberResult(
+        "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
+    )
+    (told,) = configs._told(RULE, state, "test", ("wild", 1), record)
+    assert told.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
+    assert told.score is None
+    assert list(configs._told(RULE, told.state, "test", ("wild", 2), record)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"a": 'name = "a"', "b": 'name = "b"'}, "a are the same: nothing to choose"),
+        ({"a": 'name = "a"', "b": 'name = "b"\n[data]\nkept_out = 1'}, "need one data set"),
+    ],
+)
+def test_what_cannot_be_chosen_from_is_refused(
+    texts: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    """Dies if a model is compared with itself, or models on two data sets with one another."""
+    with pytest.raises(ConfigError, match=message):
+        configs.arms(_files(tmp_path, texts), [], None)
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the verb trains again what it knows, or names another model than the rule."""
+    words = [*_files(tmp_path), "training.patience=0", "--out", str(tmp_path / "runs")]
+    words += ["--budget", "8", "--batch", "4", "--json", "-"]
+    trees = []
+    for _ in range(2):
+        assert select.main(words) == 0
+        shown = capsys.readouterr()
+        trees.append(json.loads(shown.out))
+    assert trees[0] == trees[1] and trees[0]["best"] == "good"
+    assert (trees[0]["metric"], trees[0]["part"], trees[0]["evaluations"]) == (
+        "accuracy",
+        "test",
+        8,
+    )
+    assert "8 evaluations are known" in shown.err and "compiling" not in shown.err
+    assert len(list((tmp_path / "runs" / "selections").glob("*.json"))) == 1

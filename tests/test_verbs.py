@@ -1,0 +1,104 @@
+"""`jaxeval VERB`: one table of all verbs; and names that the standard library has already."""
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jaxeval import __main__ as command
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+PACKAGE = Path(cli.__file__).parent
+FOLDERS = sorted({file.parent for file in PACKAGE.rglob("*.py")})
+MAIN = str(PACKAGE / "__main__.py")
+
+
+def _run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
+    """A Python in a folder, which finds jaxeval where this one does."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def _is_verb(file: Path) -> bool:
+    """Whether a module hands its `main` to `cli.run` when it is run."""
+    return file.read_text().endswith('if __name__ == "__main__":\n    cli.run(main)\n')
+
+
+def test_the_table_names_every_verb() -> None:
+    """Dies if a verb of `python -m jaxeval.VERB` is no verb of `jaxeval`, or has another name."""
+    files = [file for file in PACKAGE.rglob("*.py") if _is_verb(file)]
+    modules = {".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files}
+    assert {module for module, _ in command.VERBS.values()} == modules
+    for verb, (module, about) in command.VERBS.items():
+        assert module.removesuffix(".__main__") == f"jaxeval.{verb}"
+        assert len(verb) < 15 and 20 < len(about) < 75
+
+
+@pytest.mark.parametrize(
+    ("program", "called"),
+    [
+        ("/usr/bin/jaxeval", "jaxeval "),
+        (MAIN, "python -m jaxeval "),
+        (str(PACKAGE / "train.py"), "python -m jaxeval."),
+    ],
+)
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_help_says_how_it_was_called(
+    verb: str, program: str, called: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a verb's help or examples name another command than the one that was used."""
+    monkeypatch.setattr(sys, "argv", [program])
+    shown = importlib.import_module(command.VERBS[verb][0]).parser().format_help()
+    assert shown.startswith(f"usage: {called}{verb} ")
+    assert shown.count(f"{called}{verb} ") + shown.count(f"{called}{verb}\n") > 1
+    assert called.startswith("python") or "python -m" not in shown
+
+
+def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """Dies if a verb does not get the words after its name, or its exit status is lost."""
+    assert command.main(["configs", "reimers2017/lample"]) == 0
+    assert 'name = "lample"' in capfd.readouterr().out
+    with pytest.raises(ConfigError, match=r"trian: no such verb; did you mean train\?"):
+        command.main(["trian", "--seeds", "2"])
+    with pytest.raises(ConfigError, match=r"xyz: no such verb; expected one of train, "):
+        command.main(["xyz"])
+    done = _run(tmp_path, "-m", "jaxeval", "report", "nowhere")
+    assert done.returncode == 2 and done.stderr.startswith("error: nowhere: no runs here")
+    done = _run(tmp_path, "-m", "jaxeval", "trian")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+def test_help_is_fast(tmp_path: Path) -> None:
+    """Dies if a verb is imported before it is asked for, or one is missing in the help."""
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        done = _run(tmp_path, "-m", "jaxeval", "--help")
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 0.3
+    assert done.returncode == 0 and all(f"\n  {verb} " in done.stdout for verb in command.VERBS)
+    assert _run(tmp_path, "-m", "jaxeval").stdout == done.stdout
+
+
+def test_no_module_hides_one_of_the_standard_library() -> None:
+    """Dies if a Python that is started in a folder of the package imports ours for theirs."""
+    assert len(FOLDERS) > 10
+    for folder in FOLDERS:
+        modules = {file.stem for file in folder.glob("*.py")}
+        packages = {file.parent.name for file in folder.glob("*/__init__.py")}
+        assert (modules | packages) & sys.stdlib_module_names == set(), folder
+    # sys.path begins with the folder; select is a verb's folder, without __init__.py
+    done = _run(PACKAGE, "-c", "import select, selectors, subprocess; print(select.select)")
+    assert done.returncode == 0 and "built-in" in done.stdout, done.stderr
+    assert _run(PACKAGE, "-m", "jaxeval.select", "--help").returncode == 0
