@@ -7,7 +7,6 @@ as skipped, with what differs.
 """
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -23,15 +22,6 @@ VERSIONS, SCORES = record.read()
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The corpora, the space and the variants."""
     return record.prepare(tmp_path_factory.mktemp("golden") / "data")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def optimised() -> Iterator[None]:
-    """As recorded: last bits depend on what the compiler makes of a program."""
-    quick = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", quick)
 
 
 @pytest.fixture(autouse=True)
