@@ -111,7 +111,7 @@ def _table(
     args: argparse.Namespace,
 ) -> tuple[Mapping[str, Sequence[Any]], Sequence["Unusable"]]:
     """The rows asked for, column by column as text, scores as numbers; and what was unusable."""
-    from jaxeval.runs import checks, foreign
+    from jaxeval.runs import checks, imported
 
     table = arguments.columns(args)
     for name in (
@@ -125,13 +125,13 @@ def _table(
         table[name]  # a column that is named must exist
     for name, value in arguments.roles(args.where).items():
         column = table[name]
-        table = foreign.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
+        table = imported.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
         if not len(table):
             raise DataError(f"--where {name}={value}: no row has this value", table.source)
     if args.missing == "zero" and args.lower_is_better:
         raise DataError("--missing zero: 0 would be the best loss; expected --missing drop")
     scores, keep, unusable = checks.usable(table, args.score, args.missing)
-    kept = foreign.pick(table, keep.tolist()).values
+    kept = imported.pick(table, keep.tolist()).values
     values: dict[str, Sequence[Any]] = {
         name: [str(value) for value in column] for name, column in kept.items()
     }

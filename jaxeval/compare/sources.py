@@ -9,8 +9,8 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, own, tables
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs import database, native, tables
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
 
@@ -22,7 +22,7 @@ def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTabl
       DataError, RunError: naming file, row and column.
     """
     recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
-    return (own.score_table if recorded else tables.read)(str(path), layout, rows)
+    return (native.score_table if recorded else tables.read)(str(path), layout, rows)
 
 
 def table(
@@ -74,7 +74,7 @@ def _of_names(
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
     rows = [row for runs in of for row in runs.rows]
     places = dict.fromkeys(runs.place for runs in of)
-    return own.of_members(rows, ", ".join(places), layout)
+    return native.of_members(rows, ", ".join(places), layout)
 
 
 def _of_sequences(scores: Mapping[str, Any], paired: bool, higher_is_better: bool) -> ScoreTable:

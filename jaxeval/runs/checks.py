@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
 _LARGEST = 1e100

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.imported import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
 AXES = ("seed", "split", "dataset")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, foreign, headers
+from jaxeval.runs import checks, headers, imported
 from jaxeval.runs import layout as layouts
-from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
 
 FAILED = ("diverged", "failed")  # statuses that explain a missing score
@@ -87,14 +87,14 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
 
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
-    """The score table in a file; see `foreign.read` for the formats."""
-    table = foreign.read(path, rows)
+    """The score table in a file; see `imported.read` for the formats."""
+    table = imported.read(path, rows)
     whole, notes = headers.completed(table, layout)
     scores = of_columns(table, whole)
     return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 
 
-@foreign.collector_paused()
+@imported.collector_paused()
 def of_columns(table: Columns, layout: Layout) -> ScoreTable:
     """A score table of a tidy table (a row a score) or a wide one (a column a model).
 

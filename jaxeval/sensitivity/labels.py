@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs.imported import Columns
 
 Labels = Mapping[str, str]
 _RECORDED = ("name", "task", "metric")  # columns of our own runs

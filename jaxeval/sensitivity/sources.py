@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs import checks, foreign, own
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs import checks, imported, native
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
@@ -117,8 +117,8 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     if not (Path(location).is_dir() or "://" in location):
         if request.experiments:
             raise ConfigError(f"--experiment: expected runs folders, got the table {location}")
-        return [_of_table(location, foreign.read(location, request.rows), request)]
-    table = _chosen(own.columns(location), request.experiments)
+        return [_of_table(location, imported.read(location, request.rows), request)]
+    table = _chosen(native.columns(location), request.experiments)
     configs = {
         experiment: (config, name)
         for experiment, config, name in zip(
@@ -129,12 +129,12 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     if not any(spaces.values()):
         if len(spaces) > 1 or request.score is None:
             raise ConfigError(f"{location}: no random sweep here; {_experiments(table)}")
-        return [_of_table(location, foreign.head(table, request.rows), request)]
+        return [_of_table(location, imported.head(table, request.rows), request)]
     plain = [configs[id_][1] for id_, space in spaces.items() if space is None]
     if plain and request.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
     return [
-        _of_sweep(location, foreign.head(_of(table, id_), request.rows), space, request)._replace(
+        _of_sweep(location, imported.head(_of(table, id_), request.rows), space, request)._replace(
             location=location, beside=plain
         )
         for id_, space in spaces.items()
@@ -154,7 +154,7 @@ def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
             )
     if not experiments:
         return table
-    return foreign.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
+    return imported.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
 
 
 def _experiments(table: Columns) -> str:
@@ -162,19 +162,19 @@ def _experiments(table: Columns) -> str:
     counts = collections.Counter(zip(table["name"], table["experiment"], strict=True))
     shown = [f"{name!r} ({id_[:8]}, members: {count})" for (name, id_), count in counts.items()]
     return (
-        f"it has {foreign.listed(shown)}. Members of one of them are read as runs with "
+        f"it has {imported.listed(shown)}. Members of one of them are read as runs with "
         "--experiment NAME --score test --hyperparameters A,B"
     )
 
 
 def _of(table: Columns, experiment: str) -> Columns:
     places = [k for k, other in enumerate(table["experiment"]) if other == experiment]
-    return foreign.pick(table, places)
+    return imported.pick(table, places)
 
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     scores, keep, unusable = checks.usable(table, request.score or "score", request.missing)
-    cut = foreign.pick(table, keep.tolist())
+    cut = imported.pick(table, keep.tolist())
     declared, space = request.declared, request.space
     drawn = [] if space is None else [parameter.name for parameter in space.parameters]
     chosen = request.hyperparameters or [name for name in drawn if name in cut.values]
@@ -198,7 +198,7 @@ def _names(location: str) -> list[str]:
     """Hyperparameters of the recorded sweeps of a place."""
     if not (Path(location).is_dir() or "://" in location):
         return []
-    table = own.columns(location)
+    table = native.columns(location)
     spaces = map(recorded.space_of, table["config"], table["name"])
     return [
         parameter.name for space in spaces if space is not None for parameter in space.parameters
@@ -214,7 +214,7 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
             "which higher is better, such as accuracy or f1"
         )
     scores, keep, unusable = checks.usable(table, column, request.missing)
-    cut = foreign.pick(table, keep.tolist())
+    cut = imported.pick(table, keep.tolist())
     drawn = recorded.values(of, cut["hparams"])
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
     experiment = table["experiment"][0]

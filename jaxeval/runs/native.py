@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxeval.errors import RunError
-from jaxeval.runs import database, experiments, foreign, store, tables
+from jaxeval.runs import database, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
 
-def columns(location: str) -> foreign.Columns:
+def columns(location: str) -> imported.Columns:
     """One row a member: the columns of `jaxeval.runs export`, its hyperparameters, and `model`.
 
     Where experiments were trained on several data sets, `dataset` names that of each member. A
@@ -29,7 +29,7 @@ def _load(location: str) -> list[MemberRow]:
     return rows
 
 
-def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") -> foreign.Columns:
+def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") -> imported.Columns:
     values: dict[str, Sequence[Any]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
@@ -43,7 +43,7 @@ def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") ->
     for axis in ("split", "repeat"):
         if not any(values[axis]):
             del values[axis]  # all members have the corpus's own split, and none is repeated
-    return foreign.Columns(place, values, range(1, len(rows) + 1))
+    return imported.Columns(place, values, range(1, len(rows) + 1))
 
 
 def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
@@ -85,7 +85,7 @@ def of_members(
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
     found = _columns(members, place, columns.get("dataset", "dataset"))
-    head = foreign.head(found, rows)
+    head = imported.head(found, rows)
     table = tables.of_columns(head, dataclasses.replace(layout, columns=columns))
     higher = dict(zip(head["metric"], head["higher_is_better"], strict=True))
     directed = tables.directed(table, higher[table.metric])
