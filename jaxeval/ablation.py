@@ -4,15 +4,17 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
 from jaxeval import cli
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 if TYPE_CHECKING:
+    from jaxeval import runs
     from jaxeval.studies import cohorts
 
 _DESCRIPTION = """\
@@ -109,7 +111,7 @@ def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:
             raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
 
 
-def _record(name: str, row: Any) -> dict[str, Any]:
+def _record(name: str, row: "runs.MemberRow") -> dict[str, Json]:
     """A row of a score table."""
     return {
         "model": name,

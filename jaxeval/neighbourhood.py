@@ -4,13 +4,14 @@ import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
 
 if TYPE_CHECKING:
+    from jaxeval import runs
     from jaxeval.config import markers
 
 _DESCRIPTION = """\
@@ -118,7 +119,7 @@ def _answer(
     settings: Sequence[Mapping[str, float]],
     ranges: "Mapping[str, markers.Range]",
     given: argparse.Namespace,
-    record: Any,
+    record: "runs.MemberRow",
 ) -> None:
     from jaxeval.report import figures
     from jaxeval.report.sweep import neighbourhood

@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval import studies
+    from jaxeval.config import reading
 
 _DESCRIPTION = """\
 Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _dry_run(trials, given.json) if given.dry_run else _train(trials, given)
 
 
-def _print_keys(keys: Iterable[Any]) -> None:
+def _print_keys(keys: Iterable["reading.Key"]) -> None:
     from rich.console import Console
 
     from jaxeval.report import tables

@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pydantic
@@ -19,6 +19,7 @@ from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.files import Json
 
 
 @reading.settings
@@ -97,7 +98,7 @@ class Vocabularies(NamedTuple):
     target: symbols.Vocabulary
     features: symbols.Vocabulary | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Each one's symbols in the order of their numbers, after the specials; plain JSON."""
         return {
             "specials": [*symbols.SPECIALS],

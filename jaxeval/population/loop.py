@@ -7,12 +7,12 @@ import queue
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.population import checkpoints, engine, lanes, row_counts, slots
 from jaxeval.population.problem import Problem
@@ -89,7 +89,7 @@ class Population:
     def _shard(self, tree: Tree) -> Tree:
         return lanes.shard(tree, self.engine.mesh)
 
-    def flags(self, values: Sequence[bool]) -> Any:
+    def flags(self, values: Sequence[bool]) -> Array:
         """A flag a lane, on the devices."""
         return self._shard(np.array(values))
 
@@ -205,7 +205,7 @@ class Population:
         if not any(chosen):
             return [{} for _ in chosen]
         rows, flags = getattr(self.lanes, part), self.flags(chosen)
-        counts: Any = jax.device_get(
+        counts = jax.device_get(
             self.engine.evaluate(self.engine.shared, params, self.lanes.inputs, rows, flags)
         )
         scores = [

@@ -7,7 +7,7 @@ computed once a batch.
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -80,7 +80,7 @@ def of_part(
     return jax.tree.map(lambda *of_bucket: jnp.concatenate(of_bucket), *counts)
 
 
-def of_lane(counts: Mapping[str, Any], lane: int, rows: Sequence[np.ndarray]) -> RowCounts:
+def of_lane(counts: Mapping[str, np.ndarray], lane: int, rows: Sequence[np.ndarray]) -> RowCounts:
     """What `of_part` counted in a lane, without the padding.
 
     Args:

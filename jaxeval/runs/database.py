@@ -7,9 +7,9 @@ file systems; use a PostgreSQL URL there.
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -51,7 +51,7 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
     engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
 
     @sa.event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: Any) -> None:
+    def _prepare(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions are ours, see _begin
         connection.execute("PRAGMA foreign_keys=ON")
         if write:

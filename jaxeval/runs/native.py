@@ -4,7 +4,6 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from jaxeval.errors import RunError
 from jaxeval.runs import database, experiments, imported, store, tables
@@ -30,7 +29,7 @@ def _load(location: str) -> list[MemberRow]:
 
 
 def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") -> imported.Columns:
-    values: dict[str, Sequence[Any]] = {
+    values: dict[str, Sequence[object]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
     changed = [json.loads(row.hparams) for row in rows]
@@ -46,7 +45,7 @@ def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") ->
     return imported.Columns(place, values, range(1, len(rows) + 1))
 
 
-def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
+def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
     """The model of each row: one name on all data sets, told apart where it must be."""
     there = {row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)}
     taken = Counter((row.name, dataset) for row, dataset in there.values())
@@ -87,9 +86,9 @@ def of_members(
     found = _columns(members, place, columns.get("dataset", "dataset"))
     head = imported.head(found, rows)
     table = tables.of_columns(head, dataclasses.replace(layout, columns=columns))
-    higher = dict(zip(head["metric"], head["higher_is_better"], strict=True))
+    higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
     directed = tables.directed(table, higher[table.metric])
-    notes = [*_left_out(left_out), *_differing(table, found["config_hash"])]
+    notes = [*_left_out(left_out), *_differing(table, found.texts("config_hash"))]
     return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
 
 

@@ -135,7 +135,7 @@ class Store:
         self,
         connection: sa.Connection,
         table: sa.Table,
-        rows: list[dict[str, Any]],
+        rows: list[dict[str, object]],
         overwrite: list[str],
     ) -> None:
         """Inserts rows; on a key that is there already sets the columns to overwrite."""
@@ -175,17 +175,18 @@ class Store:
 
     def members(self) -> list[records.MemberRow]:
         """All members with their experiments."""
-        rows = self._joined(schema.members, records.MemberRow)
+        rows = self._joined(schema.members, records.MemberRow._fields)
         return [records.MemberRow(**row) for row in rows]
 
     def curves(self) -> list[records.CurveRow]:
         """All scores by epoch with their experiments."""
-        rows = self._joined(schema.scores, records.CurveRow)
+        rows = self._joined(schema.scores, records.CurveRow._fields)
         return [records.CurveRow(**row) for row in rows]
 
-    def _joined(self, table: sa.Table, row: Any) -> Sequence[Any]:
+    def _joined(self, table: sa.Table, names: Sequence[str]) -> Sequence[sa.RowMapping]:
+        """A table joined with the experiments of its rows: columns of these names."""
         own = {c.name: c for c in table.columns}
-        columns = [own[n] if n in own else schema.experiments.c[n] for n in row._fields]
+        columns = [own[n] if n in own else schema.experiments.c[n] for n in names]
         keys = [schema.experiments.c.name, *table.primary_key.columns]
         query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
         with self._transaction() as connection:

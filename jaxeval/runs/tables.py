@@ -4,7 +4,6 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -148,7 +147,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     return directed(scores, higher)
 
 
-def _direction(said: Sequence[Any], source: str) -> bool:
+def _direction(said: Sequence[object], source: str) -> bool:
     """What the table says of its own direction.
 
     Raises:
@@ -180,7 +179,7 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     return dataclasses.replace(table, higher_is_better=higher_is_better, warnings=warnings)
 
 
-def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def _coded(values: Sequence[object], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Distinct values, some first, then in order of appearance, and the place of each."""
     places = {name: k for k, name in enumerate(first)}
     codes = [places.setdefault(str(value), len(places)) for value in values]
@@ -188,7 +187,7 @@ def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.n
 
 
 def _counted(
-    models: Sequence[str], model: np.ndarray, statuses: Sequence[Any] | None
+    models: Sequence[str], model: np.ndarray, statuses: Sequence[object] | None
 ) -> dict[str, dict[str, int]]:
     if statuses is None:
         return {}
@@ -199,7 +198,7 @@ def _counted(
     }
 
 
-def _first(names: Sequence[Any] | None) -> str | None:
+def _first(names: Sequence[object] | None) -> str | None:
     return str(names[0]) if names else None
 
 

@@ -1,9 +1,10 @@
 """`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
 
 import argparse
+import functools
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,11 +122,13 @@ def _by_table(given: argparse.Namespace) -> int:
         rule.check(name, values)
     replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
     if given.simulate:
-        tree = as_json.simulation(rule, _simulated(rule, replay, given.simulate), replay)
-        show = terminal.print_simulation
+        simulated = as_json.simulation(rule, _simulated(rule, replay, given.simulate), replay)
+        tree: Mapping[str, object] = simulated
+        show = functools.partial(terminal.print_simulation, simulated)
     else:
         state, answer = replaying.select(rule, replay)
-        tree, show = as_json.result(rule, state, answer, replay), terminal.print_result
+        tree = result = as_json.result(rule, state, answer, replay)
+        show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
     if table.unusable:
@@ -133,7 +136,7 @@ def _by_table(given: argparse.Namespace) -> int:
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
     told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return options.write(tree | told, show, given)
+    return options.write({**tree, **told}, show, given, notes)
 
 
 def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
@@ -178,7 +181,8 @@ def _by_command(given: argparse.Namespace) -> int:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     assert answer is not None
-    return options.write(as_json.result(rule, state, answer), terminal.print_result, given)
+    result = as_json.result(rule, state, answer)
+    return options.write(result, lambda: terminal.print_result(result), given)
 
 
 if __name__ == "__main__":

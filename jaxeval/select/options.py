@@ -1,6 +1,7 @@
 """Arguments of a selection, and the rule that they ask for."""
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
@@ -126,14 +127,19 @@ def rule(
     return bandits.TopTwoThompson(**common)
 
 
-def write(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
-    """Writes an answer as JSON, prints it, or both."""
+def write(
+    tree: Mapping[str, object],
+    show: Callable[[], None],
+    given: argparse.Namespace,
+    notes: Sequence[str] = (),
+) -> int:
+    """Writes an answer as JSON, prints it after the notes, or both."""
     from jaxeval.report.plain import plain
 
     if given.json:
         cli.write_json(given.json, plain(tree))
     if given.json != "-":
-        for note in tree.get("warnings", ()):
+        for note in notes:
             print(f"note: {note}")
-        show(tree)
+        show()
     return 0

@@ -3,10 +3,11 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _tree(
     analyses: Sequence["Analysis"],
     gaps: Mapping,
     averaged: "Averaged | None",
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     from jaxeval.report.plain import plain
     from jaxeval.report.sweep import as_json
 

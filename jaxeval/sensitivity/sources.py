@@ -4,7 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,12 +60,12 @@ class SweepScores(NamedTuple):
     name: str
     details: Sequence[str]
     scores: np.ndarray
-    values: Mapping[str, Sequence[Any]]
+    values: Mapping[str, Sequence[object]]
     declared: Declared
     unusable: Sequence[checks.Unusable]
     labels: Labels
     data: str = ""  # where a recorded sweep's corpus came from
-    seed: Any = None
+    seed: object = None
     missing: int = 0
     location: str = ""
     beside: Sequence[str] = ()
@@ -122,7 +122,7 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     configs = {
         experiment: (config, name)
         for experiment, config, name in zip(
-            table["experiment"], table["config"], table["name"], strict=True
+            table.texts("experiment"), table.texts("config"), table.texts("name"), strict=True
         )
     }
     spaces = {id_: recorded.space_of(*said) for id_, said in configs.items()}
@@ -147,7 +147,7 @@ def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
     pairs = list(zip(table["name"], table["experiment"], strict=True))
     for experiment in experiments:
         if not any(experiment in pair for pair in pairs):
-            names = ", ".join(dict.fromkeys(table["name"]))
+            names = ", ".join(dict.fromkeys(table.texts("name")))
             raise ConfigError(
                 f"--experiment {experiment}: no experiment of this name or id in {table.source}; "
                 f"expected one of {names}"
@@ -159,7 +159,7 @@ def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
 
 def _experiments(table: Columns) -> str:
     """What a runs folder holds instead of sweeps, and how one of it is read all the same."""
-    counts = collections.Counter(zip(table["name"], table["experiment"], strict=True))
+    counts = collections.Counter(zip(table.texts("name"), table.texts("experiment"), strict=True))
     shown = [f"{name!r} ({id_[:8]}, members: {count})" for (name, id_), count in counts.items()]
     return (
         f"it has {imported.listed(shown)}. Members of one of them are read as runs with "
@@ -199,7 +199,7 @@ def _names(location: str) -> list[str]:
     if not (Path(location).is_dir() or "://" in location):
         return []
     table = native.columns(location)
-    spaces = map(recorded.space_of, table["config"], table["name"])
+    spaces = map(recorded.space_of, table.texts("config"), table.texts("name"))
     return [
         parameter.name for space in spaces if space is not None for parameter in space.parameters
     ]
@@ -207,7 +207,8 @@ def _names(location: str) -> list[str]:
 
 def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> SweepScores:
     """A recorded sweep; what is wanted of hyperparameters it does not have is left out."""
-    name, metric, column = table["name"][0], table["metric"][0], request.score or "dev"
+    name, metric = table.texts("name")[0], table.texts("metric")[0]
+    column = request.score or "dev"
     if column in ("dev", "test") and not table["higher_is_better"][0]:
         raise ConfigError(
             f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
@@ -215,9 +216,9 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
         )
     scores, keep, unusable = checks.usable(table, column, request.missing)
     cut = imported.pick(table, keep.tolist())
-    drawn = recorded.values(of, cut["hparams"])
+    drawn = recorded.values(of, cut.texts("hparams"))
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
-    experiment = table["experiment"][0]
+    experiment = table.texts("experiment")[0]
     planned = recorded.planned(location, experiment) if request.rows is None else None
     return SweepScores(
         name,
@@ -227,7 +228,7 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
         request.declared.over(recorded.declared(of)).only(chosen),
         unusable,
         labels.of_sweep(location, table, request.file_name),
-        table["data"][0],
-        recorded.seed_of(table["config"][0]),
+        table.texts("data")[0],
+        recorded.seed_of(table.texts("config")[0]),
         max(0, (planned or 0) - len(table["seed"])),
     )

@@ -6,9 +6,10 @@ Each distribution maps a place in [0, 1) to a value, so that one uniform number 
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeGuard
 
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 Value = bool | int | float | str
 KINDS = ("uniform", "log_uniform", "integer", "choices")
@@ -26,11 +27,11 @@ class Uniform:
         """The value below which a share `place` of the draws lies."""
         return min(self.high, self.low + place * (self.high - self.low))
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Never: no number of a continuous range is drawn with a chance above 0."""
         return False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         return {"uniform": [self.low, self.high]}
 
@@ -47,11 +48,11 @@ class LogUniform:
         low, high = math.log(self.low), math.log(self.high)
         return min(self.high, max(self.low, math.exp(low + place * (high - low))))
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Never: no number of a continuous range is drawn with a chance above 0."""
         return False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         return {"log_uniform": [self.low, self.high]}
 
@@ -77,12 +78,13 @@ class Integer:
         """The value below which a share `place` of the draws lies."""
         return self.low + self.step * int(place * self.count)
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Whether a value is of the grid."""
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and self.low <= value <= self.high and (value - self.low) % self.step == 0
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return self.low <= value <= self.high and (value - self.low) % self.step == 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         step = {} if self.step == 1 else {"step": self.step}
         return {"integer": [self.low, self.high], **step}
@@ -103,12 +105,12 @@ class Choices:
         """The value at a place, in the given order."""
         return self.values[int(place * len(self.values))]
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Whether a value is one of them; true is not 1."""
         return any(value == v and isinstance(value, bool) == isinstance(v, bool)
                    for v in self.values)  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         said = {"ordered": True} if self.ordered and not _is_number(self.values[0]) else {}
         return {"choices": list(self.values), **said}
@@ -117,7 +119,7 @@ class Choices:
 Distribution = Uniform | LogUniform | Integer | Choices
 
 
-def parse(table: Mapping[str, Any], where: str) -> Distribution:
+def parse(table: Mapping[str, object], where: str) -> Distribution:
     """The distribution that a table names.
 
     Args:
@@ -157,7 +159,7 @@ def _continuous(kind: str, given: list, where: str) -> Uniform | LogUniform:
     return LogUniform(low, high) if kind == "log_uniform" else Uniform(low, high)
 
 
-def _integer(given: list, step: Any, where: str) -> Integer:
+def _integer(given: list, step: object, where: str) -> Integer:
     if not all(_is_whole(v) for v in given):
         raise ConfigError(f"{where}.integer: expected two whole numbers below 2^53 in size, "
                           f"got {given!r}")  # fmt: skip
@@ -173,7 +175,7 @@ def _integer(given: list, step: Any, where: str) -> Integer:
     return Integer(low, high, step)
 
 
-def _choices(given: Any, ordered: Any, where: str) -> Choices:
+def _choices(given: object, ordered: object, where: str) -> Choices:
     place = f"{where}.choices"
     if not isinstance(given, list) or not given:
         raise ConfigError(f"{place}: expected a list of values, got {given!r}")
@@ -197,7 +199,7 @@ def _choices(given: Any, ordered: Any, where: str) -> Choices:
     return Choices(tuple(given), numbers or bool(ordered))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -216,5 +218,5 @@ def _is_finite(value: int | float) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _WHOLE

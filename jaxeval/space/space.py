@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.space import distributions
 from jaxeval.space.distributions import Distribution, Value
 
@@ -57,18 +57,18 @@ def read(path: str | Path) -> Space:
     return from_dict(reading.read_toml(Path(path)), str(path))
 
 
-def to_dict(space: Space) -> dict[str, Any]:
+def to_dict(space: Space) -> dict[str, Json]:
     """Plain data, as a space file would hold it; `from_dict` gives the space again."""
     return {one.name: _table(one) for one in space.parameters}
 
 
-def _table(one: Parameter) -> dict[str, Any]:
+def _table(one: Parameter) -> dict[str, Json]:
     key = {} if one.key is None else {"key": one.key}
     when = {"when": {other: list(values) for other, values in one.when}} if one.when else {}
     return {**key, **one.distribution.to_dict(), **when}
 
 
-def from_dict(tree: Mapping[str, Any], where: str = "space") -> Space:
+def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
     """The space of plain data, checked as a file is.
 
     Args:
@@ -137,7 +137,7 @@ def _place(seed: int, run: int, name: str) -> float:
     return float(np.random.default_rng([seed, run, word]).random())
 
 
-def _parameter(name: str, table: Any, where: str) -> Parameter:
+def _parameter(name: str, table: object, where: str) -> Parameter:
     """One table, its conditions not yet compared with the others."""
     if not _WORD.fullmatch(name):
         raise ConfigError(f"{where}: {name!r}: expected a name of letters, digits, _ and -")
@@ -159,7 +159,7 @@ def _parameter(name: str, table: Any, where: str) -> Parameter:
     return Parameter(name, distributions.parse(table, place), key, when)
 
 
-def _when(given: Any, place: str) -> When:
+def _when(given: object, place: str) -> When:
     if not isinstance(given, Mapping) or not given:
         raise ConfigError(f"{place}: expected {{ NAME = [values] }}, got {given!r}")
     for other, wanted in given.items():

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from jaxeval import __version__
 from jaxeval.report import page, scores
@@ -84,7 +83,7 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
 
 def _experiment(
     members: Sequence[MemberRow], points: Sequence[CurveRow], planned: int | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     described = summary.of_members(members, planned)
     versions = {
         f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
