@@ -10,7 +10,7 @@ from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval import studies
-    from jaxeval.config import reading
+    from jaxeval.config import listing
 
 _DESCRIPTION = """\
 Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
@@ -61,13 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.config import reading
+    from jaxeval.config import listing, reading
     from jaxeval.studies import proposers
     from jaxeval.tasks import registry
 
     if given.help_config:
         task = reading.peek(given.config, given.changes, "task") or "tagging"
-        _print_keys(reading.keys(registry.kind(task).Config))
+        _print_keys(listing.keys(registry.kind(task).Config))
         return 0
     config = studies.read(given.config, given.changes, given.data)
     seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _dry_run(trials, given.json) if given.dry_run else _train(trials, given)
 
 
-def _print_keys(keys: Iterable["reading.Key"]) -> None:
+def _print_keys(keys: Iterable["listing.Key"]) -> None:
     from rich.console import Console
 
     from jaxeval.report import tables

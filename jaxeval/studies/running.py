@@ -9,7 +9,7 @@ from typing import Any
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import loop, slots
+from jaxeval.population import loop, reports, slots
 from jaxeval.population.problem import lanes_for
 from jaxeval.studies import cohorts, events, lacking, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
@@ -113,14 +113,14 @@ def _train(
     recorder = recording.Recorder(store, cohort, folder)
     recorded: dict[Entry, runs.MemberResult] = {}
 
-    def record(report: loop.Report) -> None:
+    def record(report: reports.Report) -> None:
         recorded.clear()
         recorded.update(recorder(report))
 
     def refuse_lost(restored: Sequence[slots.Slot]) -> None:
         _refuse_lost_epochs(store, cohort, restored, checkpoints)
 
-    reports = loop.train(
+    happening = loop.train(
         cohort.problem,
         waiting,
         checkpoints,
@@ -131,9 +131,9 @@ def _train(
         count_rows=outputs,
     )
     compiling: set[str] = set()
-    with contextlib.closing(reports):  # which saves the state, if this generator is closed
-        for report in reports:
-            if isinstance(report, loop.Compilation):
+    with contextlib.closing(happening):  # which saves the state, if this generator is closed
+        for report in happening:
+            if isinstance(report, reports.Compilation):
                 yield _of_compilation(report, compiling)
                 if not compiling:
                     yield events.Ready()
@@ -145,7 +145,7 @@ def _train(
 
 
 def _of_compilation(
-    compilation: loop.Compilation, compiling: set[str]
+    compilation: reports.Compilation, compiling: set[str]
 ) -> events.Compiling | events.Compiled:
     """The event, with the programs that are being compiled brought up to date."""
     program, seconds = compilation

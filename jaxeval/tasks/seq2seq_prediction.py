@@ -11,8 +11,8 @@ import numpy as np
 
 from jaxeval.contracts import Batch, Tree
 from jaxeval.data import seq2seq_lookup, symbols
-from jaxeval.data.seq2seq import SequencePair
 from jaxeval.data.seq2seq_lookup import Vocabulary
+from jaxeval.data.seq2seq_vocabularies import SequencePair
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import seq2seq as models
 from jaxeval.tasks import prediction, seq2seq
