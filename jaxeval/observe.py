@@ -240,3 +240,14 @@ def _signals() -> Iterator[_Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
+    try:
+        yield
+    except SystemExit as stop:
+        if stop.code == _STOPPED + signal.SIGINT:
+            raise KeyboardInterrupt from None
+        raise

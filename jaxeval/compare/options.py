@@ -89,10 +89,8 @@ def main(words: Sequence[str]) -> int:
     effect = _seed_effect(table, args, key)
     adjusted = options.adjusted(comparisons)
     if args.json:
-        tree = {
-            "option": args.option,
-            "score": args.score,
-            "key": key,
+        asked = {"option": args.option, "score": args.score, "key": key}
+        results = {
             "rows": len(next(iter(table.values()))),
             "missing": args.missing,
             "unusable": plain(unusable),
@@ -100,7 +98,7 @@ def main(words: Sequence[str]) -> int:
             "paired_options": options.with_adjusted(comparisons, adjusted),
             "seed_effect": plain(effect),
         }
-        cli.write_json(args.json, tree)
+        cli.write_json(args.json, {**asked, **results})
     if args.json != "-":
         if unusable:
             print(text.unusable(unusable, args.missing))

@@ -17,6 +17,8 @@ from jaxeval.errors import ConfigError
 from jaxeval.population import lanes, member, row_counts, schedule, training
 from jaxeval.population.member import Inputs, MemberState, Program, Shared
 
+Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
+
 
 class Lane(NamedTuple):
     """A lane's member: its inputs, and the rows of the parts it is scored on."""
@@ -82,18 +84,21 @@ def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lane
         del shared
         return state._replace(best=lanes.choose(mode, better, lambda: state.params, state.best))
 
-    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
-    shared = Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
     return Engine(
         mesh,
         mode,
-        lanes.replicate(shared, mesh),
+        lanes.replicate(_shared(program, corpus, split), mesh),
         lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         lanes.spread(evaluate, mesh, mode),
         lanes.spread(keep, mesh, mode, donate=True),
         lanes.spread(by_row, mesh, mode),
     )
+
+
+def _shared(program: Program, corpus: Corpus, split: Split) -> Shared:
+    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
+    return Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
 
 
 def member_steps(who: Member, split: Split) -> schedule.Steps | None:

@@ -106,10 +106,7 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
 def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
     models, model = _coded(tidy.columns["model"], layout.models)
-    absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
-    if absent:
-        names = list(dict.fromkeys(map(str, table[layout.columns.get("model", "model")])))
-        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
+    _refuse_absent(model, table, layout)
     axes = {
         role: np.array([str(value) for value in tidy.columns[role]], object)
         for role in AXES
@@ -145,6 +142,14 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     if "higher_is_better" in tidy.columns:
         higher = _direction(tidy.columns["higher_is_better"], table.source)
     return directed(scores, higher)
+
+
+def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
+    """Raises DataError if a model that is asked for has no score."""
+    absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
+    if absent:
+        names = list(dict.fromkeys(table.texts(layout.columns.get("model", "model"))))
+        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
 
 
 def _direction(said: Sequence[object], source: str) -> bool:
