@@ -66,8 +66,8 @@ def spread(
 
     def on_device(shared: Tree, each: tuple) -> Tree:
         if mode == "vmap":
-            return jax.vmap(lambda one: function(shared, *one))(each)
-        return lax.map(lambda one: function(shared, *one), each)
+            return jax.vmap(lambda lane: function(shared, *lane))(each)
+        return lax.map(lambda lane: function(shared, *lane), each)
 
     lane, same = PartitionSpec(AXIS), PartitionSpec()
     spread_out = jax.shard_map(

@@ -75,13 +75,13 @@ class Store:
             self._insert(connection, schema.experiments, [row], [])
             self._insert(connection, schema.facts, [facts], ["facts"])
             query = sa.select(schema.experiments).where(schema.experiments.c.id == experiment.id)
-            found = connection.execute(query).mappings().one()
+            recorded = connection.execute(query).mappings().one()
         # name and place may change between commands; what the id stands for may not
         for name in ("config_hash", "data_hash", "metric"):
-            if found[name] != row[name]:
+            if recorded[name] != row[name]:
                 raise RunError(
                     f"{self._place}: experiment {experiment.id} is recorded with {name} "
-                    f"{found[name]!r}, not {row[name]!r}"
+                    f"{recorded[name]!r}, not {row[name]!r}"
                 )
 
     def record(
@@ -156,8 +156,8 @@ class Store:
         query = sa.select(schema.members).where(schema.members.c.experiment == experiment)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
-        found = [records.MemberResult(**row) for row in rows]
-        return {(m.seed, m.split, m.repeat, m.hparams): m for m in found}
+        results = [records.MemberResult(**row) for row in rows]
+        return {(m.seed, m.split, m.repeat, m.hparams): m for m in results}
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """How many epochs of training are recorded of each member that has begun."""

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from jaxeval.bandits import Rule
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Trains, tells, prints the answer; the backend is prepared."""
-    changes = [word for word in given.models if "=" in word]
-    paths = [word for word in given.models if "=" not in word]
-    random_splits = None if given.splits is None else given.splits == "random"
-    arms = configs.arms(paths, changes, given.data, random_splits, given.part)
-    rule = options.rule(given, arms.record.higher_is_better, len(jax.devices()))
-    state = Path(given.state) if given.state else None
-    tree = select(rule, arms, Path(given.out), given.store, path=state, seconds=given.seconds)
-    return options.write(tree, lambda: terminal.print_result(tree), given)
+    changes = [word for word in args.models if "=" in word]
+    paths = [word for word in args.models if "=" not in word]
+    random_splits = None if args.splits is None else args.splits == "random"
+    arms = configs.arms(paths, changes, args.data, random_splits, args.part)
+    rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
+    state = Path(args.state) if args.state else None
+    tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
+    return options.write(tree, lambda: terminal.print_result(tree), args)
 
 
 def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":

@@ -152,7 +152,7 @@ def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: P
 
     def each() -> Iterator[dict[str, float]]:
         for params in models.params:
-            found = jax.device_get(counts(params, tokens, train, windows))
-            yield task.score({name: float(value) for name, value in found.items()})
+            sums = jax.device_get(counts(params, tokens, train, windows))
+            yield task.score({name: float(value) for name, value in sums.items()})
 
     return list(each())

@@ -181,13 +181,14 @@ def refuse_impossible(
 
 def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
     """What is odd about the data, each line once: cohorts mostly share it."""
-    found = {
+    by_experiment = {
         entry.record.id: entry.prepared.source.findings
         for cohort in planned
         for entry in cohort.entries
     }
-    remarks = dict.fromkeys(line for findings in found.values() for line in findings.remarks)
-    warnings = dict.fromkeys(line for findings in found.values() for line in findings.warnings)
+    each = by_experiment.values()
+    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     return [*remarks], [*warnings]
 
 

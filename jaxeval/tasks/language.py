@@ -80,9 +80,8 @@ def build(language: Language) -> Task:
         del hparams
         rows = len(batch.weight)
         tokens = jnp.zeros((1, rows), jnp.int32)
-        return model.init(key, tokens, start(rows).state, models.window_dropout({}, None))[
-            "params"
-        ]
+        drop = models.window_dropout({}, None)
+        return model.init(key, tokens, start(rows).state, drop)["params"]
 
     def loss(
         params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams

@@ -92,8 +92,8 @@ def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program:
         return lax.scan(step, start, windows)[1]
 
     def nats(params: Tree, hparams: Any) -> np.ndarray:
-        found = np.asarray(losses(params, windows, hparams), np.float64)
-        return found.ravel()[: len(tokens)]
+        values = np.asarray(losses(params, windows, hparams), np.float64)
+        return values.ravel()[: len(tokens)]
 
     batch = Batch({}, jnp.ones(1), {}, ())
     task = language.build(spoken)

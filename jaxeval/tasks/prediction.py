@@ -129,14 +129,14 @@ def majority(votes: Sequence[H]) -> H:
     return collections.Counter(votes).most_common(1)[0][0]
 
 
-def checked(wanted: type[T], tree: Any, path: Path) -> T:
+def checked(cls: type[T], tree: Any, path: Path) -> T:
     """Plain data as settings of a class.
 
     Raises:
       DataError: naming the first key that is wrong.
     """
     try:
-        return pydantic.TypeAdapter(wanted).validate_json(json.dumps(tree))
+        return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree))
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "all of it"

@@ -36,8 +36,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and options.beam and options.beam < options.n_best:
         raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)
-    found = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
-    for line, *each in zip(sources.lines, *found, strict=True):
+    predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
+    for line, *each in zip(sources.lines, *predictions, strict=True):
         if options.n_best:
             yield from (f"{line}\t{text}\t{total:.6f}" for text, total in each[0])
             continue
