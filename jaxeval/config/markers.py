@@ -31,14 +31,14 @@ class Range(NamedTuple):
     log: bool = False
 
     def to_unit(self, value: float) -> float:
-        """The place of a value: 0 at the low end, 1 at the high."""
+        """Where a value lies: 0 is the low end, 1 the high."""
         low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return (at - low) / (high - low)
 
-    def from_unit(self, place: float) -> float:
-        """The value at a place, to six digits."""
+    def from_unit(self, fraction: float) -> float:
+        """The value at a fraction of the way, to six digits."""
         low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
-        value = low + place * (high - low)
+        value = low + fraction * (high - low)
         return float(f"{math.exp(value) if self.log else value:.6g}")
 
 

@@ -97,13 +97,13 @@ def _url(file: Path, write: bool) -> sa.URL:
 
 
 @contextlib.contextmanager
-def explained(place: str) -> Iterator[None]:
+def explained(shown: str) -> Iterator[None]:
     """Turns a database's errors into one line that says what to do."""
     try:
         yield
     except sa.exc.DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
         raise RunError(
-            f"{place}: {reason}; what was recorded is kept: mend this and run the same command "
+            f"{shown}: {reason}; what was recorded is kept: mend this and run the same command "
             "again"
         ) from error

@@ -6,7 +6,6 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -141,7 +140,7 @@ class Store:
         """Inserts rows; on a key that is there already sets the columns to overwrite."""
         if not rows:
             return
-        dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         insert = dialect.insert(table)
         keys = [column.name for column in table.primary_key]
         if overwrite:

@@ -10,7 +10,7 @@ and again, until no union saves any.
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -26,10 +26,10 @@ _EVALUATION_ROWS = 128
 class Extent(Protocol):
     """What a cohort's arrays must hold."""
 
-    def joined(self, other: Any) -> Any | None:
+    def joined(self, other: Self) -> Self | None:
         """What holds both; None: they cannot share arrays."""
 
-    def operations(self, own: Any) -> float:
+    def operations(self, own: Self) -> float:
         """Floating-point operations of a training step for a row of a member of extent `own`."""
 
     def parameters(self) -> int:

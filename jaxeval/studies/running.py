@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
@@ -43,8 +42,9 @@ def run(
     """
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    asked: dict[str, Any] = {"again": again, "outputs": outputs, "lanes": lanes}
-    yield from run_cohorts(planned, store, folder, session=session, **asked)
+    yield from run_cohorts(
+        planned, store, folder, session=session, again=again, outputs=outputs, lanes=lanes
+    )
 
 
 def run_cohorts(

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import pydantic
 
 from jaxeval import __version__, cli
@@ -211,5 +212,5 @@ def load(chosen: Iterable[Found]) -> list[SavedModel]:
     return models
 
 
-def _tables(path: Path) -> Mapping[str, Any]:
+def _tables(path: Path) -> Mapping[str, np.ndarray]:
     return kept.arrays(path) if path.exists() else {}

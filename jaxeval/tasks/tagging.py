@@ -186,12 +186,12 @@ class Config:
 
 
 def _source(config: Config, tagged: data.Tagged) -> kind.Source:
-    place = config.data.source
+    source = config.data.source
     return kind.Source(
         tagged.corpus,
         tagged.split,
         tagged.fingerprint,
-        place.path or f"generated, seed {place.seed}",
+        source.path or f"generated, seed {source.seed}",
         {
             "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
             "labels": tagged.predicted,

@@ -29,8 +29,8 @@ def adjusted(groups: Sequence[OptionComparison]) -> Tests:
 def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[dict[str, Json]]:
     """The results as plain data, with `p_adjusted` in every test."""
 
-    def adjusted(result: OptionComparison | Option, *place: int) -> dict[str, Json]:
-        there = {name: p for (*of, name), p in p_values.items() if (*of,) == place}
+    def adjusted(result: OptionComparison | Option, *of: int) -> dict[str, Json]:
+        there = {name: p for (g, k, name), p in p_values.items() if (g, k) == of}
         tests = {n: record(getattr(result, n)) | {"p_adjusted": p} for n, p in there.items()}
         return record(result) | tests
 
