@@ -59,24 +59,12 @@ def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lane
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
-    def evaluate(
-        shared: Shared,
-        params: Tree,
-        inputs: Inputs,
-        rows: Sequence[Array],
-        active: Array,
-    ) -> Tree:
+    def evaluate(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
         # an idle lane evaluates no rows: its loops end before their first step
         rows = [jnp.where(active, part, -1) for part in rows]
         return member.evaluate(program, shared, params, inputs, rows)
 
-    def by_row(
-        shared: Shared,
-        params: Tree,
-        inputs: Inputs,
-        rows: Sequence[Array],
-        active: Array,
-    ) -> Tree:
+    def by_row(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
         rows = [jnp.where(active, part, -1) for part in rows]
         return row_counts.of_part(program, shared, params, inputs, rows)
 
