@@ -29,7 +29,7 @@ import numpy as np
 import scipy
 
 from jaxeval import stats
-from jaxeval.runs import foreign
+from jaxeval.runs import imported
 from jaxeval.stats.configurations import OptionComparison
 
 SETS = {
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, required=True, help="hyperparameter_results.csv.gz")
     given = parser.parse_args()
     begin = time.perf_counter()
-    table = _single_task(foreign.read(given.table))
+    table = _single_task(imported.read(given.table))
     check = Checked()
     _batches(table, check)
     _optimisers(table, check)
@@ -104,9 +104,9 @@ def main() -> None:
     )
 
 
-def _single_task(read: foreign.Columns) -> Table:
+def _single_task(read: imported.Columns) -> Table:
     keep = [k for k, setting in enumerate(read["Setting"]) if setting == "SingleTask"]
-    values = dict(foreign.pick(read, keep).values)
+    values = dict(imported.pick(read, keep).values)
     values["Backend"] = [name.lower() for name in values["Backend"]]
     values["Dataset"] = [SETS.get(name, name) for name in values["Dataset"]]
     return values

@@ -12,7 +12,7 @@ What is listed in `__all__` is imported at its first use.
 import importlib
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jaxeval.api import compare, load, read_scores, select, sweep, train
@@ -44,7 +44,7 @@ class _Package(types.ModuleType):
     Importing `jaxeval.train` would set it to that module, which is found in `sys.modules` as ever.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (name in __all__ and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 
@@ -52,7 +52,7 @@ class _Package(types.ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULES.get(name, "jaxeval.api")), name)

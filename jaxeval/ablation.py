@@ -4,15 +4,17 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
 from jaxeval import cli
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 if TYPE_CHECKING:
+    from jaxeval import runs
     from jaxeval.studies import cohorts
 
 _DESCRIPTION = """\
@@ -50,19 +52,19 @@ class Variants:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("ablation", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(made)
-    cli.add_seeds(made)
-    made.add_argument("--variants", required=True, metavar="FILE", help="TOML, as below")
-    cli.add_again(made)
-    made.add_argument("--figures", metavar="DIR", help="of the comparison")
-    return made
+    parser = cli.parser("ablation", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(parser)
+    cli.add_seeds(parser)
+    parser.add_argument("--variants", required=True, metavar="FILE", help="TOML, as below")
+    cli.add_again(parser)
+    parser.add_argument("--figures", metavar="DIR", help="of the comparison")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, trains one after the other, compares."""
-    given = cli.parse_config(parser(), arguments)
-    variants = reading.read(Variants, given.variants).variant
+    args = cli.parse_config(parser(), arguments)
+    variants = reading.read(Variants, args.variants).variant
     from jaxeval import backend
 
     backend.prepare()
@@ -73,28 +75,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     if len(changes) <= len(variants):
-        raise ConfigError(f"{given.variants}: expected another name for each variant")
+        raise ConfigError(f"{args.variants}: expected another name for each variant")
     configs = {}
     for name, changed in changes.items():
-        config = studies.read(given.config, [*given.changes, *changed], given.data)
+        config = studies.read(args.config, [*args.changes, *changed], args.data)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
     session = studies.Session()
-    trials = proposers.variants(configs, cli.seeds_of(given))
+    trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
-    _refuse_equals(entries, given.variants)
+    _refuse_equals(entries, args.variants)
     rows = observe.train_cohorts(
-        cohorts.by_program(entries), Path(given.out), again=given.again, session=session
+        cohorts.by_program(entries), Path(args.out), again=args.again, session=session
     )
     by_key = {(row.experiment, row.seed): row for row in rows}
     records = [
         _record(entry.trial.labels["model"], by_key[entry.record.id, entry.trial.seed])
         for entry in entries
     ]
-    table = Path(given.out) / "ablations" / f"{entries[0].record.id}.json"
+    table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     cli.write_json(str(table), records)
     scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    outputs = studying.Outputs(json=given.json, figures=given.figures)
+    outputs = studying.Outputs(json=args.json, figures=args.figures)
     studying.write(studying.study(scores), outputs)
     return 0
 
@@ -109,7 +111,7 @@ def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:
             raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
 
 
-def _record(name: str, row: Any) -> dict[str, Any]:
+def _record(name: str, row: "runs.MemberRow") -> dict[str, Json]:
     """A row of a score table."""
     return {
         "model": name,

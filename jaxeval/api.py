@@ -5,11 +5,10 @@ shows its progress on stderr unless it is `quiet`; Ctrl-C stops it after the epo
 call goes on. Errors that a user can mend are `JaxevalError`s, a line each.
 """
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from jaxeval.space.space import Space
     from jaxeval.stats.multiple import Method
 
-Changes = Mapping[str, Any]  # such as {"model.classifier": "softmax"}; None: an absent key
-_INTERRUPTED = 130  # exit status of a verb that Ctrl-C has stopped
+Changes = Mapping[str, object]  # such as {"model.classifier": "softmax"}; None: an absent key
 
 
 def train(
@@ -54,21 +52,21 @@ def train(
     Raises:
       ConfigError, DataError, RunError: of the config, the data, the folder.
     """
-    studies = _studies()
-    from jaxeval import observe, results
+    _prepare()
+    from jaxeval import observe, results, studies
     from jaxeval.studies import proposers
 
     whole = studies.read(config, _words(changes), _path(data))
     numbers = [0] if splits is None else _numbered("splits", splits)
     trials = proposers.seeds_by_splits(whole, _numbered("seeds", seeds), numbers)
-    with _interruptible():
+    with observe.interruptible():
         rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
     return results.Runs(tuple(rows), _place(store or out))
 
 
 def sweep(
     config: "Source",
-    space: "str | Path | Mapping[str, Any] | Space",
+    space: "str | Path | Mapping[str, object] | Space",
     runs: int = 24,
     data: str | Path | None = None,
     out: str | Path = "runs",
@@ -92,7 +90,7 @@ def sweep(
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
-    _studies()
+    _prepare()
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
@@ -106,7 +104,7 @@ def sweep(
     drawn = sweeps.draw(
         config, words, _path(data), of, seed=seed, count=count, folder=Path(out), where=where
     )
-    with _interruptible():
+    with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
     return results.Runs(tuple(rows), _place(store or out))
 
@@ -196,13 +194,14 @@ def select(
 
         tree = functions.select(chosen, models, higher_is_better=higher_is_better, quiet=quiet)
         return results.Selection(tree)
-    _studies()
+    _prepare()
+    from jaxeval import observe
     from jaxeval.select import configs, training
 
     random_splits = None if splits is None else splits == "random"
     arms = configs.arms(list(models), _words(changes), _path(data), random_splits, part)
     chosen = training.fitted(chosen, arms, rule is None)
-    with _interruptible():
+    with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
 
@@ -250,25 +249,11 @@ def read_scores(
     return sources.read(path, table_layout, rows)
 
 
-def _studies() -> Any:
-    """The room of studies, imported after JAX is prepared."""
+def _prepare() -> None:
+    """Prepares JAX, before anything imports it."""
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import studies
-
-    return studies
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
-    try:
-        yield
-    except SystemExit as stop:
-        if stop.code == _INTERRUPTED:
-            raise KeyboardInterrupt from None
-        raise
 
 
 def _words(changes: Changes | None, prefix: str = "") -> list[str]:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from jaxeval import files
 from jaxeval.errors import JaxevalError
@@ -157,13 +157,13 @@ def _numbers(text: str) -> list[int]:
     return list(dict.fromkeys(int(part) for part in parts))
 
 
-def write_json(target: str, content: Any) -> None:
+def write_json(target: str, content: object) -> None:
     """Writes JSON to a file, or to stdout for "-"; numbers that are not finite become null."""
     whole = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_out(target, whole + "\n")
 
 
-def _finite(content: Any) -> Any:
+def _finite(content: object) -> object:
     if isinstance(content, float) and not math.isfinite(content):
         return None
     if isinstance(content, Mapping):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import jax
+import numpy as np
 
 Array = jax.Array
 Tree = Any  # a pytree of arrays
@@ -93,9 +94,9 @@ class Corpus(NamedTuple):
 class Split(NamedTuple):
     """Which rows of each bucket are train, dev and test; as many per bucket in every split."""
 
-    train: tuple[Any, ...]  # bucket b: int32 row numbers
-    dev: tuple[Any, ...]
-    test: tuple[Any, ...]
+    train: tuple[np.ndarray, ...]  # bucket b: int32 row numbers
+    dev: tuple[np.ndarray, ...]
+    test: tuple[np.ndarray, ...]
     tables: Tree
 
 

@@ -4,11 +4,14 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from jaxeval.errors import RunError
+
+# what a JSON file holds
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 @contextlib.contextmanager

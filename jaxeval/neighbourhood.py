@@ -4,13 +4,14 @@ import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
 
 if TYPE_CHECKING:
+    from jaxeval import runs
     from jaxeval.config import markers
 
 _DESCRIPTION = """\
@@ -32,35 +33,35 @@ Ranges that are not given (the authors did not publish theirs): learning rates .
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("neighbourhood", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(made)
-    made.add_argument("--settings", type=cli.positive, default=64, metavar="N", help="(64)")
-    made.add_argument(
+    parser = cli.parser("neighbourhood", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(parser)
+    parser.add_argument("--settings", type=cli.positive, default=64, metavar="N", help="(64)")
+    parser.add_argument(
         "--seed", type=cli.positive, default=1, metavar="N", help="of the settings drawn (1)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--width", type=cli.number(1e-6, 1), default=0.2, metavar="W", help="of each range (0.2)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--within",
         type=cli.number(0),
         metavar="X",
         help="of the best is near (the metric's equivalence margin)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
     )
-    made.add_argument("--part", choices=("dev", "test"), default="dev", help="compared (dev)")
-    made.add_argument("--figures", metavar="DIR", help="writes neighbourhood.svg and .png")
-    return made
+    parser.add_argument("--part", choices=("dev", "test"), default="dev", help="compared (dev)")
+    parser.add_argument("--figures", metavar="DIR", help="writes neighbourhood.svg and .png")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, draws, trains, shows."""
-    made = parser()
-    given = cli.parse_config(made, arguments)
-    if given.settings < LEAST:
-        made.error(f"--settings: expected at least {LEAST}, got {given.settings}")
+    command = parser()
+    args = cli.parse_config(command, arguments)
+    if args.settings < LEAST:
+        command.error(f"--settings: expected at least {LEAST}, got {args.settings}")
     from jaxeval import backend
 
     backend.prepare()
@@ -68,32 +69,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.config import markers
     from jaxeval.studies import proposers
 
-    config = studies.read(given.config, given.changes, given.data)
+    config = studies.read(args.config, args.changes, args.data)
     # in an order that stays when keys move: every draw depends on those before it
     traced = {name: h for name, h in sorted(markers.traced(config).items()) if h.active}
-    ranges = ranges_of(traced, given.range)
+    ranges = ranges_of(traced, args.range)
     centre = {name: h.value for name, h in traced.items()}
-    settings = draw(centre, ranges, given.width, given.settings, given.seed)
-    rows = observe.train(proposers.neighbourhood(config, settings), Path(given.out))
-    scores = [getattr(row, given.part) for row in rows]
-    _answer(scores, settings, ranges, given, rows[0])
+    settings = draw(centre, ranges, args.width, args.settings, args.seed)
+    rows = observe.train(proposers.neighbourhood(config, settings), Path(args.out))
+    scores = [getattr(row, args.part) for row in rows]
+    _answer(scores, settings, ranges, args, rows[0])
     return 0
 
 
 def ranges_of(
-    traced: "Mapping[str, markers.Hyperparameter]", given: Sequence[str]
+    traced: "Mapping[str, markers.Hyperparameter]", spans: Sequence[str]
 ) -> "dict[str, markers.Range]":
     """The range of each hyperparameter that is varied.
 
     Args:
       traced: all that may be varied.
-      given: NAME=RANGE each, before the defaults.
+      spans: NAME=RANGE each, before the defaults.
 
     Raises:
       ConfigError: no such hyperparameter, or no range.
     """
     asked = {}
-    for text in given:
+    for text in spans:
         name, equals, span = text.partition("=")
         if not equals or name not in traced:
             raise ConfigError(f"range: expected one of {', '.join(traced)}, got {text!r}")
@@ -117,26 +118,26 @@ def _answer(
     scores: Sequence[float | None],
     settings: Sequence[Mapping[str, float]],
     ranges: "Mapping[str, markers.Range]",
-    given: argparse.Namespace,
-    record: Any,
+    args: argparse.Namespace,
+    record: "runs.MemberRow",
 ) -> None:
     from jaxeval.report import figures
     from jaxeval.report.sweep import neighbourhood
 
-    near = record.margin if given.within is None else given.within
-    found = describe(scores, settings, near, record.higher_is_better)
-    if given.figures:
-        metric = f"{given.part} {record.metric}"
-        drawn = neighbourhood.draw(scores, settings, ranges, metric, record.unit, found)
-        figures.save_all([drawn], Path(given.figures))
-    if given.json:
+    near = record.margin if args.within is None else args.within
+    around = describe(scores, settings, near, record.higher_is_better)
+    if args.figures:
+        metric = f"{args.part} {record.metric}"
+        drawn = neighbourhood.draw(scores, settings, ranges, metric, record.unit, around)
+        figures.save_all([drawn], Path(args.figures))
+    if args.json:
         points = [
             {"score": score, **setting} for score, setting in zip(scores, settings, strict=True)
         ]
-        whole = {"metric": record.metric, "part": given.part, "width": given.width}
-        cli.write_json(given.json, {**whole, **dataclasses.asdict(found), "points": points})
-    if given.json != "-":
-        neighbourhood.show(found, f"{given.part} {record.metric}", record.unit, ranges)
+        whole = {"metric": record.metric, "part": args.part, "width": args.width}
+        cli.write_json(args.json, {**whole, **dataclasses.asdict(around), "points": points})
+    if args.json != "-":
+        neighbourhood.show(around, f"{args.part} {record.metric}", record.unit, ranges)
 
 
 if __name__ == "__main__":

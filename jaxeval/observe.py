@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from jaxeval import runs, studies
 from jaxeval.report.runs import progress, terminal
@@ -77,8 +76,9 @@ def train(
     """
     session = studies.Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
-    return train_cohorts(planned, folder, store_url, quiet=quiet, **asked)
+    return train_cohorts(
+        planned, folder, store_url, again=again, outputs=outputs, session=session, quiet=quiet
+    )
 
 
 def sweep(
@@ -131,17 +131,19 @@ def train_cohorts(
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again, outputs)
-    asked: dict[str, Any] = {"again": again, "outputs": outputs, "session": session}
     with runs.open_store(store_url or folder) as store:
-        watch(studies.run_cohorts(planned, store, folder, **asked), start, quiet=quiet)
+        happening = studies.run_cohorts(
+            planned, store, folder, session=session, again=again, outputs=outputs
+        )
+        watch(happening, start, quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
 
 def watch(
-    happening: Generator[Any, None, None],
+    happening: Generator[object, None, None],
     start: Callable[[events.Started], None] = announce,
-    other: Callable[[Any, Say], None] = lambda event, say: None,
+    other: Callable[[object, Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
     """Shows what happens until all is trained.
@@ -176,7 +178,9 @@ def watch(
                     other(event, lambda line: print(line, file=sys.stderr, flush=True))
 
 
-def _exhaust(happening: Generator[Any, None, None], other: Callable[[Any, Say], None]) -> None:
+def _exhaust(
+    happening: Generator[object, None, None], other: Callable[[object, Say], None]
+) -> None:
     """Lets all happen, and shows nothing of it."""
     with contextlib.closing(happening):
         for event in happening:
@@ -185,10 +189,10 @@ def _exhaust(happening: Generator[Any, None, None], other: Callable[[Any, Say], 
 
 
 def _watch_cohort(
-    happening: Generator[Any, None, None],
+    happening: Generator[object, None, None],
     started: events.Started,
     signals: _Signals,
-    other: Callable[[Any, Say], None],
+    other: Callable[[object, Say], None],
 ) -> None:
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
@@ -236,3 +240,14 @@ def _signals() -> Iterator[_Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
+    try:
+        yield
+    except SystemExit as stop:
+        if stop.code == _STOPPED + signal.SIGINT:
+            raise KeyboardInterrupt from None
+        raise

@@ -31,34 +31,34 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("predict", _DESCRIPTION, _EXAMPLES)
-    made.add_argument("folder", metavar="RUNS", help="runs folder")
-    made.add_argument("--experiment", metavar="ID", help="its id, the id's begin, or its name")
-    made.add_argument("--seed", type=_seed, metavar="N", help="models of this seed only")
-    which = made.add_mutually_exclusive_group()
+    parser = cli.parser("predict", _DESCRIPTION, _EXAMPLES)
+    parser.add_argument("folder", metavar="RUNS", help="runs folder")
+    parser.add_argument("--experiment", metavar="ID", help="its id, the id's begin, or its name")
+    parser.add_argument("--seed", type=_seed, metavar="N", help="models of this seed only")
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("--best", action="store_true", help="the best model of dev (default)")
     which.add_argument("--all", action="store_true", help="all models, a column each")
     which.add_argument(
         "--vote", action="store_true", help="the majority of all models; mean of probabilities"
     )
-    made.add_argument("--input", required=True, metavar="FILE", help="what is read, - for stdin")
-    made.add_argument("--output", default="-", metavar="FILE", help="what is written (stdout)")
-    made.add_argument(
+    parser.add_argument("--input", required=True, metavar="FILE", help="what is read, - for stdin")
+    parser.add_argument("--output", default="-", metavar="FILE", help="what is written (stdout)")
+    parser.add_argument(
         "--n-best", type=cli.positive, metavar="K", help="seq2seq: K hypotheses, log-probabilities"
     )
-    made.add_argument(
+    parser.add_argument(
         "--beam", type=cli.positive, metavar="K", help="seq2seq: width (the config's model.beam)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--max-length",
         type=cli.positive,
         metavar="L",
         help="seq2seq: most symbols generated (the config's data.longest)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--whole", action="store_true", help="language: the whole text instead of each line"
     )
-    return made
+    return parser
 
 
 def _seed(text: str) -> int:
@@ -69,7 +69,7 @@ def _seed(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
-    given = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     from jaxeval import backend
 
     backend.prepare()
@@ -77,23 +77,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.tasks import registry
     from jaxeval.tasks.prediction import Options
 
-    folder = Path(given.folder)
+    folder = Path(args.folder)
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    found = saved.find(folder, given.experiment, given.seed)
-    chosen = found if given.all or given.vote else found[:1]
+    models = saved.find(folder, args.experiment, args.seed)
+    chosen = models if args.all or args.vote else models[:1]
     predict = registry.kind(chosen[0].about.task).predict
     if predict is None:
         raise ConfigError(f"task: models of {chosen[0].about.task} predict nothing")
-    options = Options(given.vote, given.n_best, given.beam, given.max_length, given.whole)
-    _say(chosen, len(found))
-    with _file(given.input) as file:
+    options = Options(args.vote, args.n_best, args.beam, args.max_length, args.whole)
+    _say(chosen, len(models))
+    with _file(args.input) as file:
         lines = predict(saved.load(chosen), file, options)
-        cli.write_out(given.output, "".join(f"{line}\n" for line in lines))
+        cli.write_out(args.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 
-def _say(chosen: "Sequence[saved.Found]", found: int) -> None:
+def _say(chosen: "Sequence[saved.Found]", known: int) -> None:
     """Which models are used, in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
@@ -102,7 +102,7 @@ def _say(chosen: "Sequence[saved.Found]", found: int) -> None:
     more = ", ..." if len(chosen) > len(names) else ""
     about = chosen[0].about
     print(
-        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen)} of {found} "
+        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen)} of {known} "
         f"saved models, by {about.metric} of dev",
         file=sys.stderr,
     )

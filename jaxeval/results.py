@@ -1,18 +1,20 @@
 """What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from jaxeval.report.runs.summary import Summary
+    from jaxeval.report.selection.as_json import Result
     from jaxeval.stats.study import Study
 
 Part = Literal["dev", "test"]
@@ -96,7 +98,7 @@ class Runs:
             for known in self._summaries()
         )
 
-    def _summaries(self) -> list[Any]:
+    def _summaries(self) -> list["Summary"]:
         from jaxeval.report.runs import summary
 
         return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
@@ -142,7 +144,7 @@ class Comparison:
         drawing: Figure = drawn[name]
         return drawing
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain data, as `compare --json` writes it (docs/compare.md)."""
         from jaxeval.report.comparison import as_json
 
@@ -157,7 +159,7 @@ class Selection:
       tree: plain data, as `select --json` writes it (docs/select.md).
     """
 
-    tree: Mapping[str, Any]
+    tree: "Result"
 
     @property
     def best(self) -> str:
@@ -183,6 +185,6 @@ class Selection:
         lines = [*terminal.notes(self.tree), terminal.answer(self.tree)]
         return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data."""
-        return dict(self.tree)
+        return {**self.tree}

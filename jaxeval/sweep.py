@@ -30,30 +30,30 @@ docs/sweeps.md describes space files, cohorts and the cost model.
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("sweep", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(made)
-    made.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
-    made.add_argument(
+    parser = cli.parser("sweep", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(parser)
+    parser.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
+    parser.add_argument(
         "--runs", type=cli.positive, default=24, metavar="N", help="runs 1 .. N (24)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--seed", type=arguments.count, default=1, metavar="S", help="of the draws (1)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--most-cohorts",
         type=cli.positive,
         metavar="N",
         help="compiled programs at most, whatever padding costs",
     )
-    made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    cli.add_again(made)
-    made.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
-    return made
+    parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    cli.add_again(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
+    return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, draws, plans, trains, prints."""
-    given = cli.parse_config(parser(), words)
+    args = cli.parse_config(parser(), words)
     from jaxeval import backend
 
     backend.prepare()
@@ -63,41 +63,41 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval.studies import sweeps
 
     drawn = sweeps.draw(
-        given.config,
-        given.changes,
-        given.data,
-        space.read(given.space),
-        seed=given.seed,
-        count=given.runs,
-        folder=Path(given.out),
-        where=given.space,
+        args.config,
+        args.changes,
+        args.data,
+        space.read(args.space),
+        seed=args.seed,
+        count=args.runs,
+        folder=Path(args.out),
+        where=args.space,
     )
-    if given.dry_run:
-        return _dry_run(drawn, given)
-    rows = observe.sweep(drawn, given.store, most_cohorts=given.most_cohorts, again=given.again)
+    if args.dry_run:
+        return _dry_run(drawn, args)
+    rows = observe.sweep(drawn, args.store, most_cohorts=args.most_cohorts, again=args.again)
     whole = summary.of_members(rows)
-    if given.json:
-        cli.write_json(given.json, summary.to_dict(whole))
-    if given.json != "-":
+    if args.json:
+        cli.write_json(args.json, summary.to_dict(whole))
+    if args.json != "-":
         terminal.print_summary(whole)
         lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-        print(f"\nnext: python -m jaxeval.sensitivity {given.store or given.out}{lost}")
+        print(f"\nnext: python -m jaxeval.sensitivity {args.store or args.out}{lost}")
     return 0
 
 
-def _dry_run(drawn: "sweeps.Sweep", given: argparse.Namespace) -> int:
+def _dry_run(drawn: "sweeps.Sweep", args: argparse.Namespace) -> int:
     """Shows the plan."""
     from jaxeval.report.runs import terminal
     from jaxeval.report.sweep import plan
     from jaxeval.studies import timing
 
-    findings, ratio = drawn.base.source.findings, drawn.measured(given.store)
+    findings, ratio = drawn.base.source.findings, drawn.measured(args.store)
     terminal.print_findings(findings.remarks, findings.warnings)
-    estimates = timing.corrected(drawn.estimates(given.most_cohorts), ratio)
-    if given.json:
+    estimates = timing.corrected(drawn.estimates(args.most_cohorts), ratio)
+    if args.json:
         values = [dict(trial.values) for trial in drawn.trials]
-        cli.write_json(given.json, plan.to_dict(estimates, values, ratio, findings.warnings))
-    if given.json != "-":
+        cli.write_json(args.json, plan.to_dict(estimates, values, ratio, findings.warnings))
+    if args.json != "-":
         plan.show(estimates, ratio)
     return 0
 

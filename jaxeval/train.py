@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval import studies
+    from jaxeval.config import listing
 
 _DESCRIPTION = """\
 Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
@@ -32,54 +33,54 @@ The same command continues what was interrupted and never trains a finished memb
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("train", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(made)
-    cli.add_seeds(made)
-    made.add_argument(
+    parser = cli.parser("train", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(parser)
+    cli.add_seeds(parser)
+    parser.add_argument(
         "--splits",
         type=cli.positive,
         metavar="N",
         help="random splits 1 .. N instead of the given",
     )
-    made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    cli.add_again(made)
-    made.add_argument(
+    parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    cli.add_again(parser)
+    parser.add_argument(
         "--outputs",
         action="store_true",
         help="keep what each member gets right or wrong, item by item (compare --runs reads it)",
     )
-    made.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
-    made.add_argument("--help-config", action="store_true", help="list all keys of a config")
-    return made
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
+    parser.add_argument("--help-config", action="store_true", help="list all keys of a config")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, prepares, trains, prints."""
-    given = cli.parse_config(parser(), arguments)
+    args = cli.parse_config(parser(), arguments)
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.config import reading
+    from jaxeval.config import listing, reading
     from jaxeval.studies import proposers
     from jaxeval.tasks import registry
 
-    if given.help_config:
-        task = reading.peek(given.config, given.changes, "task") or "tagging"
-        _print_keys(reading.keys(registry.kind(task).Config))
+    if args.help_config:
+        task = reading.peek(args.config, args.changes, "task") or "tagging"
+        _print_keys(listing.keys(registry.kind(task).Config))
         return 0
-    config = studies.read(given.config, given.changes, given.data)
-    seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
+    config = studies.read(args.config, args.changes, args.data)
+    seeds, splits = cli.seeds_of(args), range(1, args.splits + 1) if args.splits else [0]
     if len(seeds) * len(splits) > cli.MOST:
         raise ConfigError(
             f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
             f"{len(splits)} splits"
         )
     trials = proposers.seeds_by_splits(config, seeds, splits)
-    return _dry_run(trials, given.json) if given.dry_run else _train(trials, given)
+    return _dry_run(trials, args.json) if args.dry_run else _train(trials, args)
 
 
-def _print_keys(keys: Iterable[Any]) -> None:
+def _print_keys(keys: Iterable["listing.Key"]) -> None:
     from rich.console import Console
 
     from jaxeval.report import tables
@@ -106,16 +107,16 @@ def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
     return 0
 
 
-def _train(trials: "Sequence[studies.Trial]", given: argparse.Namespace) -> int:
+def _train(trials: "Sequence[studies.Trial]", args: argparse.Namespace) -> int:
     from jaxeval import observe
     from jaxeval.report.runs import summary, terminal
 
-    asked: dict[str, bool] = {"again": given.again, "outputs": given.outputs}
-    rows = observe.train(trials, Path(given.out), given.store, **asked)
+    asked: dict[str, bool] = {"again": args.again, "outputs": args.outputs}
+    rows = observe.train(trials, Path(args.out), args.store, **asked)
     scores = summary.of_members(rows)
-    if given.json:
-        cli.write_json(given.json, summary.to_dict(scores))
-    if given.json != "-":
+    if args.json:
+        cli.write_json(args.json, summary.to_dict(scores))
+    if args.json != "-":
         terminal.print_summary(scores)
     return 0
 

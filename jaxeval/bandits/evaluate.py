@@ -17,12 +17,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.files import Json
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
@@ -225,11 +226,11 @@ def read_score(output: str, field: str | None) -> float:
     if not lines:
         raise EvaluationFailed("no output; expected the score in the last line")
     if field is None:
-        value: Any = lines[-1].strip()
+        value: object = lines[-1].strip()
     else:
         value = _field(output, lines[-1], field)
     try:
-        if not isinstance(value, bool):
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -237,7 +238,7 @@ def read_score(output: str, field: str | None) -> float:
     raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
 
 
-def _field(output: str, last: str, field: str) -> Any:
+def _field(output: str, last: str, field: str) -> Json:
     """A field of the JSON that the output or its last line is."""
     for text in (output, last):
         try:

@@ -5,13 +5,13 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval import cli, files
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.files import Json
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
 
@@ -21,7 +21,7 @@ class Saved:
     """An open state file."""
 
     path: Path
-    head: dict[str, Any]
+    head: dict[str, dict[str, Json]]
     state: State
 
     def save(self, state: State) -> None:
@@ -33,7 +33,7 @@ class Saved:
 
 @contextlib.contextmanager
 def opened(
-    path: Path, rule: Rule, models: Sequence[str], evaluator: Mapping[str, Any]
+    path: Path, rule: Rule, models: Sequence[str], evaluator: Mapping[str, Json]
 ) -> Iterator[Saved]:
     """The selection in a file, or a new one.
 
@@ -56,7 +56,7 @@ def opened(
         yield Saved(path, head, _read(path, head, models) if path.exists() else fresh)
 
 
-def _read(path: Path, head: dict[str, Any], models: Sequence[str]) -> State:
+def _read(path: Path, head: dict[str, dict[str, Json]], models: Sequence[str]) -> State:
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
         known = {key: dict(tree[key]) for key in head}

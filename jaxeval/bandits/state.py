@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxeval.errors import DataError
+from jaxeval.files import Json
 
 Numbered = Mapping[int, float]  # number of the evaluation (from 1, of one model) -> score
 
@@ -101,11 +102,11 @@ def _with_pending(state: State, model: str, numbers: Sequence[int]) -> State:
     )
 
 
-def _put(values: tuple, arm: int, value: Any) -> tuple:
+def _put(values: tuple, arm: int, value: object) -> tuple:
     return (*values[:arm], value, *values[arm + 1 :])
 
 
-def to_dict(state: State) -> dict[str, Any]:
+def to_dict(state: State) -> dict[str, Json]:
     """Plain data for JSON."""
     return {
         "models": list(state.models),

@@ -35,6 +35,12 @@ def parser() -> argparse.ArgumentParser:
     parser = cli.parser("compare", _DESCRIPTION, _EPILOG)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
     arguments.add_table(parser)
+    _add_rules(parser)
+    _add_output(parser)
+    return parser
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("how they are compared")
     rules.add_argument(
         "--unit",
@@ -68,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
     rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument(
         "--details", action="store_true", help="print all tests of all pairs on all data sets"
@@ -76,7 +85,6 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--latex", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--markdown", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--figures", metavar="DIR", help="violins, ECDF, profiles ... as SVG and PNG")
-    return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:

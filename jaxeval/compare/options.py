@@ -1,8 +1,8 @@
 """`python -m jaxeval.compare options`: what one hyperparameter does, other things being equal."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import DataError
@@ -10,6 +10,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.runs.checks import Unusable
+    from jaxeval.stats.configurations import SeedEffect
 
 _DESCRIPTION = """\
 Compares the values of one option (a column of a table with a row a trained network) within
@@ -88,18 +89,16 @@ def main(words: Sequence[str]) -> int:
     effect = _seed_effect(table, args, key)
     adjusted = options.adjusted(comparisons)
     if args.json:
-        tree = {
-            "option": args.option,
-            "score": args.score,
-            "key": key,
+        asked = {"option": args.option, "score": args.score, "key": key}
+        results = {
             "rows": len(next(iter(table.values()))),
             "missing": args.missing,
             "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
-            "paired_options": options.with_adjusted(plain(comparisons), adjusted),
+            "paired_options": options.with_adjusted(comparisons, adjusted),
             "seed_effect": plain(effect),
         }
-        cli.write_json(args.json, tree)
+        cli.write_json(args.json, {**asked, **results})
     if args.json != "-":
         if unusable:
             print(text.unusable(unusable, args.missing))
@@ -109,9 +108,9 @@ def main(words: Sequence[str]) -> int:
 
 def _table(
     args: argparse.Namespace,
-) -> tuple[Mapping[str, Sequence[Any]], Sequence["Unusable"]]:
+) -> tuple[Mapping[str, Sequence[Hashable]], Sequence["Unusable"]]:
     """The rows asked for, column by column as text, scores as numbers; and what was unusable."""
-    from jaxeval.runs import checks, foreign
+    from jaxeval.runs import checks, imported
 
     table = arguments.columns(args)
     for name in (
@@ -125,38 +124,36 @@ def _table(
         table[name]  # a column that is named must exist
     for name, value in arguments.roles(args.where).items():
         column = table[name]
-        table = foreign.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
+        table = imported.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
         if not len(table):
             raise DataError(f"--where {name}={value}: no row has this value", table.source)
     if args.missing == "zero" and args.lower_is_better:
         raise DataError("--missing zero: 0 would be the best loss; expected --missing drop")
     scores, keep, unusable = checks.usable(table, args.score, args.missing)
-    kept = foreign.pick(table, keep.tolist()).values
-    values: dict[str, Sequence[Any]] = {
-        name: [str(value) for value in column] for name, column in kept.items()
-    }
+    kept = imported.pick(table, keep.tolist()).values
+    values = {name: [str(value) for value in column] for name, column in kept.items()}
     for name in args.fold_case:
         values[name] = [value.lower() for value in values[name]]
     return {**values, args.score: scores[keep]}, unusable
 
 
-def _ordered(values: Sequence[Any]) -> list[Any]:
+def _ordered(values: Sequence[Hashable]) -> list[Hashable]:
     """Distinct values: numbers by size, all others as they appear."""
     distinct = list(dict.fromkeys(values))
     try:
-        return sorted(distinct, key=float)
-    except (TypeError, ValueError):
+        return sorted(distinct, key=lambda value: float(str(value)))
+    except ValueError:
         return distinct
 
 
-def _key(table: Mapping[str, Sequence[Any]], args: argparse.Namespace) -> list[str]:
+def _key(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> list[str]:
     taken = {args.option, args.score, *args.group, *args.ignore}
     return args.key or [name for name in table if name not in taken]
 
 
 def _seed_effect(
-    table: Mapping[str, Sequence[Any]], args: argparse.Namespace, key: Sequence[str]
-) -> Any:
+    table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace, key: Sequence[str]
+) -> "list[SeedEffect] | None":
     """None where no configuration was trained twice."""
     from jaxeval import stats
 

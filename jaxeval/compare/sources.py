@@ -3,14 +3,13 @@
 import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, own, tables
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs import database, native, tables
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
 
@@ -22,11 +21,11 @@ def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTabl
       DataError, RunError: naming file, row and column.
     """
     recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
-    return (own.score_table if recorded else tables.read)(str(path), layout, rows)
+    return (native.score_table if recorded else tables.read)(str(path), layout, rows)
 
 
 def table(
-    models: Sequence[Any],
+    models: Sequence[object],
     source: str | Path | ScoreTable | Runs | None = None,
     *,
     paired: bool = False,
@@ -41,8 +40,9 @@ def table(
         return _of_names(_names(models), source, higher_is_better)
     if not models:
         raise ConfigError("compare: expected sequences of scores, runs, or table=")
-    if all(isinstance(model, Runs) for model in models):
-        return _of_runs(models, Layout())
+    runs = [model for model in models if isinstance(model, Runs)]
+    if len(runs) == len(models):
+        return _of_runs(runs, Layout())
     if any(isinstance(model, str | Runs) for model in models):
         raise ConfigError(
             "compare: expected sequences of scores, runs, or names with table=, and not several "
@@ -54,11 +54,13 @@ def table(
     return _of_sequences(letters, paired, higher_is_better)
 
 
-def _names(models: Sequence[Any]) -> list[str]:
+def _names(models: Sequence[object]) -> list[str]:
+    names: dict[str, None] = {}
     for model in models:
         if not isinstance(model, str):
             raise ConfigError(f"compare: table= goes with names of models, got {model!r:.60}")
-    return list(dict.fromkeys(models))
+        names[model] = None
+    return list(names)
 
 
 def _of_names(
@@ -74,13 +76,15 @@ def _of_names(
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
     rows = [row for runs in of for row in runs.rows]
     places = dict.fromkeys(runs.place for runs in of)
-    return own.of_members(rows, ", ".join(places), layout)
+    return native.of_members(rows, ", ".join(places), layout)
 
 
-def _of_sequences(scores: Mapping[str, Any], paired: bool, higher_is_better: bool) -> ScoreTable:
+def _of_sequences(
+    scores: Mapping[str, object], paired: bool, higher_is_better: bool
+) -> ScoreTable:
     """Scores by name; paired ones are of splits 1, 2 ..."""
     arrays = {str(name): _numbers(str(name), values) for name, values in scores.items()}
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Sequence[object]] = {
         "model": [name for name, values in arrays.items() for _ in values],
         "score": [score for values in arrays.values() for score in values.tolist()],
     }
@@ -91,7 +95,7 @@ def _of_sequences(scores: Mapping[str, Any], paired: bool, higher_is_better: boo
     return tables.of_columns(Columns("scores", columns, rows), layout)
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _numbers(name: str, values: object) -> np.ndarray:
     try:
         numbers = np.asarray(values, float)
     except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import pydantic
+from pydantic.fields import FieldInfo
 
 # the recurrent kernel of a layer of H units, [2H, 4H], then has 2^31 numbers, 8 GB
 _WIDEST = 2**14
@@ -17,3 +18,9 @@ Layers = Annotated[int, pydantic.Field(ge=1, le=128)]  # each is compiled by its
 Rows = Annotated[int, pydantic.Field(ge=1, le=2**20)]  # of a batch, all in memory at once
 Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]  # of dropout, and other probabilities
 LearningRate = Annotated[float, pydantic.Field(ge=0, le=1000)]
+
+
+def about(text: str) -> FieldInfo:
+    """What `--help-config` says of a field."""
+    field: FieldInfo = pydantic.Field(description=text)
+    return field

@@ -15,9 +15,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import pydantic
-
 from jaxeval.config import reading
+from jaxeval.files import Json
 
 
 class Range(NamedTuple):
@@ -32,14 +31,14 @@ class Range(NamedTuple):
     log: bool = False
 
     def to_unit(self, value: float) -> float:
-        """The place of a value: 0 at the low end, 1 at the high."""
+        """Where a value lies: 0 is the low end, 1 the high."""
         low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return (at - low) / (high - low)
 
-    def from_unit(self, place: float) -> float:
-        """The value at a place, to six digits."""
+    def from_unit(self, fraction: float) -> float:
+        """The value at a fraction of the way, to six digits."""
         low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
-        value = low + place * (high - low)
+        value = low + fraction * (high - low)
         return float(f"{math.exp(value) if self.log else value:.6g}")
 
 
@@ -108,6 +107,7 @@ class _Marker:
 
 IMMATERIAL = _Marker()
 RAGGED = _Marker()
+Marker = Traced | TracedTable | _Marker
 
 
 class Hyperparameter(NamedTuple):
@@ -129,7 +129,7 @@ def dropout(name: str, alone: bool = True) -> Traced:
     return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION)
 
 
-def traced(settings: Any) -> dict[str, Hyperparameter]:
+def traced(settings: object) -> dict[str, Hyperparameter]:
     """The traced numbers of settings and of all settings in them, by name.
 
     Settings may have a property `unused`: the names that their other keys make meaningless.
@@ -137,7 +137,7 @@ def traced(settings: Any) -> dict[str, Hyperparameter]:
     return {hyperparameter.name: hyperparameter for hyperparameter in _traced(settings, "")}
 
 
-def _traced(settings: Any, prefix: str) -> Iterator[Hyperparameter]:
+def _traced(settings: object, prefix: str) -> Iterator[Hyperparameter]:
     unused = getattr(settings, "unused", ())
     for key, value, marker in _marked(settings):
         if isinstance(marker, Traced):
@@ -157,15 +157,15 @@ def _traced(settings: Any, prefix: str) -> Iterator[Hyperparameter]:
             inner = [*_traced(value, f"{prefix}{key}.")]
         else:
             continue
-        yield from (found for found in inner if found.name not in unused)
+        yield from (traced for traced in inner if traced.name not in unused)
 
 
-def active(settings: Any) -> dict[str, float]:
+def active(settings: object) -> dict[str, float]:
     """The traced numbers that change anything, by name."""
-    return {name: found.value for name, found in traced(settings).items() if found.active}
+    return {name: number.value for name, number in traced(settings).items() if number.active}
 
 
-def static(settings: Any, ragged: bool = False) -> dict[str, Any]:
+def static(settings: object, ragged: bool = False) -> dict[str, Json]:
     """Plain data of what is compiled in: all keys that are not traced; ragged ones if asked for.
 
     Args:
@@ -182,18 +182,17 @@ def static(settings: Any, ragged: bool = False) -> dict[str, Any]:
     return tree
 
 
-def keys(settings: Any, wanted: Any, prefix: str = "") -> Iterator[str]:
+def keys(settings: object, asked: Marker, prefix: str = "") -> Iterator[str]:
     """The keys that bear a marker, such as `IMMATERIAL`."""
     for key, value, marker in _marked(settings):
-        if marker is wanted:
+        if marker is asked:
             yield prefix + key
         elif dataclasses.is_dataclass(value):
-            yield from keys(value, wanted, f"{prefix}{key}.")
+            yield from keys(value, asked, f"{prefix}{key}.")
 
 
-def _marked(settings: Any) -> Iterator[tuple[str, Any, Any]]:
+def _marked(settings: object) -> Iterator[tuple[str, Any, Marker | None]]:
     """(key, value, marker or None) of settings."""
-    fields: Mapping[str, pydantic.fields.FieldInfo] = type(settings).__pydantic_fields__
-    for key, field in fields.items():
-        markers = (m for m in field.metadata if isinstance(m, Traced | TracedTable | _Marker))
+    for key, field in reading.fields_of(settings).items():
+        markers = (m for m in field.metadata if isinstance(m, Marker))
         yield key, getattr(settings, key), next(markers, None)

@@ -1,6 +1,5 @@
 """Reads TOML configs into frozen pydantic dataclasses; every mistake is told, and all at once."""
 
-import dataclasses
 import difflib
 import hashlib
 import json
@@ -12,9 +11,12 @@ from typing import Any, TypeVar, dataclass_transform
 
 import pydantic
 from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from jaxeval.config import shipped
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 T = TypeVar("T")
 _LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
@@ -64,7 +66,7 @@ def read(cls: type[T], source: Source, overrides: Sequence[str] = ()) -> T:
     return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "")
 
 
-def _tree(source: Source) -> dict[str, Any]:
+def _tree(source: Source) -> dict[str, object]:
     """Plain data of a config, which may be changed.
 
     Raises:
@@ -74,14 +76,14 @@ def _tree(source: Source) -> dict[str, Any]:
         return {}
     if isinstance(source, str | Path):
         return _without_nulls(read_toml(source))
-    if _fields(type(source)):
+    if fields_of(type(source)):
         return to_dict(source)
     if isinstance(source, Mapping):
         return {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
     raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
 
 
-def from_dict(cls: type[T], tree: Mapping[str, Any], where: str = "") -> T:
+def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
     """The settings of plain data, all or some of their keys.
 
     Args:
@@ -108,7 +110,7 @@ def from_dict(cls: type[T], tree: Mapping[str, Any], where: str = "") -> T:
     raise ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
-def _too_large(tree: Any, key: str = "") -> Iterator[str]:
+def _too_large(tree: object, key: str = "") -> Iterator[str]:
     """One line for each number that no array of the devices can hold, or that is none."""
     if isinstance(tree, Mapping | list):
         pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
@@ -120,28 +122,31 @@ def _too_large(tree: Any, key: str = "") -> Iterator[str]:
         yield f"{key}: expected a {kind} from -{limit:.10g} to {limit:.10g} (got {tree})"
 
 
-def _filled(cls: Any, tree: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
     """The tree with what its tables leave out."""
-    fields = _fields(cls)
+    fields = fields_of(cls)
     return {name: _over(_default(fields.get(name)), value) for name, value in tree.items()}
 
 
-def _without_nulls(tree: Any) -> Any:
+def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
     """The tables of a file with None for "null"; TOML has no such value."""
-    if isinstance(tree, dict):
-        return {key: _without_nulls(value) for key, value in tree.items()}
-    return None if tree == "null" else tree
+    return {
+        key: _without_nulls(value)
+        if isinstance(value, dict)
+        else (None if value == "null" else value)
+        for key, value in tree.items()
+    }
 
 
-def _default(field: Any) -> Any:
+def _default(field: FieldInfo | None) -> dict[str, Json] | None:
     """Plain data of a field's default, if that is an instance of settings."""
     if field is None or field.is_required():
         return None
     default = field.get_default(call_default_factory=True)
-    return to_dict(default) if _fields(default) else None
+    return to_dict(default) if fields_of(default) else None
 
 
-def _over(default: Any, values: Any) -> Any:
+def _over(default: object, values: object) -> object:
     """Given values over default ones; what has another name has nothing in common."""
     if not (isinstance(default, dict) and isinstance(values, dict)):
         return values
@@ -150,12 +155,12 @@ def _over(default: Any, values: Any) -> Any:
     return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
 
 
-def _validate(cls: type[T], tree: Mapping[str, Any]) -> T:
+def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
     # by way of JSON, where a list is a tuple's strict form
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(name: str | Path) -> dict[str, Any]:
+def read_toml(name: str | Path) -> dict[str, object]:
     """The tables of a TOML file as they stand; a shipped one is known by its name.
 
     Raises:
@@ -167,7 +172,7 @@ def read_toml(name: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
 
-def _apply(tree: dict[str, Any], override: str) -> None:
+def _apply(tree: dict[str, object], override: str) -> None:
     """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
 
     `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
@@ -177,13 +182,14 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     if not equals or not all(parts):
         raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
     for number, part in enumerate(parts[:-1], 1):
-        tree = tree.setdefault(part, {})
-        if not isinstance(tree, dict):
+        branch = tree.setdefault(part, {})
+        if not isinstance(branch, dict):
             raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
+        tree = branch
     tree[parts[-1]] = _value(text.strip())
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     if text in ("", "null"):
         return None
     try:
@@ -193,7 +199,7 @@ def _value(text: str) -> Any:
         return float(text) if text.startswith(".") and text[1:].isdigit() else text
 
 
-def _explain(cls: type, error: Any) -> str:
+def _explain(cls: type, error: ErrorDetails) -> str:
     """One line for one of pydantic's errors."""
     path = [str(part) for part in error["loc"]]
     key = ".".join(path) or "config"
@@ -221,35 +227,37 @@ def _explain(cls: type, error: Any) -> str:
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 
 
-def _fields(cls: Any) -> dict[str, Any]:
-    return dict(getattr(cls, "__pydantic_fields__", {}))
+def fields_of(cls: object) -> Mapping[str, FieldInfo]:
+    """Name -> field of a class of settings, or of one of its instances; {} of anything else."""
+    fields: Mapping[str, FieldInfo] = getattr(cls, "__pydantic_fields__", {})
+    return fields
 
 
-def _nested(annotation: Any) -> Any:
+def nested(annotation: object) -> type | None:
     """The settings class that an annotation names, if any (X, X | None)."""
     candidates = [annotation, *typing.get_args(annotation)]
-    return next((c for c in candidates if isinstance(c, type) and _fields(c)), None)
+    return next((c for c in candidates if isinstance(c, type) and fields_of(c)), None)
 
 
-def _keys(cls: Any, path: Sequence[str]) -> list[str]:
+def _keys(cls: type | None, path: Sequence[str]) -> list[str]:
     for part in path:
-        field = _fields(cls).get(part)
-        cls = None if field is None else _nested(field.annotation)
-    return sorted(_fields(cls))
+        field = fields_of(cls).get(part)
+        cls = None if field is None else nested(field.annotation)
+    return sorted(fields_of(cls))
 
 
-def to_dict(instance: Any) -> dict[str, Any]:
+def to_dict(instance: object) -> dict[str, Any]:
     """Plain JSON types, defaults included."""
     tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
     return tree
 
 
-def to_json(instance: Any) -> str:
+def to_json(instance: object) -> str:
     """Canonical JSON: sorted keys, no spaces."""
     return canonical(to_dict(instance))
 
 
-def canonical(tree: Any) -> str:
+def canonical(tree: object) -> str:
     """Canonical JSON of plain data; equal data give equal text."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -262,47 +270,3 @@ def from_json(cls: type[T], text: str) -> T:
 def digest(text: str) -> str:
     """SHA-256 of a text, its first 16 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class Key(typing.NamedTuple):
-    """One key of a config, for help texts."""
-
-    name: str
-    kind: str
-    default: str
-    about: str
-
-
-def keys(cls: Any, prefix: str = "", instance: Any = None) -> Iterator[Key]:
-    """All keys of a settings class, depth first, as `training.batch_size`.
-
-    Args:
-      instance: one whose values are the defaults, instead of the class's.
-    """
-    for name, field in _fields(cls).items():
-        default = "" if field.is_required() else field.get_default(call_default_factory=True)
-        default = default if instance is None else getattr(instance, name)
-        inner = _nested(field.annotation)
-        if inner is not None:
-            yield from keys(inner, f"{prefix}{name}.", default if _fields(default) else None)
-            continue
-        kind = pydantic.TypeAdapter(field.annotation).json_schema()
-        yield Key(prefix + name, _kind(kind), _shown(default), field.description or "")
-
-
-def _kind(schema: Mapping[str, Any]) -> str:
-    if "anyOf" in schema:
-        return " or ".join(_kind(s) for s in schema["anyOf"] if s.get("type") != "null")
-    if "enum" in schema:
-        return "|".join(map(str, schema["enum"]))
-    if schema.get("type") == "array":
-        return "list of " + _kind(schema.get("items", {"type": "values"}))
-    return str(schema.get("const", schema.get("type", "value")))
-
-
-def _shown(default: Any) -> str:
-    if dataclasses.is_dataclass(default):
-        return ""
-    if isinstance(default, tuple):
-        default = list(default)
-    return "absent" if default is None else json.dumps(default)

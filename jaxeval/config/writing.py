@@ -3,12 +3,12 @@
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from jaxeval.config import reading
+from jaxeval.files import Json
 
 
-def to_toml(instance: Any) -> str:
+def to_toml(instance: object) -> str:
     """All keys of settings, a table for each part.
 
     TOML has no word for what is absent: such a key is left out, or "null" where it has a default.
@@ -17,7 +17,7 @@ def to_toml(instance: Any) -> str:
     return "\n".join(_lines(instance, default, "")).strip() + "\n"
 
 
-def _lines(instance: Any, default: Any, name: str) -> Iterator[str]:
+def _lines(instance: object, default: Json, name: str) -> Iterator[str]:
     """The table of one instance of settings, then those of its parts."""
     parts = {}
     for key, value in reading.to_dict(instance).items():
@@ -34,7 +34,7 @@ def _lines(instance: Any, default: Any, name: str) -> Iterator[str]:
         yield from _lines(getattr(instance, key), at_first, table)
 
 
-def _value(value: Any) -> str:
+def _value(value: Json) -> str:
     """A value in TOML; floats keep all digits."""
     if isinstance(value, Mapping):
         pairs = (f"{k if k.isidentifier() else _value(k)} = {_value(v)}" for k, v in value.items())

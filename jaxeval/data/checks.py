@@ -4,9 +4,10 @@ import types
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from jaxeval.errors import DataError
+from jaxeval.files import Json
 
 _MANY = 0.5  # from this fraction of repeated items on a warning
 _EXAMPLES = 5  # symbols named in a warning
@@ -22,7 +23,7 @@ class Findings(NamedTuple):
       warnings: likewise, of what is probably a mistake.
     """
 
-    facts: Mapping[str, Any] = types.MappingProxyType({})
+    facts: Mapping[str, Json] = types.MappingProxyType({})
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()
 

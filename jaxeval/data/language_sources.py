@@ -8,10 +8,13 @@ prepared, a newline after each that does not end in one.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval.data import folders, text, tfds_sets
 from jaxeval.errors import DataError
+
+if TYPE_CHECKING:
+    from tensorflow_datasets.core import DatasetBuilder
 
 _FEATURES = ("text", "sentence", "document", "article")
 
@@ -67,7 +70,7 @@ def _set(source: TextSource) -> Iterator[tuple[str, Iterator[bytes]]]:
         yield part, _close(tfds_sets.examples(builder, split, source.path), feature)
 
 
-def _feature(builder: Any, source: TextSource) -> str:
+def _feature(builder: "DatasetBuilder", source: TextSource) -> str:
     import tensorflow_datasets as tfds
 
     candidates = (source.feature,) if source.feature else _FEATURES
@@ -82,7 +85,7 @@ def _feature(builder: Any, source: TextSource) -> str:
     return name
 
 
-def _close(examples: Iterable[Any], feature: str) -> Iterator[bytes]:
+def _close(examples: Iterable[tfds_sets.Example], feature: str) -> Iterator[bytes]:
     for example in examples:
         raw: bytes = example[feature]
         yield raw if raw.endswith(b"\n") else raw + b"\n"

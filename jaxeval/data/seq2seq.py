@@ -10,14 +10,15 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
-from jaxeval.data import buckets, checks, folders, splits, symbols, tsv
+from jaxeval.data import buckets, checks, folders, seq2seq_vocabularies, splits, symbols, tsv
+from jaxeval.data.seq2seq_vocabularies import SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError
 
 
@@ -72,59 +73,7 @@ class Seq2SeqData:
         return self
 
 
-class SequencePair(NamedTuple):
-    """A source and what is to be generated from it, in symbols."""
-
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    features: tuple[str, ...] = ()
-
-
 Parts = Mapping[str, Sequence[SequencePair]]
-
-
-class Vocabularies(NamedTuple):
-    """Of the given train pairs; in a source, features are numbered after all other symbols.
-
-    Attributes:
-      source: equal to `target` where they are tied.
-      target: of what a model generates.
-      features: absent where there are none; with specials of its own, so that an unknown feature
-        is not an unknown letter.
-    """
-
-    source: symbols.Vocabulary
-    target: symbols.Vocabulary
-    features: symbols.Vocabulary | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Each one's symbols in the order of their numbers, after the specials; plain JSON."""
-        return {
-            "specials": [*symbols.SPECIALS],
-            "source": [*self.source.symbols],
-            "target": [*self.target.symbols],
-            "features": None if self.features is None else [*self.features.symbols],
-        }
-
-    @property
-    def source_names(self) -> tuple[str, ...]:
-        """Every source number's name; that of a feature stands in brackets."""
-        features = () if self.features is None else self.features.names
-        return (*self.source.names, *(f"[{name}]" for name in features))
-
-    def encode_source(self, pair: SequencePair) -> list[int]:
-        """Numbers of a pair's source and features."""
-        features = [] if self.features is None else self.features.encode(pair.features)
-        shifted = (len(self.source) + number for number in features)
-        return [symbols.START, *self.source.encode(pair.source), symbols.END, *shifted]
-
-    def encode_target(self, pair: SequencePair) -> list[int]:
-        """Numbers of a pair's target."""
-        return [symbols.START, *self.target.encode(pair.target), symbols.END]
-
-    def target_text(self, numbers: Sequence[int], unit: symbols.Unit) -> str:
-        """A target or a model's output as text, up to its END."""
-        return symbols.join((self.target.names[n] for n in symbols.upto_end(numbers)), unit)
 
 
 class Pairs(NamedTuple):
@@ -179,7 +128,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     """
     parts = read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
-    vocabularies = collect(parts["train"], settings.tied)
+    vocabularies = seq2seq_vocabularies.collect(parts["train"], settings.tied)
     sources = [vocabularies.encode_source(pair) for pair in pairs]
     targets = [vocabularies.encode_target(pair) for pair in pairs]
     lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
@@ -288,21 +237,6 @@ def pair_of(
             message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
             raise DataError(message, file, line)
     return SequencePair(source, target, features)
-
-
-def collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
-    """The vocabularies of pairs, symbols in code-point order."""
-    source, target, features = (
-        {symbol for pair in pairs for symbol in getattr(pair, field)}
-        for field in SequencePair._fields
-    )
-    if tied:
-        source = target = source | target
-    return Vocabularies(
-        symbols.Vocabulary(tuple(sorted(source))),
-        symbols.Vocabulary(tuple(sorted(target))),
-        symbols.Vocabulary(tuple(sorted(features))) if features else None,
-    )
 
 
 def padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:

@@ -11,13 +11,14 @@ import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.data import buckets, seq2seq, symbols, text
-from jaxeval.data.seq2seq import Seq2SeqData, SequencePair, Vocabularies
+from jaxeval.data.seq2seq import Seq2SeqData
+from jaxeval.data.seq2seq_vocabularies import SequencePair, Vocabularies
 from jaxeval.errors import DataError
 
 
 @reading.settings
 class Vocabulary:
-    """As `seq2seq.Vocabularies.to_dict` gives it."""
+    """As `Vocabularies.to_dict` gives it."""
 
     specials: tuple[str, ...]
     source: tuple[str, ...]

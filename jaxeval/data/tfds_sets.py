@@ -3,18 +3,23 @@
 import contextlib
 import importlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import DataError
+
+Example = Mapping[str, Any]  # feature -> what tfds decodes it to
+
+if TYPE_CHECKING:
+    from tensorflow_datasets.core import DatasetBuilder
 
 PREFIX = "tfds:"
 SPLITS = {"train": ("train",), "dev": ("dev", "validation"), "test": ("test",)}
 _BLOCK = 100  # examples read at once
 
 
-def open_set(name: str) -> Any:
+def open_set(name: str) -> "DatasetBuilder":
     """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing.
 
     Raises:
@@ -26,7 +31,7 @@ def open_set(name: str) -> Any:
     return _in_folder(path) if Path(path).is_dir() else _by_name(path, name)
 
 
-def splits(builder: Any, required: Sequence[str], name: str) -> dict[str, str]:
+def splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> dict[str, str]:
     """The set's own names of train, dev and test; a part that it lacks is left out.
 
     Raises:
@@ -41,7 +46,9 @@ def splits(builder: Any, required: Sequence[str], name: str) -> dict[str, str]:
     return {part: split for part, split in named.items() if split is not None}
 
 
-def feature(builder: Any, candidates: Sequence[str], what: str, key: str, name: str) -> str:
+def feature(
+    builder: "DatasetBuilder", candidates: Sequence[str], what: str, key: str, name: str
+) -> str:
     """The first of the candidates that the set has.
 
     Raises:
@@ -57,7 +64,7 @@ def feature(builder: Any, candidates: Sequence[str], what: str, key: str, name: 
     return first
 
 
-def examples(builder: Any, split: str, name: str) -> Iterator[Any]:
+def examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Example]:
     """The examples of a split, in the order in which they were prepared.
 
     Raises:
@@ -88,7 +95,7 @@ def _temporary_files_removed() -> Iterator[None]:
             tempfile.tempdir = before
 
 
-def _in_folder(folder: str) -> Any:
+def _in_folder(folder: str) -> "DatasetBuilder":
     import tensorflow_datasets as tfds
 
     try:
@@ -97,7 +104,7 @@ def _in_folder(folder: str) -> Any:
         raise DataError(f"not a prepared tfds folder ({error})", folder) from None
 
 
-def _by_name(path: str, name: str) -> Any:
+def _by_name(path: str, name: str) -> "DatasetBuilder":
     import tensorflow_datasets as tfds
 
     stem = path.partition("/")[0].partition(":")[0]

@@ -1,7 +1,6 @@
 """Labelled sentences from TensorFlow Datasets, read without TensorFlow."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from jaxeval.data import tfds_sets
 from jaxeval.data.sentences import Sentence
@@ -36,7 +35,9 @@ def read(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]
     }
 
 
-def _sentences(examples: Iterable[Any], words: str, tags: str, names: Any) -> list[Sentence]:
+def _sentences(
+    examples: Iterable[tfds_sets.Example], words: str, tags: str, names: Sequence[str] | None
+) -> list[Sentence]:
     sentences = []
     for example in examples:
         tokens = tuple(_text(token) for token in example[words])
@@ -46,9 +47,9 @@ def _sentences(examples: Iterable[Any], words: str, tags: str, names: Any) -> li
     return sentences
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
-def _label(value: Any, names: Sequence[str] | None) -> str:
+def _label(value: bytes | str | int, names: Sequence[str] | None) -> str:
     return _text(value) if names is None else names[int(value)]

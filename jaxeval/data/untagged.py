@@ -29,31 +29,31 @@ def read(source: SentenceSource, path: Path) -> Untagged:
     lines = list(text.iterate_lines(path))
     by_units = source.format == "conllu" or (source.format == "auto" and ".conllu" in path.name)
     sentences: list[dict[int, str]] = [{}]
-    for place, line in enumerate(lines):
+    for number, line in enumerate(lines):
         if not line.strip():
             sentences.append({})
             continue
-        word = _unit(line, path, place) if by_units else _column(source, line, path, place)
+        word = _unit(line, path, number) if by_units else _column(source, line, path, number)
         if word:
-            sentences[-1][place] = word
+            sentences[-1][number] = word
     whole: list[Mapping[int, str]] = [sentence for sentence in sentences if sentence]
     if not whole:
         raise DataError("no sentence found; expected lines of words", path)
     return Untagged(lines, [[*s.values()] for s in whole], [[*s] for s in whole])
 
 
-def _unit(line: str, path: Path, place: int) -> str:
+def _unit(line: str, path: Path, number: int) -> str:
     """The word of a CoNLL-U line; "" of a comment, a range or an empty node."""
-    words = [] if line.startswith("#") else conllu.word(line, path, place + 1)
+    words = [] if line.startswith("#") else conllu.word(line, path, number + 1)
     return words[0].columns[conllu.FORM] if words else ""
 
 
-def _column(source: SentenceSource, line: str, path: Path, place: int) -> str:
+def _column(source: SentenceSource, line: str, path: Path, number: int) -> str:
     columns = conll.split(line)
     if columns[0] == conll.DOCUMENT:
         return ""
     column = source.word_column if len(columns) > 1 else 0
-    return conll.value(columns, column, path, place + 1)
+    return conll.value(columns, column, path, number + 1)
 
 
 def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:

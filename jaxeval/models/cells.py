@@ -9,15 +9,17 @@ deviation sqrt(1 / fan-in) of that tile, biases random (their text says nothing 
 """
 
 import functools
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxeval.contracts import Array, Tree
 from jaxeval.models import recurrence, unroll
 
-Array = jax.Array
+State = Tree  # (h, c), or s of a highway
 Kind = Literal["lstm", "rhn", "nas"]
 Gates = Literal["untied", "tied", "capped"]
 _TRUNCATED = 0.87962566103423978  # standard deviation of a normal cut at two of its own
@@ -76,15 +78,20 @@ def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
     return gates + (2 * (cell.blocks + 1) * hidden if cell.layer_norm else 0)
 
 
-def start(cell: Cell, rows: int, hidden: int) -> Any:
+def start(cell: Cell, rows: int, hidden: int) -> State:
     """The zero state of a layer: (h, c), or s of a highway."""
     zero = jnp.zeros((rows, hidden))
     return zero if cell.kind == "rhn" else (zero, zero)
 
 
 def lstm_step(
-    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Any, inputs: unroll.Blocks
-) -> tuple[Any, Array]:
+    cell: Cell,
+    tap: unroll.Tap,
+    weights: Mapping[str, Array],
+    masks: Masks,
+    state: State,
+    inputs: unroll.Blocks,
+) -> tuple[State, Array]:
     """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
@@ -114,7 +121,12 @@ def lstm_step(
 
 
 def rhn_step(
-    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Array, inputs: unroll.Blocks
+    cell: Cell,
+    tap: unroll.Tap,
+    weights: Mapping[str, Array],
+    masks: Masks,
+    state: State,
+    inputs: unroll.Blocks,
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
@@ -133,8 +145,13 @@ def rhn_step(
 
 
 def nas_step(
-    cell: Cell, tap: unroll.Tap, weights: Any, masks: Masks, state: Any, inputs: unroll.Blocks
-) -> tuple[Any, Array]:
+    cell: Cell,
+    tap: unroll.Tap,
+    weights: Mapping[str, Array],
+    masks: Masks,
+    state: State,
+    inputs: unroll.Blocks,
+) -> tuple[State, Array]:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
     del weights, cell
     hidden, memory = state
@@ -170,7 +187,7 @@ class Layer(nn.Module):
     width: int
 
     @nn.compact
-    def __call__(self, inputs: Array, state: Any, masks: Masks) -> tuple[Any, Array]:
+    def __call__(self, inputs: Array, state: State, masks: Masks) -> tuple[State, Array]:
         """Runs the layer.
 
         Args:
@@ -190,8 +207,7 @@ class Layer(nn.Module):
         kernels = {name: self.param(name, _tiles, square) for name in names}
         weights = self._vectors(levels)
         step = functools.partial(STEPS[cell.kind], cell)
-        result: tuple[Any, Array] = unroll.unroll(step, kernels, weights, masks, projected, state)
-        return result
+        return unroll.unroll(step, kernels, weights, masks, projected, state)
 
     def _vectors(self, levels: int) -> dict[str, Array]:
         """Biases, and scales and shifts of layer normalisation."""

@@ -4,8 +4,6 @@ Notation: N words, W characters of the longest word, C characters of the alphabe
 character's vector, F filters. Character 0 is padding and stands at the end of a word.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
@@ -56,7 +54,7 @@ def table_convolution(products: Array, ids: Array, positions: Array) -> Array:
     return _largest(products, ids, positions)[0]
 
 
-def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, Any]:
+def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, tuple]:
     width = len(products)
     by_position = ids.T
 
@@ -73,7 +71,7 @@ def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, Any]
     return largest, (products, ids, winner)
 
 
-def _largest_gradient(residuals: Any, d_largest: Array) -> tuple[Array, None, None]:
+def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, None]:
     products, ids, winner = residuals
     filters = jnp.arange(products.shape[-1])
     gradient = jnp.zeros_like(products)

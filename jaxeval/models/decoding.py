@@ -4,7 +4,6 @@ Notation: B rows, K beams, V symbols, T steps at most.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -94,6 +93,6 @@ def beams(
     first_only = jnp.where(jnp.arange(width) == 0, 0.0, -jnp.inf)  # all beams begin equal
     total = jnp.broadcast_to(first_only, (rows, width))
     sequences = jnp.full((rows, width, steps), end, jnp.int32)
-    start: Any = (jnp.int32(0), first, total, state, sequences)
+    start = (jnp.int32(0), first, total, state, sequences)
     _, _, total, _, sequences = lax.while_loop(unfinished, generate, start)
     return sequences, total

@@ -7,13 +7,13 @@ layers, projected down to E where E is not H, and the softmax has a bias.
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
 
+from jaxeval.contracts import Tree
 from jaxeval.models import cells
 from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell, Masks
@@ -41,7 +41,7 @@ class LanguageModel(nn.Module):
     cell: Cell
 
     @nn.compact
-    def __call__(self, tokens: Array, state: Any, drop: KeyedDropout) -> tuple[Any, Array]:
+    def __call__(self, tokens: Array, state: Tree, drop: KeyedDropout) -> tuple[Tree, Array]:
         """Runs a window.
 
         Args:
@@ -79,7 +79,7 @@ class LanguageModel(nn.Module):
         return tuple(ends), output
 
 
-def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Any, ...]:
+def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Tree, ...]:
     """The zero state of all layers."""
     return tuple(cells.start(cell, rows, shape.hidden) for _ in range(shape.layers))
 

@@ -5,34 +5,34 @@ Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or o
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-import pydantic
 from flax import linen as nn
 
-from jaxeval.config import reading
+from jaxeval.config import fields, reading
 from jaxeval.models import recurrence
 
 Array = jax.Array
-
-
-def _about(text: str) -> Any:
-    return pydantic.Field(description=text)
 
 
 @reading.settings
 class LSTMVariant:
     """Which LSTM: the plain one with a forget gate, or a relative that was published."""
 
-    hard_sigmoid: Annotated[bool, _about("gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")] = False
-    coupled_forget: Annotated[bool, _about("forget gate = 1 - input gate (Lample)")] = False
-    peepholes: Annotated[bool, _about("i sees c(t-1), o sees c(t), element-wise (Lample)")] = False
-    learned_start: Annotated[bool, _about("h(0) and c(0) are parameters (Lample)")] = False
-    forget_bias: Annotated[float, _about("initial bias of the forget gate")] = 1.0
+    hard_sigmoid: Annotated[bool, fields.about("gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")] = (
+        False
+    )
+    coupled_forget: Annotated[bool, fields.about("forget gate = 1 - input gate (Lample)")] = False
+    peepholes: Annotated[
+        bool, fields.about("i sees c(t-1), o sees c(t), element-wise (Lample)")
+    ] = False
+    learned_start: Annotated[bool, fields.about("h(0) and c(0) are parameters (Lample)")] = False
+    forget_bias: Annotated[float, fields.about("initial bias of the forget gate")] = 1.0
     gradient_clip: Annotated[
-        float | None, _about("clip the gates' gradients inside the loop (LasagneNLP); absent: no")
+        float | None,
+        fields.about("clip the gates' gradients inside the loop (LasagneNLP); absent: no"),
     ] = None
 
     @property

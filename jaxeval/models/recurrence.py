@@ -11,14 +11,14 @@ d gates; d kernel is one product over all T x B rows afterwards: 1.2 times faste
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-Array = jax.Array
-Cell = Callable[[Array, Array, Any], tuple[Array, Array]]
+from jaxeval.contracts import Array, Tree
+
+Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
 
 
 def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
@@ -54,7 +54,7 @@ def run(
     inputs: Array,
     bias: Array,
     kernel: Array,
-    weights: Any,
+    weights: Tree,
     start: tuple[Array, Array],
     valid: Array,
     mask: Array | None,
@@ -85,7 +85,7 @@ def run(
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
     del clip  # acts on gradients only
 
-    def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> Any:
+    def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, tuple]:
         (hidden, memory), (x, is_real) = state, inputs
         gates = x + bias[None] + _project(hidden, kernel, mask)
         new = cell(gates, memory, weights)
@@ -99,7 +99,7 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
 def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-untyped-def]
     gates, before, memory, kernel, weights, valid, mask = residuals
 
-    def step(carry: Any, saved: Any) -> Any:
+    def step(carry: tuple, saved: tuple) -> tuple[tuple, Array]:
         (dh, dc, d_weights), (dy, gate, memory, is_real) = carry, saved
         dh = dh + dy
         _, pull = jax.vjp(cell, gate, memory, weights)
@@ -150,11 +150,11 @@ def project(inputs: Array, kernel: Array, frozen: int) -> Array:
     return (inputs.reshape(-1, size) @ kernel).reshape(steps, batch, -1)
 
 
-def _project_forward(inputs: Array, kernel: Array, frozen: int) -> tuple[Array, Any]:
+def _project_forward(inputs: Array, kernel: Array, frozen: int) -> tuple[Array, tuple]:
     return project(inputs, kernel, frozen), (inputs, kernel)
 
 
-def _project_backward(frozen: int, residuals: Any, d_out: Array) -> tuple[Array, Array]:
+def _project_backward(frozen: int, residuals: tuple, d_out: Array) -> tuple[Array, Array]:
     inputs, kernel = residuals
     d_live = project(d_out, kernel[frozen:].T, 0)
     return jnp.pad(d_live, ((0, 0), (0, 0), (frozen, 0))), product_over_rows(inputs, d_out)

@@ -5,7 +5,7 @@ and targets, E embedding size, H hidden units (of a direction; of a transformer'
 layer), V target symbols. After Wiemerslage et al. (2024), as their public code computes it.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import jax
 
@@ -60,4 +60,4 @@ class Model(Protocol):
         """Logits [B, V] after one more symbol [B] at a position [], and the state."""
 
 
-Weights = dict[str, Any]
+Weights = dict[str, Tree]

@@ -1,6 +1,6 @@
 """The choices of Reimers & Gurevych (2017, section 4.2) for a tagger, as a config names them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -8,18 +8,16 @@ from jaxeval.config import fields, markers, reading
 from jaxeval.models import lstm
 
 
-def _about(text: str) -> Any:
-    return pydantic.Field(description=text)
-
-
 @reading.settings
 class WordSettings:
     """Word embeddings."""
 
-    trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
+    trained: Annotated[bool, fields.about("train the word vectors; false keeps them as read")] = (
+        True
+    )
     unknown_rate: Annotated[
         fields.Rate,
-        _about("fraction of a training step's once-seen words replaced by UNKNOWN (Lample)"),
+        fields.about("fraction of a training step's once-seen words replaced by UNKNOWN (Lample)"),
     ] = 0.0
 
 
@@ -27,16 +25,18 @@ class WordSettings:
 class CharacterSettings:
     """Character representation of a word."""
 
-    encoder: Annotated[Literal["none", "cnn", "lstm"], _about("none, cnn or lstm")] = "cnn"
-    dimension: Annotated[fields.Size, _about("size of a character's vector")] = 30
-    filters: Annotated[fields.Size, _about("cnn: filters")] = 30
-    width: Annotated[fields.Size, _about("cnn: characters a window")] = 3
-    activation: Annotated[Literal["tanh", "linear"], _about("cnn: after the maximum")] = "tanh"
-    full_padding: Annotated[bool, _about("cnn: windows reach beyond both ends (LasagneNLP)")] = (
-        False
+    encoder: Annotated[Literal["none", "cnn", "lstm"], fields.about("none, cnn or lstm")] = "cnn"
+    dimension: Annotated[fields.Size, fields.about("size of a character's vector")] = 30
+    filters: Annotated[fields.Size, fields.about("cnn: filters")] = 30
+    width: Annotated[fields.Size, fields.about("cnn: characters a window")] = 3
+    activation: Annotated[Literal["tanh", "linear"], fields.about("cnn: after the maximum")] = (
+        "tanh"
     )
-    masked: Annotated[bool, _about("cnn: padding takes no part in the maximum")] = True
-    units: Annotated[fields.Size, _about("lstm: units of a direction")] = 25
+    full_padding: Annotated[
+        bool, fields.about("cnn: windows reach beyond both ends (LasagneNLP)")
+    ] = False
+    masked: Annotated[bool, fields.about("cnn: padding takes no part in the maximum")] = True
+    units: Annotated[fields.Size, fields.about("lstm: units of a direction")] = 25
 
 
 @reading.settings
@@ -45,34 +45,37 @@ class TaggerDropout:
 
     kind: Annotated[
         Literal["none", "naive", "variational"],
-        _about("variational: one mask for all steps; naive: a fresh one each step"),
+        fields.about("variational: one mask for all steps; naive: a fresh one each step"),
     ] = "variational"
     input: Annotated[
-        fields.Rate, markers.dropout("dropout_input"), _about("rate on the features of a word")
+        fields.Rate,
+        markers.dropout("dropout_input"),
+        fields.about("rate on the features of a word"),
     ] = 0.25
     output: Annotated[
         fields.Rate,
         markers.dropout("dropout_output"),
-        _about("rate on the output of every BiLSTM layer"),
+        fields.about("rate on the output of every BiLSTM layer"),
     ] = 0.25
     layer_input: Annotated[
-        fields.Rate, _about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
+        fields.Rate, fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = 0.0
     recurrent: Annotated[
         fields.Rate,
         markers.dropout("dropout_recurrent"),
-        _about("rate on h(t-1); variational only"),
+        fields.about("rate on h(t-1); variational only"),
     ] = 0.0
     characters: Annotated[
         fields.Rate,
         markers.dropout("dropout_characters"),
-        _about("rate on the character vectors (LasagneNLP)"),
+        fields.about("rate on the character vectors (LasagneNLP)"),
     ] = 0.0
     per_gate: Annotated[
-        bool, _about("layer_input and recurrent: a mask for each gate (Keras) instead of one")
+        bool,
+        fields.about("layer_input and recurrent: a mask for each gate (Keras) instead of one"),
     ] = False
     inverted: Annotated[
-        bool, _about("scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)")
+        bool, fields.about("scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)")
     ] = True
 
     @pydantic.model_validator(mode="after")
@@ -96,28 +99,31 @@ class TaggerDropout:
 class TaggerSettings:
     """The tagger."""
 
-    words: Annotated[WordSettings, _about("word embeddings")] = WordSettings()
-    characters: Annotated[CharacterSettings, _about("character representation")] = (
+    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    characters: Annotated[CharacterSettings, fields.about("character representation")] = (
         CharacterSettings()
     )
     casing: Annotated[
-        Literal["none", "one_hot", "embedding"], _about("casing feature; embedding is trained")
+        Literal["none", "one_hot", "embedding"],
+        fields.about("casing feature; embedding is trained"),
     ] = "none"
-    casing_dimension: Annotated[fields.Size, _about("size of a casing embedding")] = 10
+    casing_dimension: Annotated[fields.Size, fields.about("size of a casing embedding")] = 10
     layers: Annotated[
         tuple[fields.Size, ...],
         pydantic.Field(min_length=1, max_length=3, description="H by layer"),
     ] = (100,)
-    cell: Annotated[lstm.LSTMVariant, _about("variant of the LSTM cell")] = lstm.LSTMVariant()
-    dropout: Annotated[TaggerDropout, _about("dropout")] = TaggerDropout()
+    cell: Annotated[lstm.LSTMVariant, fields.about("variant of the LSTM cell")] = (
+        lstm.LSTMVariant()
+    )
+    dropout: Annotated[TaggerDropout, fields.about("dropout")] = TaggerDropout()
     projection: Annotated[
-        fields.Size | None, _about("tanh layer of this width before the classifier (Lample)")
+        fields.Size | None, fields.about("tanh layer of this width before the classifier (Lample)")
     ] = None
-    classifier: Annotated[Literal["softmax", "crf"], _about("softmax or crf")] = "crf"
+    classifier: Annotated[Literal["softmax", "crf"], fields.about("softmax or crf")] = "crf"
     transitions: Annotated[
         Literal["learned", "from_input"],
-        _about("crf: one matrix, or one computed from each word (Ma & Hovy's code)"),
+        fields.about("crf: one matrix, or one computed from each word (Ma & Hovy's code)"),
     ] = "learned"
     mask_illegal: Annotated[
-        bool, _about("crf: forbid moves that the tag scheme does not allow")
+        bool, fields.about("crf: forbid moves that the tag scheme does not allow")
     ] = False

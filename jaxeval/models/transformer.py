@@ -12,13 +12,15 @@ a group of the computed ones, whose scores are added up before the softmax
 (`models.ragged` says the rest).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
 
+from jaxeval.contracts import Tree
 from jaxeval.models import ragged
 from jaxeval.models import transformer_weights as initial
 from jaxeval.models.dropout import HashedDropout
@@ -274,10 +276,10 @@ def _sinusoids(positions: Array, model: RaggedAxis) -> Array:
     return waves * model.live[None]
 
 
-def _through(layer: Any, stacked: Any, x: Any, live: Array | None) -> Any:
+def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:
     """x through all layers, or as many as are live."""
 
-    def step(x: Any, numbered: tuple) -> tuple[Any, None]:
+    def step(x: Tree, numbered: tuple) -> tuple[Tree, None]:
         number, inputs = numbered
         if live is None:
             return layer(number, inputs, x), None

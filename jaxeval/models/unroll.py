@@ -16,16 +16,14 @@ transposed once.
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxeval.contracts import Array, Tree
 from jaxeval.models import recurrence
 
-Array = jax.Array
-Tree = Any
 Blocks = Sequence[Array]  # [B, H] each
 Tap = Callable[[str, Array], Blocks]
 # (tap, other weights, masks, state, inputs of a step) -> (state, output [B, H])
@@ -110,8 +108,8 @@ def _backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
             return step(tap, weights, masks, state, blocks), factors
 
         blocks = _blocks(inputs, number, width)
-        replayed: Any = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
-        _, pull, factors = replayed
+        factors: Mapping[str, Array]
+        _, pull, factors = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
         d_step, d_state, d_blocks, d_products = pull((d_state, d_output))
         d_weights = jax.tree.map(jnp.add, d_weights, d_step)
         return (d_state, d_weights), (jnp.concatenate(d_blocks, axis=1), d_products, factors)

@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,17 @@ from jax.sharding import Mesh
 from jaxeval.contracts import Array, Corpus, Member, Split, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import lanes, member, row_counts, schedule, training
+from jaxeval.population.member import Inputs, MemberState, Program, Shared
+
+Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
 
 
 class Lane(NamedTuple):
     """A lane's member: its inputs, and the rows of the parts it is scored on."""
 
-    inputs: member.Inputs
-    dev: Sequence[Any]
-    test: Sequence[Any]
+    inputs: Inputs
+    dev: Sequence[np.ndarray]
+    test: Sequence[np.ndarray]
 
 
 class Engine(NamedTuple):
@@ -33,56 +36,57 @@ class Engine(NamedTuple):
 
     mesh: Mesh
     mode: lanes.Mode
-    shared: member.Shared
+    shared: Shared
     fill: Callable[..., Tree]  # (shared, state, lane, fresh) -> state
-    epoch: Callable[..., Any]  # (shared, state, lane, active) -> (state, loss [S])
-    evaluate: Callable[..., Any]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
+    epoch: Callable[..., Tree]  # (shared, state, lane, active) -> (state, loss [S])
+    evaluate: Callable[..., Tree]  # (shared, params, inputs, rows, active) -> counts, leaves [S]
     keep: Callable[..., Tree]  # (shared, state, better) -> state
     # as `evaluate`, -> counts of each row, leaves [S, rows]; compiled at its first call
-    row_counts: Callable[..., Any]
+    row_counts: Callable[..., Tree]
 
 
-def build(
-    program: member.Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lanes.Mode
-) -> Engine:
+def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lanes.Mode) -> Engine:
     """The programs; any split of the corpus gives the sizes."""
 
-    def fill(shared: Any, state: Any, lane: Lane, fresh: Array) -> Any:
+    def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
         init = functools.partial(member.init, program, shared, lane.inputs)
         return lanes.choose(mode, fresh, init, state)
 
-    def epoch(shared: Any, state: Any, lane: Lane, active: Array) -> Any:
+    def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
         train = functools.partial(training.train_epoch, program, shared, state, lane.inputs)
         if mode == "vmap":
             # an idle lane would wait for the others anyway: it trains too, and nobody reads what
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
-    def evaluate(shared: Any, params: Any, inputs: Any, rows: Any, active: Array) -> Any:
+    def evaluate(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
         # an idle lane evaluates no rows: its loops end before their first step
         rows = [jnp.where(active, part, -1) for part in rows]
         return member.evaluate(program, shared, params, inputs, rows)
 
-    def by_row(shared: Any, params: Any, inputs: Any, rows: Any, active: Array) -> Any:
+    def by_row(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
         rows = [jnp.where(active, part, -1) for part in rows]
         return row_counts.of_part(program, shared, params, inputs, rows)
 
-    def keep(shared: Any, state: member.MemberState, better: Array) -> Any:
+    def keep(shared: Shared, state: MemberState, better: Array) -> Tree:
         del shared
         return state._replace(best=lanes.choose(mode, better, lambda: state.params, state.best))
 
-    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
-    shared = member.Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
     return Engine(
         mesh,
         mode,
-        lanes.replicate(shared, mesh),
+        lanes.replicate(_shared(program, corpus, split), mesh),
         lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         lanes.spread(evaluate, mesh, mode),
         lanes.spread(keep, mesh, mode, donate=True),
         lanes.spread(by_row, mesh, mode),
     )
+
+
+def _shared(program: Program, corpus: Corpus, split: Split) -> Shared:
+    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
+    return Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
 
 
 def member_steps(who: Member, split: Split) -> schedule.Steps | None:
@@ -102,7 +106,7 @@ def most_steps(members: Sequence[Member], split: Split) -> int:
     return max((len(steps.bucket) for steps in each if steps is not None), default=0)
 
 
-def lane_of(program: member.Program, who: Member, split: Split, longest: int) -> Lane:
+def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
     """A member's lane, on the host; `longest`: `most_steps` of its cohort."""
     sizes = [max(len(d), len(t)) for d, t in zip(split.dev, split.test, strict=True)]
     batch = program.evaluation_batch_size
@@ -111,7 +115,7 @@ def lane_of(program: member.Program, who: Member, split: Split, longest: int) ->
     steps = member_steps(who, split)
     if steps is not None:
         steps = schedule.pad_steps(steps, longest)
-    inputs = member.Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
+    inputs = Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
     return Lane(
         inputs,
         schedule.part_order(split.dev, sizes, batch),
@@ -126,7 +130,7 @@ def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
     return lane._replace(inputs=lane.inputs._replace(hparams=hparams))
 
 
-def empty_state(engine: Engine, program: member.Program, lane: Lane, width: int) -> Tree:
+def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tree:
     """Zeros of the shape of a population's state: [S, ...]."""
     init = functools.partial(member.init, program)
     shape = jax.eval_shape(init, engine.shared, lane.inputs)
@@ -149,7 +153,7 @@ def select(state: Tree, chosen: Sequence[int], width: int) -> Tree:
     return jax.tree.map(padded, state)
 
 
-def arguments(state: member.MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
+def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
     """The arguments of each program beside `shared`, by its name."""
     return {
         "epoch": (state, lane, flags),
@@ -161,7 +165,7 @@ def arguments(state: member.MemberState, lane: Lane, flags: Array) -> dict[str, 
 
 def compile_all(
     engine: Engine,
-    state: member.MemberState,
+    state: MemberState,
     lane: Lane,
     tell: Callable[[str, float | None], None],
 ) -> Engine:
@@ -173,7 +177,7 @@ def compile_all(
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = arguments(state, lane, flags)
 
-    def compiled(name: str) -> Any:
+    def compiled(name: str) -> Callable[..., Tree]:
         begin = time.perf_counter()
         program = getattr(engine, name).lower(engine.shared, *calls[name]).compile()
         tell(name, time.perf_counter() - begin)
@@ -186,4 +190,9 @@ def compile_all(
         programs = dict(zip(calls, pool.map(compiled, calls), strict=True))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
-    return engine._replace(**programs)
+    return engine._replace(
+        epoch=programs["epoch"],
+        evaluate=programs["evaluate"],
+        fill=programs["fill"],
+        keep=programs["keep"],
+    )

@@ -7,7 +7,7 @@ a CPU. `vmap` runs them in lock step; best on an accelerator.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -50,8 +50,8 @@ def shard(tree: Tree, mesh: Mesh) -> Tree:
 
 
 def spread(
-    function: Callable[..., Any], mesh: Mesh, mode: Mode, donate: bool = False
-) -> Callable[..., Any]:
+    function: Callable[..., Tree], mesh: Mesh, mode: Mode, donate: bool = False
+) -> Callable[..., Tree]:
     """`function(shared, *each)` of one member -> a jitted function of S lanes.
 
     Args:
@@ -66,8 +66,8 @@ def spread(
 
     def on_device(shared: Tree, each: tuple) -> Tree:
         if mode == "vmap":
-            return jax.vmap(lambda one: function(shared, *one))(each)
-        return lax.map(lambda one: function(shared, *one), each)
+            return jax.vmap(lambda lane: function(shared, *lane))(each)
+        return lax.map(lambda lane: function(shared, *lane), each)
 
     lane, same = PartitionSpec(AXIS), PartitionSpec()
     spread_out = jax.shard_map(

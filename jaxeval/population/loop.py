@@ -2,41 +2,20 @@
 
 import concurrent.futures
 import functools
-import operator
 import queue
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, row_counts, slots
+from jaxeval.population import checkpoints, engine, lanes, reports, row_counts, slots
 from jaxeval.population.problem import Problem
+from jaxeval.population.reports import Compilation, Report
 from jaxeval.population.row_counts import RowCounts
-
-
-class Report(NamedTuple):
-    """What an epoch of the population brought."""
-
-    scores: Sequence[slots.EpochScores]
-    ended: Sequence[slots.Ended]
-    slots: Sequence[slots.Slot]
-    waiting: int  # members without a lane yet
-    seconds: float
-    best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
-    rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
-
-
-class Compilation(NamedTuple):
-    """A program's compilation begins (seconds None), or has taken so many."""
-
-    program: str
-    seconds: float | None
-
 
 # what has been compiled for a problem: (lanes, steps, names of hparams) -> programs
 Programs = dict[tuple[int, int, tuple[str, ...]], engine.Engine]
@@ -89,7 +68,7 @@ class Population:
     def _shard(self, tree: Tree) -> Tree:
         return lanes.shard(tree, self.engine.mesh)
 
-    def flags(self, values: Sequence[bool]) -> Any:
+    def flags(self, values: Sequence[bool]) -> Array:
         """A flag a lane, on the devices."""
         return self._shard(np.array(values))
 
@@ -192,11 +171,17 @@ class Population:
         keep = self.flags([event.keep for event in events])
         self.state = self.engine.keep(self.engine.shared, state, keep)
         test = self._score("test", self.state.best, [event.test for event in events])
-        scores = self._epoch_scores(losses, dev, test)
-        best = self._best(events) if training.keep_models else {}
+        scores = reports.epoch_scores(self.slots, metric, losses, dev, test)
+        best = {}
+        if training.keep_models:
+            best = reports.best_params(self.slots, events, self.state.best)
         rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
-        ended = self._failed + self._end(events, test)
+        ended = self._failed + reports.ended(self.slots, events, metric, test)
         self._failed = []
+        self.slots = [
+            slots.Slot() if event.status is not None else slot
+            for slot, event in zip(self.slots, events, strict=True)
+        ]
         spent = time.perf_counter() - begin
         return Report(scores, ended, [*self.slots], len(self.waiting), spent, best, rows)
 
@@ -205,7 +190,7 @@ class Population:
         if not any(chosen):
             return [{} for _ in chosen]
         rows, flags = getattr(self.lanes, part), self.flags(chosen)
-        counts: Any = jax.device_get(
+        counts = jax.device_get(
             self.engine.evaluate(self.engine.shared, params, self.lanes.inputs, rows, flags)
         )
         scores = [
@@ -221,37 +206,6 @@ class Population:
             )
         return scores
 
-    def _epoch_scores(
-        self,
-        losses: Sequence[float],
-        dev: Sequence[Mapping[str, float]],
-        test: Sequence[Mapping[str, float]],
-    ) -> list[slots.EpochScores]:
-        """The scores of all members; those on test belong to the epoch of the best dev score."""
-        metric = self.problem.task.metric
-        scores = [
-            slots.EpochScores(slot.member, slot.epoch, part, values)
-            for slot, loss, on_dev in zip(self.slots, losses, dev, strict=True)
-            if slot.member is not None
-            for part, values in (("train", {"loss": loss}), ("dev", on_dev))
-            if values
-        ]
-        return scores + [
-            slots.EpochScores(
-                slot.member, slots.best_epoch(slot, metric) or slot.epoch, "test", values
-            )
-            for slot, values in zip(self.slots, test, strict=True)
-            if slot.member is not None and values
-        ]
-
-    def _best(self, events: Sequence[slots.Event]) -> dict[Member, Tree]:
-        """Best params of the members that end now and have some."""
-        return {
-            slot.member: jax.tree.map(operator.itemgetter(lane), self.state.best)
-            for lane, (slot, event) in enumerate(zip(self.slots, events, strict=True))
-            if slot.member is not None and event.test
-        }
-
     def _row_counts(self, ended: Sequence[bool]) -> dict[Member, dict[str, RowCounts]]:
         """What the best params of members that end now count, row by row of dev and test."""
         counted: dict[Member, dict[str, RowCounts]] = {}
@@ -265,21 +219,10 @@ class Population:
             for lane, slot in enumerate(self.slots):
                 if ended[lane] and slot.member is not None:
                     of_lane = getattr(self._host_lanes[lane], part)
-                    found = row_counts.of_lane(counts, lane, of_lane)
-                    counted.setdefault(slot.member, {})[part] = found
+                    counted.setdefault(slot.member, {})[part] = row_counts.of_lane(
+                        counts, lane, of_lane
+                    )
         return counted
-
-    def _end(
-        self, events: Sequence[slots.Event], test: Sequence[Mapping[str, float]]
-    ) -> list[slots.Ended]:
-        """Frees the lanes of members that are done; how they ended."""
-        metric, ended = self.problem.task.metric, []
-        for lane, event in enumerate(events):
-            if event.status is not None:
-                score = test[lane].get(metric.name)
-                ended.append(slots.end_of(self.slots[lane], event.status, metric, score))
-                self.slots[lane] = slots.Slot()
-        return ended
 
 
 def _compile(population: Population) -> Iterator[Compilation]:

@@ -7,13 +7,14 @@ depends on (task, settings, split, seed, hparams) and never on lane or neighbour
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from jaxeval.contracts import Array, Batch, Corpus, Member, Split, Task, Tree
+from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
 from jaxeval.population import optimisers, schedule
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
@@ -32,9 +33,9 @@ class MemberState(NamedTuple):
 class Inputs(NamedTuple):
     """What a member's functions read of it; numpy arrays on the host, traced in a program."""
 
-    seed: Any  # [] uint32
-    hparams: Mapping[str, Any]  # scalars
-    train: Sequence[Any]  # bucket b: [N_b] int32
+    seed: Array | np.uint32  # [] uint32
+    hparams: Hparams  # scalars
+    train: Sequence[Array | np.ndarray]  # bucket b: [N_b] int32
     tables: Tree  # of the member's split
     steps: schedule.Steps | None = None  # of a member with a batch size of its own
 
@@ -66,7 +67,7 @@ class Program(NamedTuple):
         return self.micro_batch or self.batch_size
 
 
-def key_of(seed: Array, purpose: int, number: Array | int) -> Array:
+def key_of(seed: Array | np.uint32, purpose: int, number: Array | int) -> Array:
     """The key of a member's draws for a purpose."""
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), number)
 
@@ -157,5 +158,5 @@ def evaluate(
         sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, start))
         return sums
 
-    counts: list[Any] = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
+    counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
     return jax.tree.map(lambda *sums: sum(sums), *counts)

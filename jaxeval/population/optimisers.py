@@ -5,7 +5,7 @@ never cause a compilation; only the name and the kinds of clipping are static.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,9 @@ import optax
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Hparams
+from jaxeval.contracts import Hparams, Tree
+
+Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 
 Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
 
@@ -122,19 +124,19 @@ class NadamState(NamedTuple):
 
     steps: jax.Array  # [] int32, steps done
     product: jax.Array  # [] product of the momentum schedule so far
-    first: Any  # like params
-    second: Any  # like params
+    first: Tree  # like params
+    second: Tree  # like params
 
 
 def nadam(
-    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any, momentum_decay: Any
+    learning_rate: Scalar, beta1: Scalar, beta2: Scalar, epsilon: Scalar, momentum_decay: Scalar
 ) -> optax.GradientTransformation:
     """Adam with Nesterov momentum and its momentum schedule (Dozat 2016; torch.optim.NAdam).
 
     mu(t) = beta1 (1 - .5 * .96^(t momentum_decay)); optax.nadam leaves the schedule out.
     """
 
-    def init(params: Any) -> NadamState:
+    def init(params: Tree) -> NadamState:
         zeros = jax.tree.map(jnp.zeros_like, params)
         return NadamState(
             jnp.int32(0), jnp.float32(1), zeros, jax.tree.map(jnp.zeros_like, params)
@@ -143,7 +145,9 @@ def nadam(
     def momentum(step: jax.Array) -> jax.Array:
         return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
 
-    def update(grads: Any, state: NadamState, params: Any = None) -> tuple[Any, NadamState]:
+    def update(
+        grads: Tree, state: NadamState, params: Tree | None = None
+    ) -> tuple[Tree, NadamState]:
         del params  # not needed
         count = state.steps + 1
         now, after = momentum(count), momentum(count + 1)
@@ -163,24 +167,24 @@ def nadam(
     return optax.GradientTransformation(init, update)
 
 
-def _sgd(learning_rate: Any, momentum: Any) -> optax.GradientTransformation:
+def _sgd(learning_rate: Scalar, momentum: Scalar) -> optax.GradientTransformation:
     return optax.sgd(learning_rate, momentum=momentum)
 
 
-def _adagrad(learning_rate: Any, epsilon: Any) -> optax.GradientTransformation:
+def _adagrad(learning_rate: Scalar, epsilon: Scalar) -> optax.GradientTransformation:
     return optax.adagrad(learning_rate, initial_accumulator_value=0.0, eps=epsilon)
 
 
-def _adadelta(learning_rate: Any, rho: Any, epsilon: Any) -> optax.GradientTransformation:
+def _adadelta(learning_rate: Scalar, rho: Scalar, epsilon: Scalar) -> optax.GradientTransformation:
     return optax.adadelta(learning_rate, rho=rho, eps=epsilon)
 
 
-def _rmsprop(learning_rate: Any, rho: Any, epsilon: Any) -> optax.GradientTransformation:
+def _rmsprop(learning_rate: Scalar, rho: Scalar, epsilon: Scalar) -> optax.GradientTransformation:
     return optax.rmsprop(learning_rate, decay=rho, eps=epsilon, eps_in_sqrt=False)
 
 
 def _adam(
-    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
+    learning_rate: Scalar, beta1: Scalar, beta2: Scalar, epsilon: Scalar
 ) -> optax.GradientTransformation:
     return optax.adam(learning_rate, b1=beta1, b2=beta2, eps=epsilon)
 
@@ -189,12 +193,12 @@ class TfAdamState(NamedTuple):
     """State of `tf_adam`."""
 
     steps: jax.Array  # [] int32, steps done
-    first: Any  # like params
-    second: Any  # like params
+    first: Tree  # like params
+    second: Tree  # like params
 
 
 def tf_adam(
-    learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
+    learning_rate: Scalar, beta1: Scalar, beta2: Scalar, epsilon: Scalar
 ) -> optax.GradientTransformation:
     """Adam as TensorFlow 1 has it: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
 
@@ -202,11 +206,13 @@ def tf_adam(
     this is the form before their section 2.1, in which epsilon weighs more in early steps.
     """
 
-    def init(params: Any) -> TfAdamState:
+    def init(params: Tree) -> TfAdamState:
         zeros = jax.tree.map(jnp.zeros_like, params)
         return TfAdamState(jnp.int32(0), zeros, jax.tree.map(jnp.zeros_like, params))
 
-    def update(grads: Any, state: TfAdamState, params: Any = None) -> tuple[Any, TfAdamState]:
+    def update(
+        grads: Tree, state: TfAdamState, params: Tree | None = None
+    ) -> tuple[Tree, TfAdamState]:
         del params  # not needed
         steps = state.steps + 1
         first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)

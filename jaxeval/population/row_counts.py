@@ -7,7 +7,7 @@ computed once a batch.
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,14 +63,14 @@ def of_part(
         filled = jnp.sum(rows[bucket] >= 0)
         start = program.task.start(size)
         shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), start)
-        zero = {name: jnp.zeros(len(rows[bucket]), one.dtype) for name, one in shapes.items()}
+        zero = {name: jnp.zeros(len(rows[bucket]), shape.dtype) for name, shape in shapes.items()}
 
         def step(number: Array, running: tuple) -> tuple:
             written, carry = running
             counts, carry = batch_counts(bucket, number, carry)
-            place = (number * size,)
+            begin = (number * size,)
             return {
-                name: lax.dynamic_update_slice(written[name], counts[name], place)
+                name: lax.dynamic_update_slice(written[name], counts[name], begin)
                 for name in written
             }, carry
 
@@ -80,7 +80,7 @@ def of_part(
     return jax.tree.map(lambda *of_bucket: jnp.concatenate(of_bucket), *counts)
 
 
-def of_lane(counts: Mapping[str, Any], lane: int, rows: Sequence[np.ndarray]) -> RowCounts:
+def of_lane(counts: Mapping[str, np.ndarray], lane: int, rows: Sequence[np.ndarray]) -> RowCounts:
     """What `of_part` counted in a lane, without the padding.
 
     Args:

@@ -19,8 +19,8 @@ Array = jax.Array
 class Steps(NamedTuple):
     """The steps of an epoch."""
 
-    bucket: Any  # [steps] int32, counted over the buckets that have train rows
-    batch: Any  # [steps] int32, number of the batch within its bucket
+    bucket: Array | np.ndarray  # [steps] int32, counted over the buckets that have train rows
+    batch: Array | np.ndarray  # [steps] int32, number of the batch within its bucket
     count: Any  # [] int32, steps that are taken; those behind them are padding
 
 
@@ -44,7 +44,7 @@ def pad_steps(steps: Steps, longest: int) -> Steps:
     return Steps(np.pad(steps.bucket, padding), np.pad(steps.batch, padding), steps.count)
 
 
-def epoch_order(key: Array, rows: Sequence[Array], batch_size: int) -> list[Array]:
+def epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Each bucket's rows in the member's order of this epoch, padded with -1 to whole batches.
 
     Args:

@@ -1,7 +1,7 @@
 """Scores trained parameters, apart from any training."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import numpy as np
@@ -62,7 +62,7 @@ class Scorer:
             ]
         stacked = self._stacked(each)
         flags = lanes.shard(np.array(self._active), self._mesh)
-        counts: Any = jax.device_get(
+        counts = jax.device_get(
             self._engine.evaluate(
                 self._engine.shared, self._params, stacked.inputs, getattr(stacked, part), flags
             )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from jaxeval.contracts import Member, Metric
+from jaxeval.files import Json
 from jaxeval.population import stopping
 from jaxeval.population.settings import Training
 
@@ -225,7 +226,7 @@ def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> En
     )
 
 
-def to_json(slot: Slot) -> dict[str, Any]:
+def to_json(slot: Slot) -> dict[str, Json]:
     """Plain data for a checkpoint."""
     return dataclasses.asdict(slot)
 

@@ -5,9 +5,12 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval.errors import RunError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 
 class Figure(NamedTuple):
@@ -16,9 +19,9 @@ class Figure(NamedTuple):
     name: str
     title: str
     caption: str
-    drawing: Any  # matplotlib.figure.Figure
+    drawing: "Drawing"
     columns: Sequence[str]  # the numbers behind it
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[Sequence[object]]
 
 
 def _lay_out(figure: Figure) -> None:
@@ -39,10 +42,10 @@ def to_svg(figure: Figure, salt: str) -> str:
 
     _lay_out(figure)
     stream = io.StringIO()
-    with matplotlib.rc_context(_style(salt)):
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}):
         figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    return _own_ids(text[text.index("<svg") :], hashlib.sha256(salt.encode()).hexdigest()[:8])
+    return _own_ids(text[text.index("<svg") :], _hash(salt)[:8])
 
 
 def _own_ids(svg: str, prefix: str) -> str:
@@ -52,11 +55,8 @@ def _own_ids(svg: str, prefix: str) -> str:
     return svg.replace("url(#", f"url(#{prefix}-")
 
 
-def _style(salt: str) -> Any:
-    return {
-        "svg.hashsalt": hashlib.sha256(salt.encode()).hexdigest(),
-        "svg.fonttype": "path",
-    }
+def _hash(salt: str) -> str:
+    return hashlib.sha256(salt.encode()).hexdigest()
 
 
 def folder(path: Path) -> Path:
@@ -82,7 +82,7 @@ def save(figure: Figure, into: Path, stem: str) -> list[Path]:
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
         try:
-            with matplotlib.rc_context(_style(stem)):
+            with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}):
                 figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
         except OSError as error:
             message = f"{path}: cannot be written ({error.strerror or error})"

@@ -1,13 +1,11 @@
 """Self-contained HTML pages, which open offline and run no script."""
 
-from typing import Any
-
 from jaxeval.report import figures
 
 _WIDE = 9.0  # inches; from here a figure gets the width of the page
 
 
-def drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
+def drawn(figure: figures.Figure, salt: str) -> dict[str, object]:
     """A figure as the macro `drawn` takes it.
 
     Args:
@@ -17,7 +15,7 @@ def drawn(figure: figures.Figure, salt: str) -> dict[str, Any]:
     return figure._asdict() | {"svg": figures.to_svg(figure, salt), "wide": wide}
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, **values: object) -> str:
     """The page of a template in this package, such as runs/page.html.jinja."""
     import jinja2
 

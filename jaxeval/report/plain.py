@@ -3,12 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from jaxeval.files import Json
 
-def plain(value: Any) -> Any:
+
+def plain(value: object) -> Json:
     """Dataclasses as objects, arrays as lists, numbers that JSON cannot hold as null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
@@ -24,4 +25,13 @@ def plain(value: Any) -> Any:
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"no plain data: {value!r}")
+
+
+def record(value: object) -> dict[str, Json]:
+    """The same of what has named parts: a dataclass, a NamedTuple, a mapping."""
+    tree = plain(value)
+    assert isinstance(tree, Mapping)
+    return dict(tree)

@@ -2,19 +2,35 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
 
 import numpy as np
 
 from jaxeval.stats import describe
 
+if TYPE_CHECKING:  # imported late: most commands draw nothing
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+    from matplotlib.lines import Line2D
+
+T = TypeVar("T")
+Dash = Literal["-", "--", "-.", ":"]
+
 # Okabe & Ito's colours, told apart by all, with line styles and markers for those who see none
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "o^sDvP*X"
 MOST = len(COLOURS)  # lines or clouds of points that one panel tells apart
-_STYLES = ("-", "--", "-.", ":")
+_STYLES: tuple[Dash, ...] = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores a violin needs
 _LETTERS_AN_INCH = 13  # of a legend
+
+
+class LineStyle(TypedDict):
+    """Arguments of matplotlib that tell a line from others."""
+
+    color: str
+    linestyle: Dash
 
 
 def literal(name: str) -> str:
@@ -32,7 +48,7 @@ def marker(number: int) -> str:
     return MARKERS[number % MOST]
 
 
-def line_style(number: int) -> dict[str, Any]:
+def line_style(number: int) -> LineStyle:
     """Colour and line of the k-th model; 32 differ."""
     return {
         "color": colour(number),
@@ -40,7 +56,7 @@ def line_style(number: int) -> dict[str, Any]:
     }
 
 
-def canvas(width: float, height: float) -> tuple[Any, Any]:
+def canvas(width: float, height: float) -> tuple["Drawing", "Axes"]:
     """An empty drawing and its axes."""
     drawing, (axes,) = grid(1, 1, (width, height))
     ruled(axes)
@@ -49,17 +65,17 @@ def canvas(width: float, height: float) -> tuple[Any, Any]:
 
 def grid(
     count: int, columns: int, size: tuple[float, float], *, share_y: bool = False
-) -> tuple[Any, list[Any]]:
+) -> tuple["Drawing", list["Axes"]]:
     """A drawing with so many panels, row by row, and its panels.
 
     Args:
       size: of a panel, inches.
     """
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
     columns = min(columns, count)
     rows = -(-count // columns)
-    drawing = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    drawing = Drawing(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     panels = list(drawing.subplots(rows, columns, squeeze=False, sharey=share_y).flat)
     for spare in panels[count:]:
         spare.axis("off")
@@ -68,13 +84,13 @@ def grid(
     return drawing, panels[:count]
 
 
-def ruled(panel: Any, axis: str = "y") -> None:
+def ruled(panel: "Axes", axis: Literal["x", "y", "both"] = "y") -> None:
     """Lines behind the data."""
     panel.grid(axis=axis, color="#dddddd", linewidth=0.6)
     panel.set_axisbelow(True)
 
 
-def chunks(names: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def chunks(names: Sequence[T], most: int) -> Iterator[Sequence[T]]:
     """Names in as few parts of at most so many as there can be, of about one size."""
     parts = -(-len(names) // most)
     bounds = [round(k * len(names) / max(1, parts)) for k in range(parts + 1)]
@@ -82,7 +98,7 @@ def chunks(names: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
         yield names[begin:end]
 
 
-def same_limits(panels: Sequence[Any], side: str = "y") -> None:
+def same_limits(panels: Sequence["Axes"], side: str = "y") -> None:
     """Gives panels one range, so that they can be compared."""
     limits = [getattr(panel, f"get_{side}lim")() for panel in panels]
     low, high = min(low for low, _ in limits), max(high for _, high in limits)
@@ -90,9 +106,9 @@ def same_limits(panels: Sequence[Any], side: str = "y") -> None:
         getattr(panel, f"set_{side}lim")(low, high)
 
 
-def legend(drawing: Any, handles: Sequence[Any]) -> None:
+def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
     """One for all panels, above them, in as many columns as the drawing has room for."""
-    longest = max(len(handle.get_label()) for handle in handles)
+    longest = max(len(str(handle.get_label())) for handle in handles)
     room = int(_LETTERS_AN_INCH * drawing.get_figwidth() / (4 + longest))
     columns = min(len(handles), max(1, room))
     drawing.legend(
@@ -100,14 +116,14 @@ def legend(drawing: Any, handles: Sequence[Any]) -> None:
     )
 
 
-def lines(names: Mapping[str, int]) -> list[Any]:
+def lines(names: Mapping[str, int]) -> list["Line2D"]:
     """Legend handles of lines: name -> number."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], label=literal(name), **line_style(k)) for name, k in names.items()]
 
 
-def marks(names: Sequence[str]) -> list[Any]:
+def marks(names: Sequence[str]) -> list["Line2D"]:
     """Legend handles of clouds of points."""
     from matplotlib.lines import Line2D
 
@@ -122,13 +138,13 @@ def jitter(count: int, width: float) -> np.ndarray:
     return width * ((np.arange(count) * 0.618) % 1.0 - 0.5)
 
 
-def violin(panel: Any, x: float, values: np.ndarray, colour: str, marker: str) -> None:
+def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str) -> None:
     """A density with quartiles, median and all points."""
     if not len(values):
         return
     if len(np.unique(values)) >= _FEWEST:
-        body = panel.violinplot([values], [x], widths=0.36, showextrema=False)["bodies"][0]
-        body.set(facecolor=colour, alpha=0.25, edgecolor=colour)
+        panel.violinplot([values], [x], widths=0.36, showextrema=False)
+        panel.collections[-1].set(facecolor=colour, alpha=0.25, edgecolor=colour)
     low, middle, high = describe.five_numbers(values)[1:4]
     panel.plot([x, x], [low, high], color=colour, linewidth=7, solid_capstyle="butt")
     panel.plot([x - 0.03, x + 0.03], [middle, middle], color="white", linewidth=2)

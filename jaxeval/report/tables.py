@@ -1,12 +1,15 @@
 """Tables for the terminal (rich, imported late)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WIDEST = 400  # columns of a table
 
 
-def console(stderr: bool = False) -> Any:
+def console(stderr: bool = False) -> "Console":
     """Where tables and lines are printed, as they are."""
     from rich.console import Console
 
@@ -14,7 +17,7 @@ def console(stderr: bool = False) -> Any:
 
 
 def print_table(
-    console: Any,
+    console: "Console",
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     words: Sequence[int] = (0,),
@@ -25,8 +28,7 @@ def print_table(
 
     table = Table(box=None, pad_edge=False)
     for column, name in enumerate(head):
-        justify: Any = "left" if column in words else "right"
-        table.add_column(Text(name), justify=justify, no_wrap=True)
+        table.add_column(Text(name), justify="left" if column in words else "right", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
     width = console.width
@@ -35,7 +37,7 @@ def print_table(
     console.width = width
 
 
-def print_wrapped(console: Any, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_wrapped(console: "Console", head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of words, wrapped to the terminal's width; elsewhere a line a row, nothing cut."""
     if not console.is_terminal:
         print_table(console, head, rows, range(len(head)))

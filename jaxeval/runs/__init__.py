@@ -3,7 +3,7 @@
 The store is imported at its first use: SQLAlchemy takes half a second, which `--help` should not.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval.runs.records import (
     CurveRow,
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "place":
         from jaxeval.runs import database
 

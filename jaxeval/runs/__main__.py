@@ -4,9 +4,12 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from jaxeval import cli
+
+if TYPE_CHECKING:
+    from jaxeval.runs.records import MemberRow
 
 _EXAMPLES = """\
 examples:
@@ -49,9 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs.upgrade(args.runs)
         return 0
     if args.verb == "export":
-        rows: Sequence[Any] = runs.load_curves(args.runs) if args.curves else runs.load(args.runs)
-        kind: Any = records.CurveRow if args.curves else records.MemberRow
-        export.write(rows, kind._fields, args.to)
+        if args.curves:
+            export.write(runs.load_curves(args.runs), records.CurveRow._fields, args.to)
+        else:
+            export.write(runs.load(args.runs), records.MemberRow._fields, args.to)
         return 0
     listed = _experiments(runs.load(args.runs))
     if args.json:
@@ -61,12 +65,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """One entry an experiment; medians over the members that have scores."""
-    groups: dict[str, list[Any]] = {}
+class Listed(TypedDict):
+    """An experiment as it is listed; medians over the members that have scores."""
+
+    name: str
+    experiment: str
+    metric: str
+    unit: str
+    members: dict[str, int]
+    n: int
+    median_dev: float | None
+    median_test: float | None
+
+
+def _experiments(rows: Sequence["MemberRow"]) -> list[Listed]:
+    """One entry an experiment."""
+    groups: dict[str, list[MemberRow]] = {}
     for row in rows:
         groups.setdefault(row.experiment, []).append(row)
-    listed = []
+    listed: list[Listed] = []
     for experiment, members in groups.items():
         scores = {
             part: [getattr(m, part) for m in members if getattr(m, part) is not None]
@@ -87,7 +104,7 @@ def _experiments(rows: Sequence[Any]) -> list[dict[str, Any]]:
     return listed
 
 
-def _print(listed: Sequence[dict[str, Any]]) -> None:
+def _print(listed: Sequence[Listed]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -98,7 +115,7 @@ def _print(listed: Sequence[dict[str, Any]]) -> None:
     for entry in listed:
         members, unit = text.statuses(entry["members"]), entry["unit"]
         label = scores.label(entry["metric"], unit)
-        medians = (scores.shown(entry[part], unit) for part in ("median_dev", "median_test"))
+        medians = (scores.shown(m, unit) for m in (entry["median_dev"], entry["median_test"]))
         cells = (entry["name"], entry["experiment"], members, label, str(entry["n"]), *medians)
         table.add_row(*map(Text, cells))
     console = Console()

@@ -3,12 +3,12 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval.runs.foreign import Columns
+    from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
     from jaxeval.runs.tables import ScoreTable
     from jaxeval.runs.trained import TrainedModel
@@ -21,7 +21,7 @@ class Once(argparse.Action):
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: Any,
+        values: object,
         option_string: str | None = None,
     ) -> None:
         """Refuses a second."""
@@ -81,11 +81,11 @@ def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    from jaxeval.runs import own, tables
+    from jaxeval.runs import native, tables
 
     _one_source(args)
     if args.runs is not None:
-        return own.score_table(args.runs, _layout(args, models), args.rows)
+        return native.score_table(args.runs, _layout(args, models), args.rows)
     return tables.read(args.table, _layout(args, models), args.rows)
 
 
@@ -112,12 +112,12 @@ def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":
 
 def columns(args: argparse.Namespace) -> "Columns":
     """The raw columns that the arguments name."""
-    from jaxeval.runs import foreign, own
+    from jaxeval.runs import imported, native
 
     _one_source(args)
     if args.runs is not None:
-        return foreign.head(own.columns(args.runs), args.rows)
-    return foreign.read(args.table, args.rows)
+        return imported.head(native.columns(args.runs), args.rows)
+    return imported.read(args.table, args.rows)
 
 
 def _one_source(args: argparse.Namespace) -> None:

@@ -3,12 +3,12 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
 _LARGEST = 1e100
@@ -25,7 +25,7 @@ class Unusable:
 
 
 def numbers(
-    raw: Sequence[Any], columns: Sequence[str], rows: Sequence[int]
+    raw: Sequence[object], columns: Sequence[str], rows: Sequence[int]
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
@@ -56,7 +56,7 @@ def usable(
     return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
 
 
-def refuse_nameless(models: Sequence[Any], rows: Sequence[int], source: str) -> None:
+def refuse_nameless(models: Sequence[object], rows: Sequence[int], source: str) -> None:
     """A row must say whose score it is, in text that can be written."""
     for k, name in enumerate(models):
         if name is None or name == "":
@@ -81,7 +81,7 @@ def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
         )
 
 
-def floats(values: Sequence[Any]) -> np.ndarray:
+def floats(values: Sequence[object]) -> np.ndarray:
     """Values as float64, NaN for what is no number (yes and no are none, and 1_0 is text)."""
     try:
         array = np.array(values, np.float64)
@@ -93,8 +93,10 @@ def floats(values: Sequence[Any]) -> np.ndarray:
     return np.array([_number(value) for value in values])
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return math.nan
+    if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
         return math.nan
     try:
         return float(value)
@@ -104,7 +106,7 @@ def _number(value: Any) -> float:
         return math.inf
 
 
-def _what(value: Any) -> str:
+def _what(value: object) -> str:
     if value is None or str(value).strip().lower() in MISSING:
         return "missing"
     if not math.isnan(_number(value)):

@@ -7,9 +7,9 @@ file systems; use a PostgreSQL URL there.
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -51,7 +51,7 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
     engine = sa.create_engine(_url(file, write), connect_args={"timeout": _BUSY_SECONDS})
 
     @sa.event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: Any) -> None:
+    def _prepare(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions are ours, see _begin
         connection.execute("PRAGMA foreign_keys=ON")
         if write:
@@ -97,13 +97,13 @@ def _url(file: Path, write: bool) -> sa.URL:
 
 
 @contextlib.contextmanager
-def explained(place: str) -> Iterator[None]:
+def explained(shown: str) -> Iterator[None]:
     """Turns a database's errors into one line that says what to do."""
     try:
         yield
     except sa.exc.DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
         raise RunError(
-            f"{place}: {reason}; what was recorded is kept: mend this and run the same command "
+            f"{shown}: {reason}; what was recorded is kept: mend this and run the same command "
             "again"
         ) from error

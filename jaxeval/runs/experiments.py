@@ -43,23 +43,23 @@ def _described(members: Sequence[MemberRow]) -> str:
 
 def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:
     """data_hash -> a name: of its place the last part, or all of it, and the hash if need be."""
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for row in rows:
-        places.setdefault(row.data_hash, row.data)
+        locations.setdefault(row.data_hash, row.data)
     for name in (_last_part, _whole, _with_hash):
-        names = {key: name(place, key) for key, place in places.items()}
+        names = {key: name(location, key) for key, location in locations.items()}
         if len(set(names.values())) == len(names):
             return names
-    return {key: key for key in places}
+    return {key: key for key in locations}
 
 
-def _last_part(place: str, key: str) -> str:
-    return PurePath(place).name or key
+def _last_part(location: str, key: str) -> str:
+    return PurePath(location).name or key
 
 
-def _whole(place: str, key: str) -> str:
-    return place or key
+def _whole(location: str, key: str) -> str:
+    return location or key
 
 
-def _with_hash(place: str, key: str) -> str:
-    return f"{_last_part(place, key)} ({key[:8]})"
+def _with_hash(location: str, key: str) -> str:
+    return f"{_last_part(location, key)} ({key[:8]})"

@@ -5,13 +5,12 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval import cli, files
 from jaxeval.errors import RunError
 
 
-def to_csv(rows: Sequence[Any], columns: Sequence[str]) -> str:
+def to_csv(rows: Sequence[tuple], columns: Sequence[str]) -> str:
     """Rows (NamedTuples) as CSV with a header; None is an empty field."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -20,7 +19,7 @@ def to_csv(rows: Sequence[Any], columns: Sequence[str]) -> str:
     return stream.getvalue()
 
 
-def write(rows: Sequence[Any], columns: Sequence[str], target: str) -> None:
+def write(rows: Sequence[tuple], columns: Sequence[str], target: str) -> None:
     """Writes to a .csv or .parquet file, whole or not at all, or CSV to stdout for "-"."""
     if target == "-":
         sys.stdout.write(to_csv(rows, columns))
@@ -32,7 +31,7 @@ def write(rows: Sequence[Any], columns: Sequence[str], target: str) -> None:
         raise RunError(f"{target}: expected a name that ends in .csv or .parquet, or - for stdout")
 
 
-def _write_parquet(rows: Sequence[Any], columns: Sequence[str], path: Path) -> None:
+def _write_parquet(rows: Sequence[tuple], columns: Sequence[str], path: Path) -> None:
     try:
         import pyarrow
         from pyarrow import parquet

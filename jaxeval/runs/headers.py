@@ -13,7 +13,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import checks, names
 from jaxeval.runs import layout as layouts
-from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 
 _FEWEST = 3  # values that may be called a sequence

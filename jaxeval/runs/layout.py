@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.imported import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
 AXES = ("seed", "split", "dataset")
@@ -40,7 +40,7 @@ class Layout:
 class Tidy(NamedTuple):
     """A row a score; columns of roles that the table lacks are absent."""
 
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[object]]
     score_columns: Sequence[str]  # the column that each score stands in
     rows: Sequence[int]
 
@@ -95,7 +95,7 @@ def present(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _of_metric(
-    metrics: Sequence[Any], keep: Sequence[int], source: str, metric: str | None
+    metrics: Sequence[object], keep: Sequence[int], source: str, metric: str | None
 ) -> Sequence[int]:
     names = list(dict.fromkeys(str(metrics[k]) for k in keep))
     if metric is None and len(names) > 1:
@@ -126,10 +126,11 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
             "expected columns model and score, or a column for each model", table.source
         )
     scores = [table[name] for name in names]
-    columns: dict[str, Sequence[Any]] = {
-        "model": [name for name in names for _ in range(len(table))],
+    models = [name for name in names for _ in range(len(table))]
+    columns: dict[str, Sequence[object]] = {
+        "model": models,
         "score": [value for column in scores for value in column],
     }
     for role, column in roles.items():
         columns[role] = [*table.values[column]] * len(names)
-    return Tidy(columns, columns["model"], [*table.rows] * len(names))
+    return Tidy(columns, models, [*table.rows] * len(names))

@@ -1,8 +1,8 @@
 """Brings databases of older versions of the schema up to date."""
 
 import json
+import sqlite3
 from collections.abc import Mapping
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -30,8 +30,9 @@ def version(connection: sa.Connection) -> int | None:
 
 def copy(source: sa.Connection, target: sa.Connection) -> None:
     """Copies a SQLite database into another, empty one."""
-    raw: Any = source.connection.driver_connection  # of the sqlite3 module
-    raw.backup(target.connection.driver_connection)
+    origin, empty = (each.connection.driver_connection for each in (source, target))
+    assert isinstance(origin, sqlite3.Connection) and isinstance(empty, sqlite3.Connection)
+    origin.backup(empty)
 
 
 def upgrade(connection: sa.Connection) -> None:

@@ -6,7 +6,6 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -75,13 +74,13 @@ class Store:
             self._insert(connection, schema.experiments, [row], [])
             self._insert(connection, schema.facts, [facts], ["facts"])
             query = sa.select(schema.experiments).where(schema.experiments.c.id == experiment.id)
-            found = connection.execute(query).mappings().one()
+            recorded = connection.execute(query).mappings().one()
         # name and place may change between commands; what the id stands for may not
         for name in ("config_hash", "data_hash", "metric"):
-            if found[name] != row[name]:
+            if recorded[name] != row[name]:
                 raise RunError(
                     f"{self._place}: experiment {experiment.id} is recorded with {name} "
-                    f"{found[name]!r}, not {row[name]!r}"
+                    f"{recorded[name]!r}, not {row[name]!r}"
                 )
 
     def record(
@@ -135,13 +134,13 @@ class Store:
         self,
         connection: sa.Connection,
         table: sa.Table,
-        rows: list[dict[str, Any]],
+        rows: list[dict[str, object]],
         overwrite: list[str],
     ) -> None:
         """Inserts rows; on a key that is there already sets the columns to overwrite."""
         if not rows:
             return
-        dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         insert = dialect.insert(table)
         keys = [column.name for column in table.primary_key]
         if overwrite:
@@ -156,8 +155,8 @@ class Store:
         query = sa.select(schema.members).where(schema.members.c.experiment == experiment)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
-        found = [records.MemberResult(**row) for row in rows]
-        return {(m.seed, m.split, m.repeat, m.hparams): m for m in found}
+        results = [records.MemberResult(**row) for row in rows]
+        return {(m.seed, m.split, m.repeat, m.hparams): m for m in results}
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """How many epochs of training are recorded of each member that has begun."""
@@ -175,17 +174,18 @@ class Store:
 
     def members(self) -> list[records.MemberRow]:
         """All members with their experiments."""
-        rows = self._joined(schema.members, records.MemberRow)
+        rows = self._joined(schema.members, records.MemberRow._fields)
         return [records.MemberRow(**row) for row in rows]
 
     def curves(self) -> list[records.CurveRow]:
         """All scores by epoch with their experiments."""
-        rows = self._joined(schema.scores, records.CurveRow)
+        rows = self._joined(schema.scores, records.CurveRow._fields)
         return [records.CurveRow(**row) for row in rows]
 
-    def _joined(self, table: sa.Table, row: Any) -> Sequence[Any]:
+    def _joined(self, table: sa.Table, names: Sequence[str]) -> Sequence[sa.RowMapping]:
+        """A table joined with the experiments of its rows: columns of these names."""
         own = {c.name: c for c in table.columns}
-        columns = [own[n] if n in own else schema.experiments.c[n] for n in row._fields]
+        columns = [own[n] if n in own else schema.experiments.c[n] for n in names]
         keys = [schema.experiments.c.name, *table.primary_key.columns]
         query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
         with self._transaction() as connection:

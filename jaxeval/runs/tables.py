@@ -4,14 +4,13 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, foreign, headers
+from jaxeval.runs import checks, headers, imported
 from jaxeval.runs import layout as layouts
-from jaxeval.runs.foreign import Columns, listed
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
 
 FAILED = ("diverged", "failed")  # statuses that explain a missing score
@@ -87,14 +86,14 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
 
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
-    """The score table in a file; see `foreign.read` for the formats."""
-    table = foreign.read(path, rows)
+    """The score table in a file; see `imported.read` for the formats."""
+    table = imported.read(path, rows)
     whole, notes = headers.completed(table, layout)
     scores = of_columns(table, whole)
     return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 
 
-@foreign.collector_paused()
+@imported.collector_paused()
 def of_columns(table: Columns, layout: Layout) -> ScoreTable:
     """A score table of a tidy table (a row a score) or a wide one (a column a model).
 
@@ -107,10 +106,7 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
 def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
     models, model = _coded(tidy.columns["model"], layout.models)
-    absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
-    if absent:
-        names = list(dict.fromkeys(map(str, table[layout.columns.get("model", "model")])))
-        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
+    _refuse_absent(model, table, layout)
     axes = {
         role: np.array([str(value) for value in tidy.columns[role]], object)
         for role in AXES
@@ -148,7 +144,15 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     return directed(scores, higher)
 
 
-def _direction(said: Sequence[Any], source: str) -> bool:
+def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
+    """Raises DataError if a model that is asked for has no score."""
+    absent = [name for k, name in enumerate(layout.models) if not np.any(model == k)]
+    if absent:
+        names = list(dict.fromkeys(table.texts(layout.columns.get("model", "model"))))
+        raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
+
+
+def _direction(said: Sequence[object], source: str) -> bool:
     """What the table says of its own direction.
 
     Raises:
@@ -180,7 +184,7 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     return dataclasses.replace(table, higher_is_better=higher_is_better, warnings=warnings)
 
 
-def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def _coded(values: Sequence[object], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Distinct values, some first, then in order of appearance, and the place of each."""
     places = {name: k for k, name in enumerate(first)}
     codes = [places.setdefault(str(value), len(places)) for value in values]
@@ -188,7 +192,7 @@ def _coded(values: Sequence[Any], first: Sequence[str]) -> tuple[list[str], np.n
 
 
 def _counted(
-    models: Sequence[str], model: np.ndarray, statuses: Sequence[Any] | None
+    models: Sequence[str], model: np.ndarray, statuses: Sequence[object] | None
 ) -> dict[str, dict[str, int]]:
     if statuses is None:
         return {}
@@ -199,7 +203,7 @@ def _counted(
     }
 
 
-def _first(names: Sequence[Any] | None) -> str | None:
+def _first(names: Sequence[object] | None) -> str | None:
     return str(names[0]) if names else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jaxeval.runs import own, store
+from jaxeval.runs import native, store
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
 from jaxeval.runs.tables import ScoreTable
@@ -50,7 +50,7 @@ def _members(
     location: str, table: ScoreTable, layout: Layout
 ) -> dict[str, dict[str, list[MemberRow]]]:
     """Data set -> model -> the members behind a table's scores."""
-    members = own.members(location, layout)
+    members = native.members(location, layout)
     datasets = table.axes.get("dataset", [""] * len(table.rows))
     grouped: dict[str, dict[str, list[MemberRow]]] = {}
     for row, model, dataset in zip(table.rows, table.model, datasets, strict=True):

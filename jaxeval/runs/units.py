@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import collector_paused
+from jaxeval.runs.imported import collector_paused
 from jaxeval.runs.tables import ScoreTable
 
 Unit = Literal["seed", "split", "dataset", "row"]

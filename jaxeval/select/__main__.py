@@ -1,9 +1,10 @@
 """`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
 
 import argparse
+import functools
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,20 +46,20 @@ selection is written to --state; the same command continues it. docs/select.md s
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("select", _DESCRIPTION, _EPILOG)
-    made.add_argument(
+    parser = cli.parser("select", _DESCRIPTION, _EPILOG)
+    parser.add_argument(
         "models",
         nargs="*",
         metavar="MODEL",
         help="configs (with key=value changes of all), or names; absent: all of the table",
     )
-    options.add_rule(made.add_argument_group("the rule"))
+    options.add_rule(parser.add_argument_group("the rule"))
     options.add_configs(
-        made.add_argument_group("models that are configs, trained in this process")
+        parser.add_argument_group("models that are configs, trained in this process")
     )
-    options.add_command(made.add_argument_group("models that are evaluated by a command"))
-    arguments.add_table(made)
-    replay = made.add_argument_group("models whose scores are recorded in a table")
+    options.add_command(parser.add_argument_group("models that are evaluated by a command"))
+    arguments.add_table(parser)
+    replay = parser.add_argument_group("models whose scores are recorded in a table")
     replay.add_argument(
         "--replay",
         choices=("without", "with"),
@@ -75,38 +76,38 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--simulate", type=arguments.whole, metavar="R", help="run it R times; say how it fared"
     )
-    made.add_argument(
+    parser.add_argument(
         "--state",
         metavar="FILE",
         help="of a selection that trains or runs commands (RUNS/selections/..., selection.json)",
     )
-    made.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
-    return made
+    parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
-    given = arguments.parse(parser(), words)
-    sources = [given.command, given.table, given.runs]
+    args = arguments.parse(parser(), words)
+    sources = [args.command, args.table, args.runs]
     if sum(source is not None for source in sources) > 1:
         raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
-    if given.command is not None:
-        return _by_command(given)
-    return _by_table(given) if given.table or given.runs else _by_configs(given)
+    if args.command is not None:
+        return _by_command(args)
+    return _by_table(args) if args.table or args.runs else _by_configs(args)
 
 
-def _by_configs(given: argparse.Namespace) -> int:
-    if given.simulate:
+def _by_configs(args: argparse.Namespace) -> int:
+    if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval.select import training
 
-    return training.run(given)
+    return training.run(args)
 
 
-def _by_table(given: argparse.Namespace) -> int:
+def _by_table(args: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
     from jaxeval.report import text
@@ -114,18 +115,20 @@ def _by_table(given: argparse.Namespace) -> int:
     from jaxeval.report.selection import as_json, terminal
     from jaxeval.runs import units
 
-    table = arguments.table(given, given.models)
-    scores = units.pools(table, together=given.pairing == "kept")
-    rule = options.rule(given, table.higher_is_better)
+    table = arguments.table(args, args.models)
+    scores = units.pools(table, together=args.pairing == "kept")
+    rule = options.rule(args, table.higher_is_better)
     for name, values in scores.items():
         rule.check(name, values)
-    replay = bandits.Replay(scores, given.replay == "with", given.pairing, given.seed)
-    if given.simulate:
-        tree = as_json.simulation(rule, _simulated(rule, replay, given.simulate), replay)
-        show = terminal.print_simulation
+    replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
+    if args.simulate:
+        simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
+        tree: Mapping[str, object] = simulated
+        show = functools.partial(terminal.print_simulation, simulated)
     else:
         state, answer = replaying.select(rule, replay)
-        tree, show = as_json.result(rule, state, answer, replay), terminal.print_result
+        tree = result = as_json.result(rule, state, answer, replay)
+        show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
     if table.unusable:
@@ -133,7 +136,7 @@ def _by_table(given: argparse.Namespace) -> int:
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
     told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return options.write(tree | told, show, given)
+    return options.write({**tree, **told}, show, args, notes)
 
 
 def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
@@ -149,25 +152,23 @@ def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation"
     )
 
 
-def _by_command(given: argparse.Namespace) -> int:
+def _by_command(args: argparse.Namespace) -> int:
     from jaxeval.bandits import evaluate, saved
     from jaxeval.report.selection import as_json, terminal
 
-    if given.simulate:
+    if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
-    rule = options.rule(given, not given.lower_is_better, given.workers)
-    command = evaluate.Command(given.command, given.json_field, given.time_limit)
-    path = Path("selection.json" if given.state is None else given.state)
-    source = {"command": given.command, "json_field": given.json_field}
-    with saved.opened(path, rule, given.models, source) as selected:
+    rule = options.rule(args, not args.lower_is_better, args.workers)
+    command = evaluate.Command(args.command, args.json_field, args.time_limit)
+    path = Path("selection.json" if args.state is None else args.state)
+    source = {"command": args.command, "json_field": args.json_field}
+    with saved.opened(path, rule, args.models, source) as selected:
         if selected.state.evaluations:
             print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
         state = selected.state
         try:
-            steps = evaluate.run(
-                rule, state, command, workers=given.workers, retries=given.retries
-            )
+            steps = evaluate.run(rule, state, command, workers=args.workers, retries=args.retries)
             for told in steps:
                 state = told.state
                 selected.save(state)
@@ -178,7 +179,8 @@ def _by_command(given: argparse.Namespace) -> int:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     assert answer is not None
-    return options.write(as_json.result(rule, state, answer), terminal.print_result, given)
+    result = as_json.result(rule, state, answer)
+    return options.write(result, lambda: terminal.print_result(result), args)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.studies import cohorts, events
 from jaxeval.tasks import registry
 
@@ -29,7 +30,7 @@ class Arms(NamedTuple):
       session: the data, which has been read, and compiled programs.
     """
 
-    configs: Mapping[str, Mapping[str, Any]]
+    configs: Mapping[str, Mapping[str, Json]]
     random_splits: bool
     part: Part
     records: Mapping[str, runs.Experiment]
@@ -45,7 +46,7 @@ class Arms(NamedTuple):
         return next(iter(self.records.values()))
 
 
-def _trial(config: Mapping[str, Any], number: int, random_splits: bool) -> studies.Trial:
+def _trial(config: Mapping[str, Json], number: int, random_splits: bool) -> studies.Trial:
     """Seed k and, where it is asked for, split k (Moss et al. 2019, section 4)."""
     return studies.Trial(config, number, number if random_splits else 0)
 

@@ -3,7 +3,6 @@
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from jaxeval.bandits import Rule, evaluate
 from jaxeval.errors import ConfigError
@@ -16,7 +15,7 @@ def select(
     *,
     higher_is_better: bool = True,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> as_json.Result:
     """The result as `report.selection.as_json.result` tells it.
 
     Args:

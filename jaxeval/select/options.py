@@ -1,6 +1,7 @@
 """Arguments of a selection, and the rule that they ask for."""
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
@@ -82,7 +83,7 @@ def add_command(group: argparse._ArgumentGroup) -> None:
 
 
 def rule(
-    given: argparse.Namespace, higher_is_better: bool, default_batch: int | None = None
+    args: argparse.Namespace, higher_is_better: bool, default_batch: int | None = None
 ) -> "Rule":
     """The rule that is asked for.
 
@@ -94,46 +95,51 @@ def rule(
 
     common: dict[str, Any] = {
         "higher_is_better": higher_is_better,
-        "logit": given.logit,
-        "seed": given.seed,
+        "logit": args.logit,
+        "seed": args.seed,
     }
-    if given.rule == "sequential-halving":
-        if given.budget is None:
+    if args.rule == "sequential-halving":
+        if args.budget is None:
             raise ConfigError("--rule sequential-halving: expected --budget N")
         unused = ("delta", "batch", "epsilon", "min_evaluations")
-        if any(getattr(given, name) for name in unused) or given.alpha != posterior.FIESTA_ALPHA:
+        if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
             raise ConfigError(
                 "--rule sequential-halving: takes --budget, but no --delta, --batch, --epsilon, "
                 "--min-evaluations or --alpha"
             )
-        return bandits.SequentialHalving(budget=given.budget, **common)
+        return bandits.SequentialHalving(budget=args.budget, **common)
     common |= {
-        "delta": 0.05 if given.delta is None else given.delta,
-        "budget": given.budget,
-        "epsilon": given.epsilon,
-        "alpha": given.alpha,
-        "min_evaluations": given.min_evaluations,
+        "delta": 0.05 if args.delta is None else args.delta,
+        "budget": args.budget,
+        "epsilon": args.epsilon,
+        "alpha": args.alpha,
+        "min_evaluations": args.min_evaluations,
     }
-    if given.rule == "non-adaptive":
-        if given.delta is None and given.budget is not None:
+    if args.rule == "non-adaptive":
+        if args.delta is None and args.budget is not None:
             common["delta"] = None
         return bandits.NonAdaptive(**common)
-    size = given.batch or default_batch
-    if size is not None and given.rule != "non-adaptive":
+    size = args.batch or default_batch
+    if size is not None and args.rule != "non-adaptive":
         common["batch_size"] = size
-    if given.rule == "batch":
+    if args.rule == "batch":
         return bandits.BatchThompson(**common)
     return bandits.TopTwoThompson(**common)
 
 
-def write(tree: dict[str, Any], show: Any, given: argparse.Namespace) -> int:
-    """Writes an answer as JSON, prints it, or both."""
+def write(
+    tree: Mapping[str, object],
+    show: Callable[[], None],
+    args: argparse.Namespace,
+    notes: Sequence[str] = (),
+) -> int:
+    """Writes an answer as JSON, prints it after the notes, or both."""
     from jaxeval.report.plain import plain
 
-    if given.json:
-        cli.write_json(given.json, plain(tree))
-    if given.json != "-":
-        for note in tree.get("warnings", ()):
+    if args.json:
+        cli.write_json(args.json, plain(tree))
+    if args.json != "-":
+        for note in notes:
             print(f"note: {note}")
-        show(tree)
+        show()
     return 0

@@ -3,14 +3,18 @@
 import argparse
 import dataclasses
 import sys
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 
 from jaxeval import observe, runs
 from jaxeval.bandits import saved
+from jaxeval.bandits.evaluate import Told
+from jaxeval.bandits.fixed_confidence import Confident
 from jaxeval.config import reading
+from jaxeval.files import Json
 from jaxeval.report.selection import as_json, terminal
 from jaxeval.select import configs, options
 
@@ -18,16 +22,16 @@ if TYPE_CHECKING:
     from jaxeval.bandits import Rule
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Trains, tells, prints the answer; the backend is prepared."""
-    changes = [word for word in given.models if "=" in word]
-    paths = [word for word in given.models if "=" not in word]
-    random_splits = None if given.splits is None else given.splits == "random"
-    arms = configs.arms(paths, changes, given.data, random_splits, given.part)
-    rule = options.rule(given, arms.record.higher_is_better, len(jax.devices()))
-    state = Path(given.state) if given.state else None
-    tree = select(rule, arms, Path(given.out), given.store, path=state, seconds=given.seconds)
-    return options.write(tree, terminal.print_result, given)
+    changes = [word for word in args.models if "=" in word]
+    paths = [word for word in args.models if "=" not in word]
+    random_splits = None if args.splits is None else args.splits == "random"
+    arms = configs.arms(paths, changes, args.data, random_splits, args.part)
+    rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
+    state = Path(args.state) if args.state else None
+    tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
+    return options.write(tree, lambda: terminal.print_result(tree), args)
 
 
 def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":
@@ -36,8 +40,10 @@ def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":
     Args:
       batched: ask for an evaluation a device at once.
     """
-    size: dict[str, Any] = {"batch_size": len(jax.devices())} if batched else {}
-    return dataclasses.replace(rule, higher_is_better=arms.record.higher_is_better, **size)
+    directed = dataclasses.replace(rule, higher_is_better=arms.record.higher_is_better)
+    if batched and isinstance(directed, Confident):
+        return dataclasses.replace(directed, batch_size=len(jax.devices()))
+    return directed
 
 
 def select(
@@ -49,7 +55,7 @@ def select(
     path: Path | None = None,
     seconds: float | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> "as_json.Result":
     """Goes on with a selection until the rule has its answer or its time is spent.
 
     Args:
@@ -70,8 +76,8 @@ def select(
         state = selected.state
     answer = rule.answer(state) or configs.leading(rule, state).answer(state)
     assert answer is not None
-    whole = as_json.result(rule, state, answer)
-    return whole | {"part": arms.part, "metric": arms.record.metric}
+    result = as_json.result(rule, state, answer)
+    return {**result, "part": arms.part, "metric": arms.record.metric}
 
 
 def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
@@ -83,19 +89,22 @@ def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
     return folder / "selections" / f"{name}.json"
 
 
-def _source(arms: configs.Arms) -> dict[str, Any]:
+def _source(arms: configs.Arms) -> dict[str, Json]:
     """What the scores come from: another config or other data cannot go on with them."""
     ids = {model: record.id for model, record in arms.records.items()}
     return {"experiments": ids, "part": arms.part, "random_splits": arms.random_splits}
 
 
-def _train(rule: "Rule", selected: saved.Saved, happening: Any, quiet: bool) -> None:
+def _train(
+    rule: "Rule", selected: saved.Saved, happening: Generator[object, None, None], quiet: bool
+) -> None:
     """Lets it happen, saving the state on the way."""
     known = selected.state.evaluations
     if known and not quiet:
         print(f"{selected.path}: {known} evaluations are known", file=sys.stderr)
 
-    def told(event: Any, say: observe.Say) -> None:
+    def told(event: object, say: observe.Say) -> None:
+        assert isinstance(event, configs.Batch | Told)
         selected.save(event.state)
         if isinstance(event, configs.Batch):
             counts = event.evaluations.items()

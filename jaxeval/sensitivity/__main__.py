@@ -3,19 +3,20 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.runs import arguments
+from jaxeval.sensitivity import options
 
 if TYPE_CHECKING:
     from jaxeval.report.figures import Figure
     from jaxeval.report.sweep.data import Sweep
     from jaxeval.sensitivity import Analysis
     from jaxeval.sensitivity.groups import Averaged
-    from jaxeval.sensitivity.hyperparameters import Declared
-    from jaxeval.sensitivity.sources import Request, SweepScores
+    from jaxeval.sensitivity.sources import SweepScores
 
 _FEW = 2  # sweeps that are put side by side
 _RESAMPLES = 1000
@@ -45,91 +46,15 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     parser = cli.parser("sensitivity", _DESCRIPTION, _EPILOG)
     parser.add_argument("sweeps", nargs="+", metavar="SWEEP", help="tables or runs folders")
-    parser.add_argument(
-        "--score", metavar="COLUMN", help="fractions (score; dev in a sweep of a runs folder)"
-    )
-    parser.add_argument(
-        "--experiment",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only this name or id of a runs folder; may be repeated (all sweeps)",
-    )
-    parser.add_argument(
-        "--hyperparameters",
-        nargs="+",
-        default=[],
-        metavar="A",
-        help="columns: A B or A,B (all that a recorded sweep drew)",
-    )
-    parser.add_argument(
-        "--order", action="append", default=[], metavar="NAME=A,B,..", help="of a category"
-    )
-    parser.add_argument(
-        "--when",
-        action="append",
-        default=[],
-        metavar="NAME:OTHER=A,B",
-        help="NAME has an effect only where OTHER is A or B",
-    )
-    parser.add_argument(
-        "--log", nargs="+", default=[], metavar="A", help="drawn evenly in the logarithm"
-    )
-    parser.add_argument(
-        "--space",
-        metavar="FILE",
-        help="what tables were drawn from, as docs/sweeps.md describes: columns, their ranges, "
-        "orders and conditions",
-    )
-    parser.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
-    parser.add_argument(
-        "--missing",
-        choices=("error", "drop", "zero"),
-        default="error",
-        help="what to do with a missing score; zero: a run that failed scored 0 (error)",
-    )
-    _add_groups(parser)
-    parser.add_argument(
-        "--rope", type=float, default=0.01, help="equivalence margin of two scores (.01)"
-    )
-    parser.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
-    parser.add_argument(
-        "--convention", choices=("default", "published", "text"), default="default"
-    )
-    parser.add_argument(
-        "--resamples",
-        type=arguments.count,
-        help="of the intervals of a sweep (1000 for one or two sweeps, none for more)",
-    )
-    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    options.add_columns(parser)
+    options.add_rows(parser)
+    options.add_groups(parser)
+    options.add_metrics(parser)
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
     )
     parser.add_argument("--figures", metavar="DIR", help="docs/sensitivity.md lists them")
     return parser
-
-
-def _add_groups(parser: argparse.ArgumentParser) -> None:
-    """What is averaged over what."""
-    parser.add_argument(
-        "--by",
-        nargs="+",
-        default=[],
-        metavar="LABEL",
-        help="labels that tell groups of sweeps apart, such as architecture or task,architecture",
-    )
-    parser.add_argument(
-        "--over", metavar="LABEL", help="average over it in each group (dataset, if --by is given)"
-    )
-    parser.add_argument(
-        "--file-name",
-        metavar="PATTERN",
-        help="labels in names of tables and folders: {dataset}-{architecture}.tsv",
-    )
-
-
-def _ks(text: str) -> tuple[int, ...]:
-    return tuple(arguments.whole(part) for part in text.split(","))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -142,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval.report.sweep import terminal
     from jaxeval.sensitivity import sources
 
-    loaded = sources.read(args.sweeps, _request(args))
+    loaded = sources.read(args.sweeps, options.request(args))
     sweeps = [_sweep(source, args.missing == "drop") for source in loaded]
     analyses = _analyses(loaded, args)
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
@@ -224,7 +149,7 @@ def _tree(
     analyses: Sequence["Analysis"],
     gaps: Mapping,
     averaged: "Averaged | None",
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     from jaxeval.report.plain import plain
     from jaxeval.report.sweep import as_json
 
@@ -237,22 +162,6 @@ def _tree(
     if len(trees) == 1:
         return trees[0]
     return {"sweeps": trees, **({"difference": plain(gaps)} if len(trees) == _FEW else {})}
-
-
-def _request(args: argparse.Namespace) -> "Request":
-    from jaxeval.sensitivity.sources import Request
-    from jaxeval.space import space
-
-    return Request(
-        score=args.score,
-        hyperparameters=arguments.names(args.hyperparameters),
-        declared=_declared(args),
-        rows=args.rows,
-        missing=args.missing,
-        experiments=args.experiment,
-        space=space.read(args.space) if args.space else None,
-        file_name=args.file_name,
-    )
 
 
 def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
@@ -291,21 +200,6 @@ def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[s
             "intervals of A - B, which take the sweeps for independent, do not hold"
         )
     return notes
-
-
-def _declared(args: argparse.Namespace) -> "Declared":
-    from jaxeval.sensitivity.hyperparameters import Declared, Scale
-
-    orders = {name: values.split(",") for name, values in arguments.roles(args.order).items()}
-    conditions: dict[str, dict[str, Sequence[str]]] = {}
-    for text in args.when:
-        name, colon, condition = text.partition(":")
-        other, equals, values = condition.partition("=")
-        if not (name and colon and other and equals):
-            raise ConfigError(f"--when {text!r}: expected NAME:OTHER=A,B")
-        conditions.setdefault(name, {})[other] = values.split(",")
-    scales = {name: Scale(log=True) for name in arguments.names(args.log)}
-    return Declared(orders, conditions, scales)
 
 
 if __name__ == "__main__":

@@ -109,9 +109,8 @@ def analyze(
         convention=convention,
         draws=draws,
     )
-    return dataclasses.replace(
-        analysis, intervals=_intervals(analysis, confidence, resamples, seed)
-    )
+    by_path = _intervals(analysis, confidence, resamples, seed)
+    return dataclasses.replace(analysis, intervals=by_path)
 
 
 def _checked(

@@ -9,7 +9,7 @@ are compared on the datasets that both have, by the differences there.
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -203,7 +203,7 @@ def _range(path: str) -> tuple[float, float]:
 class BestSystem(NamedTuple):
     """The setting of a sweep's best run, the first of equals."""
 
-    setting: Mapping[str, Any]  # values of the hyperparameters that have an effect in it
+    setting: Mapping[str, object]  # values of the hyperparameters that have an effect in it
     score: float
     ties: int  # runs with this score
 

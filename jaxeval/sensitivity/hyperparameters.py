@@ -3,13 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 
-Values = Mapping[str, Sequence[Any]]
+Values = Mapping[str, Sequence[object]]
 
 
 class Scale(NamedTuple):
@@ -81,7 +81,7 @@ class Axis:
     """
 
     name: str
-    values: Sequence[Any]
+    values: Sequence[object]
     rank: np.ndarray
     active: np.ndarray
     ordered: bool
@@ -110,7 +110,9 @@ def axes(values: Values, declared: Declared, runs: int) -> list[Axis]:
     return [_axis(name, column, values, declared, runs) for name, column in values.items()]
 
 
-def _axis(name: str, column: Sequence[Any], all_: Values, declared: Declared, runs: int) -> Axis:
+def _axis(
+    name: str, column: Sequence[object], all_: Values, declared: Declared, runs: int
+) -> Axis:
     if len(column) != runs:
         raise DataError(f"{name}: expected {runs} values, one a run, found {len(column)}")
     active = _active(name, all_, declared, runs)
@@ -135,7 +137,7 @@ def _axis(name: str, column: Sequence[Any], all_: Values, declared: Declared, ru
     return Axis(name, column, rank, active, ordered, _scale(name, used, declared))
 
 
-def _scale(name: str, used: Sequence[Any], declared: Declared) -> Scale:
+def _scale(name: str, used: Sequence[object], declared: Declared) -> Scale:
     """As declared; else numbers on a linear scale, or words as categories."""
     if name in declared.orders:
         return Scale(tuple(text(value) for value in declared.orders[name]))
@@ -151,7 +153,7 @@ def _scale(name: str, used: Sequence[Any], declared: Declared) -> Scale:
     return scale
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """A value as people read it: numbers to six digits, however they were written."""
     number = math.nan if isinstance(value, bool) else _number(value)
     return f"{number:g}" if math.isfinite(number) else str(value)
@@ -167,18 +169,23 @@ def _active(name: str, values: Values, declared: Declared, runs: int) -> np.ndar
     return active
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
+    if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
-def _is_text(value: Any) -> bool:
-    if isinstance(value, bool):
+def _is_text(value: object) -> bool:
+    number = value or "nan"
+    if isinstance(value, bool) or not isinstance(
+        number, str | bytes | SupportsFloat | SupportsIndex
+    ):
         return True
     try:
-        float(value or "nan")
+        float(number)
     except (TypeError, ValueError):
         return True
     except OverflowError:
@@ -186,6 +193,6 @@ def _is_text(value: Any) -> bool:
     return False
 
 
-def _codes(column: Sequence[Any]) -> np.ndarray:
+def _codes(column: Sequence[object]) -> np.ndarray:
     places = {value: k for k, value in enumerate(sorted({str(value) for value in column}))}
     return np.array([places[str(value)] for value in column], float)

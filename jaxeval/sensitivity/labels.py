@@ -4,10 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs.imported import Columns
 
 Labels = Mapping[str, str]
 _RECORDED = ("name", "task", "metric")  # columns of our own runs
@@ -55,7 +54,7 @@ def of_sweep(location: str, table: Columns, pattern: str | None) -> dict[str, st
     A key of the config goes by its whole name (`model.architecture`), and by its last part
     (`architecture`) where no other key ends so. `dataset` is the hash of the data.
     """
-    keys = _leaves(json.loads(table["config"][0]))
+    keys = _leaves(json.loads(table.texts("config")[0]))
     last = [key.rpartition(".")[2] for key in keys]
     short = {key.rpartition(".")[2]: value for key, value in keys.items()}
     labels = {name: value for name, value in short.items() if last.count(name) == 1}
@@ -64,7 +63,7 @@ def of_sweep(location: str, table: Columns, pattern: str | None) -> dict[str, st
     return labels | ((pattern and of_file_name(location, pattern)) or {})
 
 
-def _leaves(tree: Any, above: str = "") -> dict[str, str]:
+def _leaves(tree: object, above: str = "") -> dict[str, str]:
     """All scalars of a config, by their keys; not the space that a sweep was drawn from."""
     if not isinstance(tree, Mapping):
         return {} if tree is None or isinstance(tree, list) else {above: str(tree)}

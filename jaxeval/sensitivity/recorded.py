@@ -7,7 +7,7 @@ member whose `hparams` are its drawn values; what its conditions left out is abs
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Declared, Scale
@@ -28,18 +28,18 @@ def space_of(config: str, name: str) -> Space | None:
     Raises:
       ConfigError: the recorded space is none that this version reads.
     """
-    said = _said(config)
-    if not isinstance(said.get("space"), Mapping):
+    tree = _said(config).get("space")
+    if not isinstance(tree, Mapping):
         return None
-    return space.from_dict(said["space"], f"{name}: the recorded space")
+    return space.from_dict(tree, f"{name}: the recorded space")
 
 
-def seed_of(config: str) -> Any:
+def seed_of(config: str) -> object:
     """The seed of a recorded sweep's draws."""
     return _said(config).get("seed")
 
 
-def _said(config: str) -> Mapping[str, Any]:
+def _said(config: str) -> Mapping[str, object]:
     tree = json.loads(config)
     said = tree.get("sweep") if isinstance(tree, Mapping) else None
     return said if isinstance(said, Mapping) else {}
@@ -54,7 +54,7 @@ def planned(folder: str, experiment: str) -> int | None:
         return None
 
 
-def values(of: Space, hparams: Sequence[str]) -> dict[str, list[Any]]:
+def values(of: Space, hparams: Sequence[str]) -> dict[str, list[object]]:
     """Each hyperparameter's values, one a run; ABSENT where it was not drawn.
 
     What was drawn in no run is left out.
@@ -127,5 +127,5 @@ def _has_words(of: Distribution) -> TypeGuard[distributions.Choices]:
     return isinstance(of, distributions.Choices) and isinstance(of.values[0], str | bool)
 
 
-def _texts(values: Sequence[Any]) -> list[str]:
+def _texts(values: Sequence[object]) -> list[str]:
     return [str(value) for value in values]

@@ -4,13 +4,13 @@ import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs import checks, foreign, own
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs import checks, imported, native
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
@@ -60,12 +60,12 @@ class SweepScores(NamedTuple):
     name: str
     details: Sequence[str]
     scores: np.ndarray
-    values: Mapping[str, Sequence[Any]]
+    values: Mapping[str, Sequence[object]]
     declared: Declared
     unusable: Sequence[checks.Unusable]
     labels: Labels
     data: str = ""  # where a recorded sweep's corpus came from
-    seed: Any = None
+    seed: object = None
     missing: int = 0
     location: str = ""
     beside: Sequence[str] = ()
@@ -117,24 +117,24 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     if not (Path(location).is_dir() or "://" in location):
         if request.experiments:
             raise ConfigError(f"--experiment: expected runs folders, got the table {location}")
-        return [_of_table(location, foreign.read(location, request.rows), request)]
-    table = _chosen(own.columns(location), request.experiments)
+        return [_of_table(location, imported.read(location, request.rows), request)]
+    table = _chosen(native.columns(location), request.experiments)
     configs = {
         experiment: (config, name)
         for experiment, config, name in zip(
-            table["experiment"], table["config"], table["name"], strict=True
+            table.texts("experiment"), table.texts("config"), table.texts("name"), strict=True
         )
     }
     spaces = {id_: recorded.space_of(*said) for id_, said in configs.items()}
     if not any(spaces.values()):
         if len(spaces) > 1 or request.score is None:
             raise ConfigError(f"{location}: no random sweep here; {_experiments(table)}")
-        return [_of_table(location, foreign.head(table, request.rows), request)]
+        return [_of_table(location, imported.head(table, request.rows), request)]
     plain = [configs[id_][1] for id_, space in spaces.items() if space is None]
     if plain and request.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
     return [
-        _of_sweep(location, foreign.head(_of(table, id_), request.rows), space, request)._replace(
+        _of_sweep(location, imported.head(_of(table, id_), request.rows), space, request)._replace(
             location=location, beside=plain
         )
         for id_, space in spaces.items()
@@ -147,34 +147,34 @@ def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
     pairs = list(zip(table["name"], table["experiment"], strict=True))
     for experiment in experiments:
         if not any(experiment in pair for pair in pairs):
-            names = ", ".join(dict.fromkeys(table["name"]))
+            names = ", ".join(dict.fromkeys(table.texts("name")))
             raise ConfigError(
                 f"--experiment {experiment}: no experiment of this name or id in {table.source}; "
                 f"expected one of {names}"
             )
     if not experiments:
         return table
-    return foreign.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
+    return imported.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
 
 
 def _experiments(table: Columns) -> str:
     """What a runs folder holds instead of sweeps, and how one of it is read all the same."""
-    counts = collections.Counter(zip(table["name"], table["experiment"], strict=True))
+    counts = collections.Counter(zip(table.texts("name"), table.texts("experiment"), strict=True))
     shown = [f"{name!r} ({id_[:8]}, members: {count})" for (name, id_), count in counts.items()]
     return (
-        f"it has {foreign.listed(shown)}. Members of one of them are read as runs with "
+        f"it has {imported.listed(shown)}. Members of one of them are read as runs with "
         "--experiment NAME --score test --hyperparameters A,B"
     )
 
 
 def _of(table: Columns, experiment: str) -> Columns:
     places = [k for k, other in enumerate(table["experiment"]) if other == experiment]
-    return foreign.pick(table, places)
+    return imported.pick(table, places)
 
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     scores, keep, unusable = checks.usable(table, request.score or "score", request.missing)
-    cut = foreign.pick(table, keep.tolist())
+    cut = imported.pick(table, keep.tolist())
     declared, space = request.declared, request.space
     drawn = [] if space is None else [parameter.name for parameter in space.parameters]
     chosen = request.hyperparameters or [name for name in drawn if name in cut.values]
@@ -198,8 +198,8 @@ def _names(location: str) -> list[str]:
     """Hyperparameters of the recorded sweeps of a place."""
     if not (Path(location).is_dir() or "://" in location):
         return []
-    table = own.columns(location)
-    spaces = map(recorded.space_of, table["config"], table["name"])
+    table = native.columns(location)
+    spaces = map(recorded.space_of, table.texts("config"), table.texts("name"))
     return [
         parameter.name for space in spaces if space is not None for parameter in space.parameters
     ]
@@ -207,17 +207,18 @@ def _names(location: str) -> list[str]:
 
 def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> SweepScores:
     """A recorded sweep; what is wanted of hyperparameters it does not have is left out."""
-    name, metric, column = table["name"][0], table["metric"][0], request.score or "dev"
+    name, metric = table.texts("name")[0], table.texts("metric")[0]
+    column = request.score or "dev"
     if column in ("dev", "test") and not table["higher_is_better"][0]:
         raise ConfigError(
             f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
             "which higher is better, such as accuracy or f1"
         )
     scores, keep, unusable = checks.usable(table, column, request.missing)
-    cut = foreign.pick(table, keep.tolist())
-    drawn = recorded.values(of, cut["hparams"])
+    cut = imported.pick(table, keep.tolist())
+    drawn = recorded.values(of, cut.texts("hparams"))
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
-    experiment = table["experiment"][0]
+    experiment = table.texts("experiment")[0]
     planned = recorded.planned(location, experiment) if request.rows is None else None
     return SweepScores(
         name,
@@ -227,7 +228,7 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
         request.declared.over(recorded.declared(of)).only(chosen),
         unusable,
         labels.of_sweep(location, table, request.file_name),
-        table["data"][0],
-        recorded.seed_of(table["config"][0]),
+        table.texts("data")[0],
+        recorded.seed_of(table.texts("config")[0]),
         max(0, (planned or 0) - len(table["seed"])),
     )

@@ -6,9 +6,10 @@ Each distribution maps a place in [0, 1) to a value, so that one uniform number 
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeGuard
 
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 Value = bool | int | float | str
 KINDS = ("uniform", "log_uniform", "integer", "choices")
@@ -22,15 +23,15 @@ class Uniform:
     low: float
     high: float
 
-    def at(self, place: float) -> float:
-        """The value below which a share `place` of the draws lies."""
-        return min(self.high, self.low + place * (self.high - self.low))
+    def at(self, quantile: float) -> float:
+        """The value below which a share `quantile` of the draws lies."""
+        return min(self.high, self.low + quantile * (self.high - self.low))
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Never: no number of a continuous range is drawn with a chance above 0."""
         return False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         return {"uniform": [self.low, self.high]}
 
@@ -42,16 +43,16 @@ class LogUniform:
     low: float
     high: float
 
-    def at(self, place: float) -> float:
-        """The value below which a share `place` of the draws lies."""
+    def at(self, quantile: float) -> float:
+        """The value below which a share `quantile` of the draws lies."""
         low, high = math.log(self.low), math.log(self.high)
-        return min(self.high, max(self.low, math.exp(low + place * (high - low))))
+        return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Never: no number of a continuous range is drawn with a chance above 0."""
         return False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         return {"log_uniform": [self.low, self.high]}
 
@@ -73,16 +74,17 @@ class Integer:
         """Values of the grid."""
         return (self.high - self.low) // self.step + 1
 
-    def at(self, place: float) -> int:
-        """The value below which a share `place` of the draws lies."""
-        return self.low + self.step * int(place * self.count)
+    def at(self, quantile: float) -> int:
+        """The value below which a share `quantile` of the draws lies."""
+        return self.low + self.step * int(quantile * self.count)
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Whether a value is of the grid."""
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and self.low <= value <= self.high and (value - self.low) % self.step == 0
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return self.low <= value <= self.high and (value - self.low) % self.step == 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         step = {} if self.step == 1 else {"step": self.step}
         return {"integer": [self.low, self.high], **step}
@@ -99,16 +101,16 @@ class Choices:
     values: tuple[Value, ...]
     ordered: bool
 
-    def at(self, place: float) -> Value:
+    def at(self, quantile: float) -> Value:
         """The value at a place, in the given order."""
-        return self.values[int(place * len(self.values))]
+        return self.values[int(quantile * len(self.values))]
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: object) -> bool:
         """Whether a value is one of them; true is not 1."""
         return any(value == v and isinstance(value, bool) == isinstance(v, bool)
                    for v in self.values)  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in a space file."""
         said = {"ordered": True} if self.ordered and not _is_number(self.values[0]) else {}
         return {"choices": list(self.values), **said}
@@ -117,7 +119,7 @@ class Choices:
 Distribution = Uniform | LogUniform | Integer | Choices
 
 
-def parse(table: Mapping[str, Any], where: str) -> Distribution:
+def parse(table: Mapping[str, object], where: str) -> Distribution:
     """The distribution that a table names.
 
     Args:
@@ -128,76 +130,76 @@ def parse(table: Mapping[str, Any], where: str) -> Distribution:
     """
     named = [kind for kind in KINDS if kind in table]
     if len(named) != 1:
-        found = " and ".join(named) or "none of them"
-        raise ConfigError(f"{where}: expected one of {', '.join(KINDS)}, got {found}")
+        got = " and ".join(named) or "none of them"
+        raise ConfigError(f"{where}: expected one of {', '.join(KINDS)}, got {got}")
     for key, kind in (("step", "integer"), ("ordered", "choices")):
         if key in table and kind not in table:
             raise ConfigError(f"{where}.{key}: only {kind} has it, not {named[0]}")
-    given, place = table[named[0]], f"{where}.{named[0]}"
+    values, path = table[named[0]], f"{where}.{named[0]}"
     if named[0] == "choices":
-        return _choices(given, table.get("ordered"), where)
-    if not isinstance(given, list) or len(given) != 2:
-        raise ConfigError(f"{place}: expected [low, high], got {given!r}")
+        return _choices(values, table.get("ordered"), where)
+    if not isinstance(values, list) or len(values) != 2:
+        raise ConfigError(f"{path}: expected [low, high], got {values!r}")
     if named[0] == "integer":
-        return _integer(given, table.get("step", 1), where)
-    return _continuous(named[0], given, place)
+        return _integer(values, table.get("step", 1), where)
+    return _continuous(named[0], values, path)
 
 
-def _continuous(kind: str, given: list, where: str) -> Uniform | LogUniform:
-    if not all(_is_number(v) and _is_finite(v) for v in given):
-        raise ConfigError(f"{where}: expected two finite numbers, got {given!r}")
-    low, high = map(float, given)
+def _continuous(kind: str, ends: list, where: str) -> Uniform | LogUniform:
+    if not all(_is_number(v) and _is_finite(v) for v in ends):
+        raise ConfigError(f"{where}: expected two finite numbers, got {ends!r}")
+    low, high = map(float, ends)
     if not low < high:
-        raise ConfigError(f"{where}: expected [low, high] with low below high, got {given!r}")
+        raise ConfigError(f"{where}: expected [low, high] with low below high, got {ends!r}")
     if kind == "log_uniform" and low <= 0:
         raise ConfigError(f"{where}: expected numbers above 0, which have a logarithm, "
-                          f"got {given!r}")  # fmt: skip
+                          f"got {ends!r}")  # fmt: skip
     if not math.isfinite(high - low):
-        raise ConfigError(f"{where}: expected a range that a float can hold, got {given!r}")
+        raise ConfigError(f"{where}: expected a range that a float can hold, got {ends!r}")
     return LogUniform(low, high) if kind == "log_uniform" else Uniform(low, high)
 
 
-def _integer(given: list, step: Any, where: str) -> Integer:
-    if not all(_is_whole(v) for v in given):
+def _integer(ends: list, step: object, where: str) -> Integer:
+    if not all(_is_whole(v) for v in ends):
         raise ConfigError(f"{where}.integer: expected two whole numbers below 2^53 in size, "
-                          f"got {given!r}")  # fmt: skip
-    low, high = given
+                          f"got {ends!r}")  # fmt: skip
+    low, high = ends
     if low > high:
         raise ConfigError(f"{where}.integer: expected [low, high] with low not above high, "
-                          f"got {given!r}")  # fmt: skip
+                          f"got {ends!r}")  # fmt: skip
     if not _is_whole(step) or step < 1:
         raise ConfigError(f"{where}.step: expected a whole number from 1, got {step!r}")
     if low < high and step > high - low:
         raise ConfigError(f"{where}.step: expected at most {high - low}, got {step}: "
-                          f"nothing but {low} would be left of {given!r}")  # fmt: skip
+                          f"nothing but {low} would be left of {ends!r}")  # fmt: skip
     return Integer(low, high, step)
 
 
-def _choices(given: Any, ordered: Any, where: str) -> Choices:
-    place = f"{where}.choices"
-    if not isinstance(given, list) or not given:
-        raise ConfigError(f"{place}: expected a list of values, got {given!r}")
-    numbers = all(_is_number(v) and _is_finite(v) for v in given)
-    if not numbers and not any(all(isinstance(v, kind) for v in given) for kind in (str, bool)):
-        raise ConfigError(f"{place}: expected all texts, all finite numbers or all true and "
-                          f"false, got {given!r}")  # fmt: skip
-    number = next((v for v in given if isinstance(v, str) and _reads_as_number(v)), None)
+def _choices(values: object, ordered: object, where: str) -> Choices:
+    path = f"{where}.choices"
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{path}: expected a list of values, got {values!r}")
+    numbers = all(_is_number(v) and _is_finite(v) for v in values)
+    if not numbers and not any(all(isinstance(v, kind) for v in values) for kind in (str, bool)):
+        raise ConfigError(f"{path}: expected all texts, all finite numbers or all true and "
+                          f"false, got {values!r}")  # fmt: skip
+    number = next((v for v in values if isinstance(v, str) and _reads_as_number(v)), None)
     if number is not None:
-        raise ConfigError(f"{place}: expected numbers without quotes, or words, got {number!r}: "
+        raise ConfigError(f"{path}: expected numbers without quotes, or words, got {number!r}: "
                           "a table of scores could not tell it from a number")  # fmt: skip
-    twice = next((v for k, v in enumerate(given) if v in given[:k]), None)
+    twice = next((v for k, v in enumerate(values) if v in values[:k]), None)
     if twice is not None:
-        raise ConfigError(f"{place}: expected different values, got {twice!r} twice")
+        raise ConfigError(f"{path}: expected different values, got {twice!r} twice")
     if ordered is not None and not isinstance(ordered, bool):
         raise ConfigError(f"{where}.ordered: expected true or false, got {ordered!r}")
     if numbers and ordered is False:
         raise ConfigError(
             f"{where}.ordered: expected true or nothing: numbers are ordered by size"
         )
-    return Choices(tuple(given), numbers or bool(ordered))
+    return Choices(tuple(values), numbers or bool(ordered))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -216,5 +218,5 @@ def _is_finite(value: int | float) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _WHOLE

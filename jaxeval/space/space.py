@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.space import distributions
 from jaxeval.space.distributions import Distribution, Value
 
@@ -57,18 +57,22 @@ def read(path: str | Path) -> Space:
     return from_dict(reading.read_toml(Path(path)), str(path))
 
 
-def to_dict(space: Space) -> dict[str, Any]:
+def to_dict(space: Space) -> dict[str, Json]:
     """Plain data, as a space file would hold it; `from_dict` gives the space again."""
-    return {one.name: _table(one) for one in space.parameters}
+    return {parameter.name: _table(parameter) for parameter in space.parameters}
 
 
-def _table(one: Parameter) -> dict[str, Any]:
-    key = {} if one.key is None else {"key": one.key}
-    when = {"when": {other: list(values) for other, values in one.when}} if one.when else {}
-    return {**key, **one.distribution.to_dict(), **when}
+def _table(parameter: Parameter) -> dict[str, Json]:
+    key = {} if parameter.key is None else {"key": parameter.key}
+    when = (
+        {"when": {other: list(values) for other, values in parameter.when}}
+        if parameter.when
+        else {}
+    )
+    return {**key, **parameter.distribution.to_dict(), **when}
 
 
-def from_dict(tree: Mapping[str, Any], where: str = "space") -> Space:
+def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
     """The space of plain data, checked as a file is.
 
     Args:
@@ -81,11 +85,11 @@ def from_dict(tree: Mapping[str, Any], where: str = "space") -> Space:
         raise ConfigError(
             f"{where}: no hyperparameter; expected a table for each, such as [learning_rate]"
         )
-    made = {name: _parameter(name, table, where) for name, table in tree.items()}
-    _refuse_shared_keys(list(made.values()), where)
+    parameters = {name: _parameter(name, table, where) for name, table in tree.items()}
+    _refuse_shared_keys(list(parameters.values()), where)
     fitted = {
-        name: dataclasses.replace(one, when=_conditions(one, made, where))
-        for name, one in made.items()
+        name: dataclasses.replace(parameter, when=_conditions(parameter, parameters, where))
+        for name, parameter in parameters.items()
     }
     for name in fitted:
         _refuse_cycles(name, fitted, (), where)
@@ -104,11 +108,14 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
     Returns:
       plain bools, ints, floats and texts, in the order of the space.
     """
-    by_name = {one.name: one for one in space.parameters}
-    values = {name: one.distribution.at(_place(seed, run, name)) for name, one in by_name.items()}
+    by_name = {parameter.name: parameter for parameter in space.parameters}
+    values = {
+        name: parameter.distribution.at(_uniform(seed, run, name))
+        for name, parameter in by_name.items()
+    }
 
     def is_drawn(name: str) -> bool:
-        return all(values[o] in wanted and is_drawn(o) for o, wanted in by_name[name].when)
+        return all(values[o] in allowed and is_drawn(o) for o, allowed in by_name[name].when)
 
     return {name: value for name, value in values.items() if is_drawn(name)}
 
@@ -116,9 +123,9 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
 def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
     """The keys of the config that a run's values set, and to what; in the order of the space."""
     return [
-        (one.key, values[one.name])
-        for one in space.parameters
-        if one.key is not None and one.name in values
+        (parameter.key, values[parameter.name])
+        for parameter in space.parameters
+        if parameter.key is not None and parameter.name in values
     ]
 
 
@@ -128,49 +135,51 @@ def required(space: Space, name: str) -> dict[str, list[Value]]:
     Returns:
       other hyperparameter -> its values.
     """
-    return _required(name, {one.name: one for one in space.parameters}, "space")
+    return _required(name, {parameter.name: parameter for parameter in space.parameters}, "space")
 
 
-def _place(seed: int, run: int, name: str) -> float:
+def _uniform(seed: int, run: int, name: str) -> float:
     """A uniform number in [0, 1) that no other seed, run or name shares."""
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
     return float(np.random.default_rng([seed, run, word]).random())
 
 
-def _parameter(name: str, table: Any, where: str) -> Parameter:
+def _parameter(name: str, table: object, where: str) -> Parameter:
     """One table, its conditions not yet compared with the others."""
     if not _WORD.fullmatch(name):
         raise ConfigError(f"{where}: {name!r}: expected a name of letters, digits, _ and -")
-    place = f"{where}: {name}"
+    path = f"{where}: {name}"
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{place}: expected a table such as [{name}], got {table!r}")
+        raise ConfigError(f"{path}: expected a table such as [{name}], got {table!r}")
     for key in table:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, 1)
             hint = f"did you mean {near[0]}?" if near else f"a table has {', '.join(_KEYS)}"
-            raise ConfigError(f"{place}.{key}: unknown key; {hint}")
+            raise ConfigError(f"{path}.{key}: unknown key; {hint}")
     key = table.get("key")
     parts = key.split(".") if isinstance(key, str) else []
     if "key" in table and not (parts and all(map(_WORD.fullmatch, parts))):
         raise ConfigError(
-            f"{place}.key: expected a key of the config such as training.batch_size, got {key!r}"
+            f"{path}.key: expected a key of the config such as training.batch_size, got {key!r}"
         )
-    when = _when(table["when"], f"{place}.when") if "when" in table else ()
-    return Parameter(name, distributions.parse(table, place), key, when)
+    when = _when(table["when"], f"{path}.when") if "when" in table else ()
+    return Parameter(name, distributions.parse(table, path), key, when)
 
 
-def _when(given: Any, place: str) -> When:
-    if not isinstance(given, Mapping) or not given:
-        raise ConfigError(f"{place}: expected {{ NAME = [values] }}, got {given!r}")
-    for other, wanted in given.items():
-        if not isinstance(wanted, list) or not wanted:
-            raise ConfigError(f"{place}.{other}: expected a list of values, got {wanted!r}")
-    return tuple((other, tuple(wanted)) for other, wanted in given.items())
+def _when(table: object, path: str) -> When:
+    if not isinstance(table, Mapping) or not table:
+        raise ConfigError(f"{path}: expected {{ NAME = [values] }}, got {table!r}")
+    for other, values in table.items():
+        if not isinstance(values, list) or not values:
+            raise ConfigError(f"{path}.{other}: expected a list of values, got {values!r}")
+    return tuple((other, tuple(values)) for other, values in table.items())
 
 
 def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
     """No two set one key, or a table and a key inside it."""
-    keyed = [(one.name, one.key) for one in parameters if one.key is not None]
+    keyed = [
+        (parameter.name, parameter.key) for parameter in parameters if parameter.key is not None
+    ]
     for k, (name, key) in enumerate(keyed):
         for other, taken in keyed[:k]:
             if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
@@ -180,27 +189,27 @@ def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
                 )
 
 
-def _conditions(one: Parameter, all_: Mapping[str, Parameter], where: str) -> When:
+def _conditions(parameter: Parameter, all_: Mapping[str, Parameter], where: str) -> When:
     """A parameter's conditions with the others' own values (1 where 1.0 is written)."""
     fitted = []
-    for other, wanted in one.when:
-        place = f"{where}: {one.name}.when.{other}"
+    for other, values in parameter.when:
+        path = f"{where}: {parameter.name}.when.{other}"
         if other not in all_:
             near = difflib.get_close_matches(other, all_, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(all_)}"
-            raise ConfigError(f"{place}: no such hyperparameter; {hint}")
+            raise ConfigError(f"{path}: no such hyperparameter; {hint}")
         of = all_[other].distribution
         if not isinstance(of, distributions.Integer | distributions.Choices):
             raise ConfigError(
-                f"{place}: expected a hyperparameter of choices or integers; {other} is drawn "
+                f"{path}: expected a hyperparameter of choices or integers; {other} is drawn "
                 "from a continuous range, where no single value ever comes"
             )
-        wrong = [value for value in wanted if not of.takes(value)]
+        wrong = [value for value in values if not of.takes(value)]
         if wrong:
             drawn = reading.canonical(of.to_dict())
-            raise ConfigError(f"{place}: {other} is never {wrong[0]!r}; it is drawn from {drawn}")
+            raise ConfigError(f"{path}: {other} is never {wrong[0]!r}; it is drawn from {drawn}")
         own = of.values if isinstance(of, distributions.Choices) else ()
-        fitted.append((other, tuple(next((v for v in own if v == w), w) for w in wanted)))
+        fitted.append((other, tuple(next((v for v in own if v == w), w) for w in values)))
     return tuple(fitted)
 
 
@@ -219,8 +228,8 @@ def _refuse_cycles(
 def _required(name: str, all_: Mapping[str, Parameter], where: str) -> dict[str, list[Value]]:
     """What must hold for a parameter to be drawn, that of the others it waits for included."""
     needed: dict[str, list[Value]] = {}
-    for other, wanted in all_[name].when:
-        for of, values in [(other, list(wanted)), *_required(other, all_, where).items()]:
+    for other, allowed in all_[name].when:
+        for of, values in [(other, list(allowed)), *_required(other, all_, where).items()]:
             both = [value for value in values if value in needed.get(of, values)]
             if not both:
                 raise ConfigError(

@@ -7,7 +7,6 @@ one score a data set (Demsar 2006). Would other runs on these data sets? Aggrega
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -76,22 +75,31 @@ def across(
         return None
     runs = {m: [by_dataset[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    direction = {"higher_is_better": rules.higher_is_better}
-    drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed, **direction}
-    fewer = drawn | {"resamples": min(rules.resamples, _MOST_RESAMPLES)}
+    higher, resamples, seed = rules.higher_is_better, rules.resamples, rules.seed
     three = len(models) > 2
     several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
     return Across(
         common,
         means,
-        ranking.nemenyi(means, alpha=rules.alpha, **drawn) if three else None,
+        ranking.nemenyi(
+            means, alpha=rules.alpha, resamples=resamples, seed=seed, higher_is_better=higher
+        )
+        if three
+        else None,
         control,
-        ranking.against(means, control, **direction) if three and control else (),
+        ranking.against(means, control, higher_is_better=higher) if three and control else (),
         ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
         if three and control
         else None,
         None if three else _signed(*means.values()),
-        datasets.aggregates(runs, gamma=gamma, confidence=rules.confidence, **fewer)
+        datasets.aggregates(
+            runs,
+            gamma=gamma,
+            confidence=rules.confidence,
+            resamples=min(resamples, _MOST_RESAMPLES),
+            seed=seed,
+            higher_is_better=higher,
+        )
         if several
         else None,
         _one_scale(means),

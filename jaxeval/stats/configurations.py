@@ -8,7 +8,7 @@ all of one length; values are compared as they are ("None" is a value).
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats import hypotheses, ranking
 from jaxeval.stats.results import HypothesisTest, sample
 
-Table = Mapping[str, Sequence[Any]]
+Table = Mapping[str, Sequence[Hashable]]
 Repeats = Literal["first", "last", "mean", "median"]
 _REDUCE: Mapping[str, Callable[[np.ndarray], float]] = {
     "first": lambda scores: float(scores[0]),
@@ -205,7 +205,7 @@ def _rows_by(
     return groups
 
 
-def _column(table: Table, name: str) -> Sequence[Any]:
+def _column(table: Table, name: str) -> Sequence[Hashable]:
     if name not in table:
         raise DataError(f"no column {name}; there are {_listed(list(table))}")
     return table[name]
@@ -215,5 +215,5 @@ def _scores(table: Table, name: str) -> np.ndarray:
     return sample(np.asarray(_column(table, name)), f"column {name}")
 
 
-def _listed(names: Sequence[Any]) -> str:
+def _listed(names: Sequence[Hashable]) -> str:
     return ", ".join(map(str, names)) or "nothing"

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -154,22 +154,21 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     """
     a, b = scores.first, scores.second
     x, y = (a, b) if rules.higher_is_better else (-a, -b)
-    level: dict[str, Any] = {"confidence": rules.confidence}
+    level = rules.confidence
     results = {
         "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
-            *scores.compared, **level
+            *scores.compared, confidence=level
         ),
         "probability_of_improvement": _won(scores, rules),
-        "a12": effects.a12(x, y, **level),
-        "cliffs_delta": effects.cliffs_delta(x, y, **level),
+        "a12": effects.a12(x, y, confidence=level),
+        "cliffs_delta": effects.cliffs_delta(x, y, confidence=level),
     }
     if scores.resampled:
-        drawn: dict[str, Any] = {"resamples": rules.resamples, "seed": rules.seed}
         results["difference_of_medians"] = effects.difference(
-            a, b, statistic="median", **level, **drawn
+            a, b, statistic="median", confidence=level, resamples=rules.resamples, seed=rules.seed
         )
         results["almost_stochastic_order"] = effects.almost_stochastic_order(
-            x, y, comparisons=pairs, resamples=1000, seed=rules.seed, **level
+            x, y, comparisons=pairs, resamples=1000, seed=rules.seed, confidence=level
         )
     return results
 

@@ -6,7 +6,7 @@ scipy.stats takes a second to import, so the functions that need it import it th
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,6 @@ def count(value: int, name: str) -> int:
     return int(value)
 
 
-def _short(values: Any) -> str:
+def _short(values: object) -> str:
     text = repr(values)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -79,7 +79,7 @@ def compare(
     if unkept:
         names = ", ".join(dict.fromkeys(one.model for one in unkept))
         return SingleModels((), (f"No tests on single items: {names} without outcomes; {_KEEP}.",))
-    notes, found = [], []
+    notes, pairs = [], []
     for a, b in itertools.combinations(trained, 2):
         if a.dataset != b.dataset or control not in (None, a.model, b.model):
             continue
@@ -87,8 +87,8 @@ def compare(
         if reason:
             notes.append(f"No tests on single items of {a.model} and {b.model}: {reason}.")
         else:
-            found.append(_pair(a, b, rules, iterations))
-    return SingleModels(tuple(_corrected(found, rules)), tuple(notes))
+            pairs.append(_pair(a, b, rules, iterations))
+    return SingleModels(tuple(_corrected(pairs, rules)), tuple(notes))
 
 
 def scoring(metric: str, names: Sequence[str]) -> Scoring | None:

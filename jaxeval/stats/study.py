@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import units
-from jaxeval.runs.foreign import listed
+from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Samples, Unit

@@ -238,13 +238,13 @@ def by_estimates(
 
 def _neutral(group: Sequence[Entry]) -> dict[str, float]:
     """Values that change nothing, under all names that a run of a sweep may have."""
-    found = {}
+    values = {}
     for entry in group:
         for hyperparameter in markers.traced(entry.prepared.config).values():
             neutral = hyperparameter.marker.neutral
             if neutral is not None and _fills(hyperparameter):
-                found[hyperparameter.name] = neutral
-    return found
+                values[hyperparameter.name] = neutral
+    return values
 
 
 def _config(estimate: costs.Estimate, first: Entry) -> Any:

@@ -10,7 +10,7 @@ and again, until no union saves any.
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -26,10 +26,10 @@ _EVALUATION_ROWS = 128
 class Extent(Protocol):
     """What a cohort's arrays must hold."""
 
-    def joined(self, other: Any) -> Any | None:
+    def joined(self, other: Self) -> Self | None:
         """What holds both; None: they cannot share arrays."""
 
-    def operations(self, own: Any) -> float:
+    def operations(self, own: Self) -> float:
         """Floating-point operations of a training step for a row of a member of extent `own`."""
 
     def parameters(self) -> int:
@@ -142,8 +142,8 @@ def plan(
     groups = _by_extent([_alone(number, run, sizes) for number, run in enumerate(runs)])
     if join:
         groups = _joined(groups, machine, most)
-    made = [_cohort(group, runs, sizes, machine) for group in groups]
-    return sorted(made, key=lambda cohort: cohort.jobs)
+    cohorts = [_cohort(group, runs, sizes, machine) for group in groups]
+    return sorted(cohorts, key=lambda cohort: cohort.jobs)
 
 
 def as_grouped(
@@ -158,45 +158,45 @@ def as_grouped(
     Raises:
       ValueError: runs that cannot share a program.
     """
-    made = []
+    cohorts = []
     for numbers, micro_batch in zip(groups, micro_batches, strict=True):
         whole: _Group | None = None
         for number in numbers:
-            one = _alone(number, runs[number], sizes)
-            whole = one if whole is None else _union(whole, one)
+            group = _alone(number, runs[number], sizes)
+            whole = group if whole is None else _union(whole, group)
             if whole is None:
                 raise ValueError(f"run {number + 1} does not fit into its cohort")
         if whole is None:
             raise ValueError("a cohort without runs")
-        made.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
-    return made
+        cohorts.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
+    return cohorts
 
 
 def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
     rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
     step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    one = _Member(
+    member = _Member(
         number, run.extent, np.array(rows, float), np.array(step, float), updates, run.evaluated
     )
-    return _Group((one,), run.extent, np.array(sizes) / max(1, sum(sizes)))
+    return _Group((member,), run.extent, np.array(sizes) / max(1, sum(sizes)))
 
 
-def _union(one: _Group, other: _Group) -> _Group | None:
-    extent = one.extent.joined(other.extent)
+def _union(group: _Group, other: _Group) -> _Group | None:
+    extent = group.extent.joined(other.extent)
     if extent is None:
         return None
-    return _Group((*one.members, *other.members), extent, one.shares)
+    return _Group((*group.members, *other.members), extent, group.shares)
 
 
 def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
     """Groups of equal extents joined, which wastes nothing."""
-    found: dict[Extent, _Group] = {}
+    by_extent: dict[Extent, _Group] = {}
     for group in groups:
-        same = found.get(group.extent)
+        same = by_extent.get(group.extent)
         joined = None if same is None else _union(same, group)
-        found[group.extent] = joined or group
-    return list(found.values())
+        by_extent[group.extent] = joined or group
+    return list(by_extent.values())
 
 
 def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
@@ -246,15 +246,15 @@ def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> lis
     }
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}
 
-    def weigh(one: int, other: int) -> None:
-        union = _union(alive[one][0], alive[other][0])
+    def weigh(first: int, second: int) -> None:
+        union = _union(alive[first][0], alive[second][0])
         if union is not None:
-            saved = alive[one][1] + alive[other][1] - _cost(union, machine)
-            savings[one, other] = (saved, union)
+            saved = alive[first][1] + alive[second][1] - _cost(union, machine)
+            savings[first, second] = (saved, union)
 
-    for one in alive:
-        for other in range(one + 1, len(groups)):
-            weigh(one, other)
+    for first in alive:
+        for second in range(first + 1, len(groups)):
+            weigh(first, second)
     fresh = len(groups)
     while savings:
         pair = max(savings, key=lambda p: savings[p][0])
@@ -263,10 +263,10 @@ def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> lis
             break
         for gone in pair:
             del alive[gone]
-        savings = {p: found for p, found in savings.items() if not set(p) & set(pair)}
+        savings = {p: saving for p, saving in savings.items() if not set(p) & set(pair)}
         alive[fresh] = (union, _cost(union, machine))
-        for other in [k for k in alive if k != fresh]:
-            weigh(other, fresh)
+        for second in [k for k in alive if k != fresh]:
+            weigh(second, fresh)
         fresh += 1
     return [group for group, _ in alive.values()]
 

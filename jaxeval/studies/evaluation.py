@@ -3,13 +3,13 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import laid_out
 from jaxeval.errors import RunError
 from jaxeval.population import kept
@@ -130,7 +130,7 @@ def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.P
     return prepared._replace(config=config, data=text, source=source, task=task)
 
 
-def _language(prepared: preparing.Prepared) -> Any:
+def _language(prepared: preparing.Prepared) -> language.Language:
     return language.language_of(prepared.config, prepared.data)
 
 
@@ -146,13 +146,18 @@ def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: P
     train = dynamic_evaluation.train_windows(spoken, prepared.config.training.batch_size)
 
     @jax.jit
-    def counts(params: Tree, tokens: Any, train: Any, windows: Any) -> Mapping[str, Any]:
+    def counts(
+        params: Tree,
+        tokens: Array,
+        train: dynamic_evaluation.WindowSequence,
+        windows: dynamic_evaluation.WindowSequence,
+    ) -> Mapping[str, Array]:
         scale = dynamic_evaluation.gradient_scale(spoken, params, tokens, train)
         return dynamic_evaluation.evaluate(spoken, params, scale, tokens, windows, how)
 
     def each() -> Iterator[dict[str, float]]:
         for params in models.params:
-            found = jax.device_get(counts(params, tokens, train, windows))
-            yield task.score({name: float(value) for name, value in found.items()})
+            sums = jax.device_get(counts(params, tokens, train, windows))
+            yield task.score({name: float(value) for name, value in sums.items()})
 
     return list(each())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxeval import runs
-from jaxeval.population import loop
+from jaxeval.population import reports
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.studies.trial import Trial
 
@@ -54,7 +54,7 @@ class Ready(NamedTuple):
 class Epoch(NamedTuple):
     """An epoch of the population has been trained and recorded."""
 
-    report: loop.Report
+    report: reports.Report
 
 
 class Ended(NamedTuple):

@@ -1,18 +1,17 @@
 """What would be done, as plain data: config, sizes, compiled programs, memory."""
 
-from typing import Any
-
 import jax
 
 from jaxeval import backend
 from jaxeval.config import reading
+from jaxeval.files import Json
 from jaxeval.population import lanes, schedule
 from jaxeval.population.problem import lanes_for
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort
 
 
-def describe(cohort: Cohort) -> dict[str, Any]:
+def describe(cohort: Cohort) -> dict[str, Json]:
     """The plan of one cohort, all of whose trials have one config."""
     of = cohort.entries[0].prepared
     source, training = of.source, of.config.training
@@ -48,7 +47,7 @@ def describe(cohort: Cohort) -> dict[str, Any]:
     }
 
 
-def _batches(cohort: Cohort) -> list[dict[str, Any]]:
+def _batches(cohort: Cohort) -> list[dict[str, float]]:
     """For each batch size of the members: rows asked for, computed at once, and really taken.
 
     A bucket's last batch is of what is left, so that an update has fewer rows on average.

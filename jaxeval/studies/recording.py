@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxeval import __version__, backend, runs
 from jaxeval.contracts import Member
-from jaxeval.population import lanes, loop, slots
+from jaxeval.population import lanes, reports, slots
 from jaxeval.studies import saved
 from jaxeval.studies.cohorts import Cohort, Entry
 
@@ -29,7 +29,7 @@ class Recorder:
             "device": backend.describe(),
         }
 
-    def __call__(self, report: loop.Report) -> dict[Entry, runs.MemberResult]:
+    def __call__(self, report: reports.Report) -> dict[Entry, runs.MemberResult]:
         """Saves models that are to be saved, then records a report in one transaction.
 
         Returns:
@@ -52,7 +52,7 @@ class Recorder:
         )
         return ended
 
-    def _outcomes(self, report: loop.Report) -> Iterator[runs.Outcomes]:
+    def _outcomes(self, report: reports.Report) -> Iterator[runs.Outcomes]:
         """The counts of members that ended, items in the order of the data."""
         for member, parts in report.rows.items():
             source = self._entries[member].prepared.source

@@ -4,12 +4,11 @@ import contextlib
 import dataclasses
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import loop, slots
+from jaxeval.population import loop, reports, slots
 from jaxeval.population.problem import lanes_for
 from jaxeval.studies import cohorts, events, lacking, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
@@ -43,8 +42,9 @@ def run(
     """
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    asked: dict[str, Any] = {"again": again, "outputs": outputs, "lanes": lanes}
-    yield from run_cohorts(planned, store, folder, session=session, **asked)
+    yield from run_cohorts(
+        planned, store, folder, session=session, again=again, outputs=outputs, lanes=lanes
+    )
 
 
 def run_cohorts(
@@ -113,14 +113,14 @@ def _train(
     recorder = recording.Recorder(store, cohort, folder)
     recorded: dict[Entry, runs.MemberResult] = {}
 
-    def record(report: loop.Report) -> None:
+    def record(report: reports.Report) -> None:
         recorded.clear()
         recorded.update(recorder(report))
 
     def refuse_lost(restored: Sequence[slots.Slot]) -> None:
         _refuse_lost_epochs(store, cohort, restored, checkpoints)
 
-    reports = loop.train(
+    happening = loop.train(
         cohort.problem,
         waiting,
         checkpoints,
@@ -131,9 +131,9 @@ def _train(
         count_rows=outputs,
     )
     compiling: set[str] = set()
-    with contextlib.closing(reports):  # which saves the state, if this generator is closed
-        for report in reports:
-            if isinstance(report, loop.Compilation):
+    with contextlib.closing(happening):  # which saves the state, if this generator is closed
+        for report in happening:
+            if isinstance(report, reports.Compilation):
                 yield _of_compilation(report, compiling)
                 if not compiling:
                     yield events.Ready()
@@ -145,7 +145,7 @@ def _train(
 
 
 def _of_compilation(
-    compilation: loop.Compilation, compiling: set[str]
+    compilation: reports.Compilation, compiling: set[str]
 ) -> events.Compiling | events.Compiled:
     """The event, with the programs that are being compiled brought up to date."""
     program, seconds = compilation
@@ -181,13 +181,14 @@ def refuse_impossible(
 
 def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
     """What is odd about the data, each line once: cohorts mostly share it."""
-    found = {
+    by_experiment = {
         entry.record.id: entry.prepared.source.findings
         for cohort in planned
         for entry in cohort.entries
     }
-    remarks = dict.fromkeys(line for findings in found.values() for line in findings.remarks)
-    warnings = dict.fromkeys(line for findings in found.values() for line in findings.warnings)
+    each = by_experiment.values()
+    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     return [*remarks], [*warnings]
 
 

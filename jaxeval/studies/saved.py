@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import pydantic
 
 from jaxeval import __version__, cli
@@ -148,13 +149,13 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
       DataError: a description that cannot be read.
     """
     files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
-    found = [Found(path, _described(path.with_suffix(".json"))) for path in files]
-    if not found:
+    models = [Found(path, _described(path.with_suffix(".json"))) for path in files]
+    if not models:
         raise RunError(
             f"{folder}: no saved model; train with training.keep_models=true, and --again if "
             "that has ended without"
         )
-    names = {each.about.experiment: each.about.name for each in found}
+    names = {each.about.experiment: each.about.name for each in models}
     listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
     listed += f" and {len(names) - 12} more" if len(names) > 12 else ""
     chosen = [key for key in names if experiment is None or _is(key, names[key], experiment)]
@@ -164,7 +165,7 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
             f"--experiment: {listed}"
         )
-    of_it = [each for each in found if each.about.experiment == chosen[0]]
+    of_it = [each for each in models if each.about.experiment == chosen[0]]
     of_seed = [each for each in of_it if seed in (None, each.about.seed)]
     if not of_seed:
         seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
@@ -189,7 +190,7 @@ def _read_json(path: Path) -> Any:
         raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
 
 
-def load(found: Iterable[Found]) -> list[SavedModel]:
+def load(chosen: Iterable[Found]) -> list[SavedModel]:
     """The models, without the corpus that they were trained on; files that they share once.
 
     Raises:
@@ -198,7 +199,7 @@ def load(found: Iterable[Found]) -> list[SavedModel]:
     """
     read_json, read_arrays = functools.cache(_read_json), functools.cache(_tables)
     models = []
-    for path, about in found:
+    for path, about in chosen:
         meanings = path.with_name(about.vocabulary)
         vocabulary, tables = read_json(meanings), read_arrays(path.with_name("tables.npz"))
         cls = registry.kind(about.task).Config
@@ -211,5 +212,5 @@ def load(found: Iterable[Found]) -> list[SavedModel]:
     return models
 
 
-def _tables(path: Path) -> Mapping[str, Any]:
+def _tables(path: Path) -> Mapping[str, np.ndarray]:
     return kept.arrays(path) if path.exists() else {}

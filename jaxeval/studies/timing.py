@@ -34,14 +34,14 @@ def by_run(cohorts: Sequence[Estimate]) -> list[float]:
 
 def recorded(folder: Path) -> dict[str, list[float]]:
     """Sweep -> estimated seconds an epoch of its runs, of all plans in a folder that say so."""
-    found = {}
+    seconds = {}
     for path in sorted((folder / "sweeps").glob("*.json")):
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
-            found[str(tree["sweep"])] = [float(s) for s in tree["estimated_seconds_an_epoch"]]
+            seconds[str(tree["sweep"])] = [float(s) for s in tree["estimated_seconds_an_epoch"]]
         except (OSError, ValueError, KeyError, TypeError):
             continue  # of an earlier version, or damaged: the sweep itself refuses that
-    return found
+    return seconds
 
 
 def measured(

@@ -2,9 +2,9 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from jaxeval.config import reading
+from jaxeval.files import Json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Study:
     """
 
     name: str
-    config: Mapping[str, Any]
-    design: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    config: Mapping[str, Json]
+    design: Mapping[str, Json] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(reading.canonical([self.name, self.config, dict(self.design)]))
@@ -39,11 +39,11 @@ class Trial:
       labels: for whoever asked, such as `model` and `dataset`; recorded nowhere.
     """
 
-    config: Mapping[str, Any]
+    config: Mapping[str, Json]
     seed: int
     split: int = 0
     repeat: int = 0
-    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    values: Mapping[str, Json] = dataclasses.field(default_factory=dict)
     study: Study | None = None
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 

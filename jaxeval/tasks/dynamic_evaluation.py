@@ -12,7 +12,8 @@ epsilon a word's or byte's first appearance throws its embedding out of the mode
 mean of r, whatever the scale of the loss, one default serves bytes and words.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,9 +27,9 @@ from jaxeval.tasks.language import Language, runner
 class Dynamic(NamedTuple):
     """How fast a model learns in a test; traced. `epsilon` is measured on the mean of r."""
 
-    learning_rate: Any = 0.001
-    decay: Any = 0.02
-    epsilon: Any = 1.0
+    learning_rate: Array | float = 0.001
+    decay: Array | float = 0.02
+    epsilon: Array | float = 1.0
 
 
 class WindowSequence(NamedTuple):
@@ -103,7 +104,7 @@ def evaluate(
     return {"nats": jnp.sum(nats), "tokens": jnp.sum(windows.length).astype(jnp.float32)}
 
 
-def _window_loss(language: Language, tokens: Array) -> Any:
+def _window_loss(language: Language, tokens: Array) -> Callable[..., tuple]:
     """(params, state, window) -> (mean over rows of the sum over time, (state, all nats))."""
     run = runner(language)
 

@@ -80,9 +80,8 @@ def build(language: Language) -> Task:
         del hparams
         rows = len(batch.weight)
         tokens = jnp.zeros((1, rows), jnp.int32)
-        return model.init(key, tokens, start(rows).state, models.window_dropout({}, None))[
-            "params"
-        ]
+        drop = models.window_dropout({}, None)
+        return model.init(key, tokens, start(rows).state, drop)["params"]
 
     def loss(
         params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
@@ -112,15 +111,17 @@ def build(language: Language) -> Task:
         losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         return summed(losses, batch)
 
-    def score(counts: Mapping[str, float]) -> dict[str, float]:
-        nats = counts["nats"] / max(counts["tokens"], 1.0)
-        if not nats < _DIVERGED:
-            nats = math.inf
-        return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
-
-    margin = _MARGINS[language.metric]
-    metric = Metric(language.metric, higher_is_better=False, unit=language.metric, margin=margin)
+    unit = language.metric
+    metric = Metric(unit, higher_is_better=False, unit=unit, margin=_MARGINS[unit])
     return Task(init, start, loss, predict, count, score, metric)
+
+
+def score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Perplexity and bits of summed losses; infinite where the model has diverged."""
+    nats = counts["nats"] / max(counts["tokens"], 1.0)
+    if not nats < _DIVERGED:
+        nats = math.inf
+    return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
 
 
 def runner(language: Language) -> Callable[..., tuple[Tree, Array]]:

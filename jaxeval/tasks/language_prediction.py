@@ -4,7 +4,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from jaxeval.config import reading
-from jaxeval.contracts import Array, Batch, Tree
+from jaxeval.contracts import Array, Batch, Hparams, Tree
 from jaxeval.data import language as data
 from jaxeval.data import text
 from jaxeval.models import language as models
@@ -47,7 +47,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     options.refuse_others("language", "whole")
     unit = saved[0].config.data.unit
     lines = _read(unit, file)
-    nats = np.stack(prediction.of_each(saved, lambda model: _program(model, lines.tokens)))
+    each = prediction.of_each(saved, lambda model: _program(model, lines.tokens))
+    nats = np.stack(each)
     if options.vote:
         nats = -np.logaddexp.reduce(-nats, axis=0, keepdims=True) + math.log(len(nats))
     metric = "bits" if unit == "byte" else "perplexity"
@@ -55,9 +56,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     lengths = [len(lines.tokens)] if options.whole else lines.lengths
     begins = np.cumsum([0, *lengths[:-1]])
     sums = np.add.reduceat(nats, begins, axis=1)
-    for number, (length, each) in enumerate(zip(lengths, sums.T.tolist(), strict=True), 1):
+    for number, (length, totals) in enumerate(zip(lengths, sums.T.tolist(), strict=True), 1):
         name = "all" if options.whole else str(number)
-        yield "\t".join([name, str(length), *(_shown(total, length, metric) for total in each)])
+        yield "\t".join([name, str(length), *(_shown(total, length, metric) for total in totals)])
 
 
 def _shown(nats: float, tokens: int, metric: str) -> str:
@@ -74,7 +75,7 @@ def _read(unit: data.Unit, file: Path) -> Lines:
     return Lines([token for line in lines for token in line], [len(line) for line in lines])
 
 
-def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program:
+def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program[np.ndarray]:
     config = model.config
     vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
     shape, cell = config.model.shape(len(vocabulary.tokens)), config.model.cell()
@@ -83,7 +84,7 @@ def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program:
     windows = _windows(vocabulary, config.data, tokens)
 
     @jax.jit
-    def losses(params: Tree, windows: Array, hparams: Any) -> Array:
+    def losses(params: Tree, windows: Array, hparams: Hparams) -> Array:
         def step(state: Tree, window: Array) -> tuple[Tree, Array]:
             state, hidden = run(params, state, window[:-1, None], {}, None)
             outputs = language.outputs_of(params, hidden, {})
@@ -91,9 +92,9 @@ def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program:
 
         return lax.scan(step, start, windows)[1]
 
-    def nats(params: Tree, hparams: Any) -> np.ndarray:
-        found = np.asarray(losses(params, windows, hparams), np.float64)
-        return found.ravel()[: len(tokens)]
+    def nats(params: Tree, hparams: Hparams) -> np.ndarray:
+        values = np.asarray(losses(params, windows, hparams), np.float64)
+        return values.ravel()[: len(tokens)]
 
     batch = Batch({}, jnp.ones(1), {}, ())
     task = language.build(spoken)

@@ -4,7 +4,7 @@ import collections
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.population import kept
 
 T = TypeVar("T")
+P = TypeVar("P")  # what a model says of the input
 H = TypeVar("H", bound=Hashable)
 
 
@@ -66,7 +67,7 @@ class Options(NamedTuple):
                 raise ConfigError(f"--{name.replace('_', '-')}: not of {task} models")
 
 
-class Program(NamedTuple):
+class Program(NamedTuple, Generic[P]):
     """What is compiled once for all models of a program.
 
     Attributes:
@@ -75,10 +76,10 @@ class Program(NamedTuple):
     """
 
     like: Tree
-    predict: Callable[[Tree, Hparams], Any]
+    predict: Callable[[Tree, Hparams], P]
 
 
-def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program]) -> list[Any]:
+def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program[P]]) -> list[P]:
     """The predictions of each model.
 
     Args:
@@ -87,7 +88,7 @@ def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program]
     Raises:
       DataError: parameters of other sizes than the config and the vocabulary ask for.
     """
-    programs: dict[str, Program] = {}
+    programs: dict[str, Program[P]] = {}
     predictions = []
     for model in models:
         if model.program not in programs:
@@ -103,8 +104,8 @@ def by_batches(
     numbers: Sequence[np.ndarray],
     columns: Sequence[Mapping[str, np.ndarray]],
     size: int,
-    run: Callable[[Mapping[str, np.ndarray]], Any],
-) -> list[Any]:
+    run: Callable[[Mapping[str, np.ndarray]], Tree],
+) -> list[Tree]:
     """What a compiled function says of each item, in the order of the items.
 
     Args:
@@ -113,7 +114,7 @@ def by_batches(
       size: rows of a batch; the last one is filled with its bucket's first row.
       run: batch -> arrays [size, ...], one or a tuple of several.
     """
-    results: dict[int, Any] = {}
+    results: dict[int, Tree] = {}
     for items, arrays in zip(numbers, columns, strict=True):
         for begin in range(0, len(items), size):
             rows = np.arange(begin, begin + size)
@@ -129,14 +130,14 @@ def majority(votes: Sequence[H]) -> H:
     return collections.Counter(votes).most_common(1)[0][0]
 
 
-def checked(wanted: type[T], tree: Any, path: Path) -> T:
+def checked(cls: type[T], tree: object, path: Path) -> T:
     """Plain data as settings of a class.
 
     Raises:
       DataError: naming the first key that is wrong.
     """
     try:
-        return pydantic.TypeAdapter(wanted).validate_json(json.dumps(tree))
+        return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree))
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "all of it"

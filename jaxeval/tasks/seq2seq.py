@@ -19,6 +19,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
 from jaxeval.data.seq2seq import Seq2SeqData
+from jaxeval.data.seq2seq_vocabularies import Vocabularies
 from jaxeval.models import decoding, hash_random, seq2seq, seq2seq_settings, seq2seq_sizes
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.population import optimisers
@@ -27,7 +28,7 @@ from jaxeval.tasks import kind
 from jaxeval.tasks.edit_distance import edit_distance
 
 
-def build(choices: seq2seq_settings.Seq2Seq, vocabularies: data.Vocabularies) -> Task:
+def build(choices: seq2seq_settings.Seq2Seq, vocabularies: Vocabularies) -> Task:
     """The task; members may differ in sizes: hparams named as `seq2seq.Live` (see `ragged`)."""
     sizes = len(vocabularies.source_names), len(vocabularies.target)
 

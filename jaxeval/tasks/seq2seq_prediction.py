@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxeval.contracts import Batch, Tree
+from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.data import seq2seq_lookup, symbols
-from jaxeval.data.seq2seq import SequencePair
 from jaxeval.data.seq2seq_lookup import Vocabulary
+from jaxeval.data.seq2seq_vocabularies import SequencePair
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import seq2seq as models
 from jaxeval.tasks import prediction, seq2seq
@@ -36,8 +36,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and options.beam and options.beam < options.n_best:
         raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)
-    found = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
-    for line, *each in zip(sources.lines, *found, strict=True):
+    predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
+    for line, *each in zip(sources.lines, *predictions, strict=True):
         if options.n_best:
             yield from (f"{line}\t{text}\t{total:.6f}" for text, total in each[0])
             continue
@@ -45,7 +45,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
         yield "\t".join([line, *([prediction.majority(best)] if options.vote else best)])
 
 
-def _program(model: SavedModel, pairs: Sequence[SequencePair], options: Options) -> Program:
+def _program(
+    model: SavedModel, pairs: Sequence[SequencePair], options: Options
+) -> Program[list[Hypotheses]]:
     config = model.config
     vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
     if vocabulary.specials != symbols.SPECIALS:
@@ -57,12 +59,12 @@ def _program(model: SavedModel, pairs: Sequence[SequencePair], options: Options)
     sizes = len(vocabularies.source_names), len(vocabularies.target)
 
     @jax.jit
-    def run(params: Tree, rows: Any, hparams: Any) -> Any:
+    def run(params: Tree, rows: Tree, hparams: Hparams) -> Tree:
         module: Any = config.model.model(*sizes, models.live_of(hparams))
         batch = Batch(rows, jnp.ones(size), {}, ())
         return module.apply({"params": params}, batch, method=generate)
 
-    def texts(outputs: Any) -> Hypotheses:
+    def texts(outputs: tuple[np.ndarray, np.ndarray]) -> Hypotheses:
         sequences, totals = outputs
         named = (
             vocabularies.target_text(s, config.data.target_symbols) for s in sequences.tolist()
@@ -70,7 +72,7 @@ def _program(model: SavedModel, pairs: Sequence[SequencePair], options: Options)
         ranked = zip(named, totals.tolist(), strict=True)
         return [(text, total) for text, total in ranked if math.isfinite(total)][: options.n_best]
 
-    def written(params: Tree, hparams: Any) -> list[Hypotheses]:
+    def written(params: Tree, hparams: Hparams) -> list[Hypotheses]:
         outputs = prediction.by_batches(
             numbers, columns, size, lambda rows: run(params, rows, hparams)
         )

@@ -6,7 +6,7 @@ code); that of a softmax is the cross-entropy averaged over words.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
@@ -66,7 +66,6 @@ def task_of(
     metric = Metric(_metric(scoring, labels.entities), unit="fraction", margin=0.01)
     model = models.Tagger(choices, sizes)
     normaliser = weighted_rows if choices.classifier == "crf" else _words
-    legality = labels.legality if choices.mask_illegal else None
     table = spans.label_table(labels.names) if labels.entities else None
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
@@ -74,15 +73,7 @@ def task_of(
         neutral = dict.fromkeys(markers.active(choices.dropout), jnp.float32(0))
         return model.init(key, batch, neutral, None)["params"]
 
-    def apply(
-        params: Tree, batch: Batch, key: Array | None, hparams: Hparams
-    ) -> models.TaggerLogits:
-        logits: Any = model.apply({"params": params}, batch, hparams, key)
-        if logits.potentials is None or legality is None:
-            return logits
-        return logits._replace(
-            potentials=crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
-        )
+    apply = _applied(model, labels.legality if choices.mask_illegal else None)
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
@@ -110,6 +101,24 @@ def task_of(
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
     return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
+
+
+def _applied(
+    model: models.Tagger, legality: schemes.Legality | None
+) -> Callable[[Tree, Batch, Array | None, Hparams], models.TaggerLogits]:
+    """(params, batch, key or None, hparams) -> logits, without illegal moves if so asked."""
+
+    def apply(
+        params: Tree, batch: Batch, key: Array | None, hparams: Hparams
+    ) -> models.TaggerLogits:
+        logits: Any = model.apply({"params": params}, batch, hparams, key)
+        if logits.potentials is None or legality is None:
+            return logits
+        return logits._replace(
+            potentials=crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
+        )
+
+    return apply
 
 
 def _metric(scoring: Scoring, entities: bool) -> str:
@@ -177,12 +186,12 @@ class Config:
 
 
 def _source(config: Config, tagged: data.Tagged) -> kind.Source:
-    place = config.data.source
+    source = config.data.source
     return kind.Source(
         tagged.corpus,
         tagged.split,
         tagged.fingerprint,
-        place.path or f"generated, seed {place.seed}",
+        source.path or f"generated, seed {source.seed}",
         {
             "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
             "labels": tagged.predicted,

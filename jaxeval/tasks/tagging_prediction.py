@@ -1,14 +1,13 @@
 """Saved taggers on sentences of one's own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxeval.contracts import Batch, Task, Tree
+from jaxeval.contracts import Batch, Hparams, Task, Tree
 from jaxeval.data import schemes, tagging_lookup, untagged, words
 from jaxeval.data.tagging_lookup import Vocabulary
 from jaxeval.errors import DataError
@@ -41,7 +40,7 @@ def _majority(votes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(prediction.majority(of_word) for of_word in zip(*votes, strict=True))
 
 
-def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program:
+def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program[Tags]:
     config = model.config
     vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
@@ -59,8 +58,8 @@ def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program:
     run = jax.jit(lambda *inputs: task.predict(inputs[0], (), inputs[1], inputs[2], inputs[3])[0])
     key = jax.random.key(0)  # not looked at
 
-    def tags(params: Tree, hparams: Any) -> Tags:
-        def labels(columns: Any) -> np.ndarray:
+    def tags(params: Tree, hparams: Hparams) -> Tags:
+        def labels(columns: Mapping[str, np.ndarray]) -> np.ndarray:
             batch = Batch(columns, jnp.ones(size), shared, split)
             return np.asarray(run(params, batch, key, hparams))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 import pytest
 
-from jaxeval.config import reading
+from jaxeval.config import listing, reading
 from jaxeval.errors import ConfigError
 
 
@@ -181,7 +181,7 @@ def test_json_round_trip_and_digest() -> None:
 
 def test_keys_for_help() -> None:
     """Dies if a nested key, its default or its meaning is missing."""
-    found = {key.name: key for key in reading.keys(Outer)}
+    found = {key.name: key for key in listing.keys(Outer)}
     assert list(found) == [
         "name",
         "flag",
@@ -193,5 +193,5 @@ def test_keys_for_help() -> None:
     assert found["inner.units"].default == "[100]" and found["inner.units"].about == "widths"
     assert found["inner.kind"].kind == "none|cnn|lstm" and found["inner.limit"].default == "absent"
     # a parent may give other defaults than the class of its part has
-    given = {key.name: key for key in reading.keys(Outer, instance=Outer(inner=Inner(units=(7,))))}
+    given = {key.name: key for key in listing.keys(Outer, instance=Outer(inner=Inner(units=(7,))))}
     assert given["inner.units"].default == "[7]"

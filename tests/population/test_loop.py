@@ -17,6 +17,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
 from jaxeval.population.problem import lanes_for
+from jaxeval.population.reports import Compilation, Report
 from jaxeval.population.settings import Plateau
 from jaxeval.population.stopping import Stopping
 from tests.population import toy
@@ -31,7 +32,7 @@ def _run(
     scores: Scores = {}
     ended: dict = {}
 
-    def record(report: loop.Report) -> None:
+    def record(report: Report) -> None:
         for found in report.scores:
             entry = (found.epoch, found.part, *found.scores.items())
             if entry not in scores.setdefault(found.member, []):
@@ -164,7 +165,7 @@ def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
     class Full(Exception):
         pass
 
-    def record(report: loop.Report) -> None:
+    def record(report: Report) -> None:
         if report.scores[0].epoch == 2:
             raise Full
 
@@ -184,7 +185,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
 
     ended = {}
 
-    def record(report: loop.Report) -> None:
+    def record(report: Report) -> None:
         ended.update({end.member: end for end in report.ended})
 
     problem = toy.problem()._replace(split=split)
@@ -201,12 +202,12 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
 
     def compiled(name: str, members: list[Member], count: int) -> int:
         events = [*loop.train(toy.problem(), members, tmp_path / name, ended, count, None, *more)]
-        told = [event for event in events if isinstance(event, loop.Compilation)]
+        told = [event for event in events if isinstance(event, Compilation)]
         assert told == events[: len(told)] and len(events) > len(told)
         assert all(told.count((program, None)) == 1 for program, _ in told)
         return len(told)
 
-    def ended(report: loop.Report) -> None:
+    def ended(report: Report) -> None:
         ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     ends: dict[Member, Any] = {}
@@ -285,7 +286,7 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     kept: dict[Member, Any] = {}
     models: dict[Member, Any] = {}
 
-    def record(report: loop.Report) -> None:
+    def record(report: Report) -> None:
         models.update(report.best)
         kept.update({end.member: end for end in report.ended})
         scores.extend(report.scores)

@@ -12,6 +12,7 @@ from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import loop, optimisers
 from jaxeval.population.problem import Problem
+from jaxeval.population.reports import Report
 from jaxeval.population.settings import Training
 
 CLASSES, VALUES = 3, 11
@@ -100,9 +101,9 @@ def member(seed: int, number: int = 0, **changes: float) -> Member:
     return Member(seed, number, tuple(sorted(traced.items())))
 
 
-def reports(*arguments: Any, **options: Any) -> Generator[loop.Report, None, None]:
+def reports(*arguments: Any, **options: Any) -> Generator[Report, None, None]:
     """What `loop.train` yields of epochs; closing it closes the training."""
     with contextlib.closing(loop.train(*arguments, **options)) as events:
         for event in events:
-            if isinstance(event, loop.Report):
+            if isinstance(event, Report):
                 yield event

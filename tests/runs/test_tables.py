@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs import foreign, tables, units
+from jaxeval.runs import imported, tables, units
 from jaxeval.runs.layout import Layout
 
 TIDY = "model,seed,score\nA,1,0.5\nA,2,0.6\nB,1,0.7\nB,2,0.9\n"
@@ -289,6 +289,6 @@ def test_numbers_name_the_rows_of_lists(tmp_path: Path) -> None:
 
 def test_a_column_that_is_missing_is_named() -> None:
     """Dies if a mistyped column is a KeyError."""
-    table = foreign.Columns("t.csv", {"score": [1]}, [2])
+    table = imported.Columns("t.csv", {"score": [1]}, [2])
     with pytest.raises(DataError, match=r"t\.csv: no column 'scor'; did you mean score\?"):
         table["scor"]

@@ -17,6 +17,7 @@ from jaxeval import observe, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import kept, loop, optimisers, slots
+from jaxeval.population.reports import Report
 from jaxeval.studies import memory, prepared, proposers, recording, running, saved
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
@@ -44,7 +45,7 @@ def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *number
     """Exit status of a run that gets signals while an epoch is recorded."""
     record, left = recording.Recorder.__call__, [epochs]
 
-    def then_signal(self: recording.Recorder, report: loop.Report) -> Any:
+    def then_signal(self: recording.Recorder, report: Report) -> Any:
         ended = record(self, report)
         left[0] -= 1
         for number in numbers if not left[0] else ():

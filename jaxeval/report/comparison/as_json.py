@@ -1,9 +1,8 @@
 """A study as JSON; docs/compare.md describes it."""
 
-from typing import Any
-
+from jaxeval.files import Json
 from jaxeval.report.comparison import overall, single, verdict
-from jaxeval.report.plain import plain
+from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import Scale
 from jaxeval.stats import comparison
 from jaxeval.stats.across import Across
@@ -15,7 +14,7 @@ from jaxeval.stats.study import Described, Study
 _DIRECTIONS = {1: "a", -1: "b", 0: None}
 
 
-def to_dict(study: Study) -> dict[str, Any]:
+def to_dict(study: Study) -> dict[str, Json]:
     """Results under the names of the functions that make them; scores in the table's own unit."""
     scale = verdict.scale_of(study)
     table, rules = study.table, study.comparison.rules
@@ -46,7 +45,7 @@ def to_dict(study: Study) -> dict[str, Any]:
     }
 
 
-def _model(described: Described) -> dict[str, Any]:
+def _model(described: Described) -> dict[str, Json]:
     expected = described.expected_best
     return {
         "model": described.model,
@@ -62,10 +61,10 @@ def _model(described: Described) -> dict[str, Any]:
     }
 
 
-def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Any]:
+def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Json]:
     rules, of = study.comparison.rules, pair.scores
     tests = {
-        name: plain(test)
+        name: record(test)
         | {"p_adjusted": pair.adjusted[name], "verdict": name in of.verdict_tests}
         for name, test in pair.tests.items()
     }
@@ -86,11 +85,11 @@ def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Any]:
         **tests,
         **{name: plain(effect) for name, effect in pair.effects.items()},
         "rope": plain(pair.rope),
-        **plain(pair.plan),
+        **record(pair.plan),
     }
 
 
-def _single(study: Study, scale: Scale) -> dict[str, Any]:
+def _single(study: Study, scale: Scale) -> dict[str, Json]:
     assert study.single is not None
     return {
         "notes": list(study.single.notes),
@@ -107,7 +106,7 @@ def _single(study: Study, scale: Scale) -> dict[str, Any]:
                 "text": single.of_pair(pair, study, scale),
                 "difference": plain(pair.difference),
                 **{
-                    name: plain(test) | {"p_adjusted": pair.adjusted[name]}
+                    name: record(test) | {"p_adjusted": pair.adjusted[name]}
                     for name, test in pair.tests.items()
                 },
             }
@@ -116,7 +115,7 @@ def _single(study: Study, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _across(across: Across) -> dict[str, Any]:
+def _across(across: Across) -> dict[str, Json]:
     ranking, aggregates = across.ranking, across.aggregates
     return {
         "datasets": list(across.datasets),
@@ -131,16 +130,16 @@ def _across(across: Across) -> dict[str, Any]:
         },
         "wilcoxon_signed_rank": None
         if across.signed_rank is None
-        else plain(across.signed_rank.test) | {"higher": _DIRECTIONS[across.signed_rank.higher]},
+        else record(across.signed_rank.test) | {"higher": _DIRECTIONS[across.signed_rank.higher]},
         **(_aggregates(aggregates) if aggregates else {"interquartile_mean": None}),
     }
 
 
-def _ranking(ranking: Ranking) -> dict[str, Any]:
+def _ranking(ranking: Ranking) -> dict[str, Json]:
     chi_squared, f = ranking.without_ties
     return {
-        "friedman": plain(ranking.friedman) | {"without_ties": chi_squared},
-        "iman_davenport": plain(ranking.iman_davenport) | {"without_ties": f},
+        "friedman": record(ranking.friedman) | {"without_ties": chi_squared},
+        "iman_davenport": record(ranking.iman_davenport) | {"without_ties": f},
         "nemenyi": {
             "models": list(ranking.models),
             "average_ranks": list(ranking.average_ranks),
@@ -152,12 +151,12 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def _aggregates(aggregates: Aggregates) -> dict[str, Any]:
+def _aggregates(aggregates: Aggregates) -> dict[str, Json]:
     return {
         "interquartile_mean": plain(aggregates.interquartile_mean),
         "optimality_gap": {"gamma": aggregates.gamma, "models": plain(aggregates.optimality_gap)},
         "average_probability_of_improvement": [
-            {"a": a, "b": b, **plain(effect)} for (a, b), effect in aggregates.improvement.items()
+            {"a": a, "b": b, **record(effect)} for (a, b), effect in aggregates.improvement.items()
         ],
         "performance_profile": {
             "thresholds": plain(aggregates.profiles.thresholds),

@@ -1,7 +1,7 @@
 """Figures of a comparison: violins, distribution functions, profiles, average ranks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from jaxeval.report.figures import Figure
 from jaxeval.report.plots import literal
 from jaxeval.report.scores import Scale
 from jaxeval.stats.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 _MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for the rest
 _MOST_VIOLINS = 10  # side by side
@@ -63,7 +67,7 @@ def _panels(study: Study, most: int) -> list[Panel]:
 
 def _pages(
     panels: Sequence[Panel], size: tuple[float, float]
-) -> Iterator[tuple[str, Sequence[Panel], Any, Sequence[Any]]]:
+) -> Iterator[tuple[str, Sequence[Panel], "Drawing", Sequence["Axes"]]]:
     """Drawings of at most so many panels: ending of the name, panels, drawing, axes."""
     columns = max(1, min(3, int(_WIDEST / size[0])))
     for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
@@ -73,7 +77,7 @@ def _pages(
         yield f"_{page}" if page > 1 else "", part, drawing, all_axes
 
 
-def _share(panels: Sequence[Panel], all_axes: Sequence[Any], side: str) -> None:
+def _share(panels: Sequence[Panel], all_axes: Sequence["Axes"], side: str) -> None:
     """Parts of one data set get one range."""
     for dataset in dict.fromkeys(panel.dataset for panel in panels):
         pairs = zip(panels, all_axes, strict=True)
@@ -111,7 +115,7 @@ def _violins(study: Study, scale: Scale) -> Iterator[Figure]:
 
 
 def _draw_violins(
-    axes: Any, values: Mapping[str, np.ndarray], order: Mapping[str, int], slots: int
+    axes: "Axes", values: Mapping[str, np.ndarray], order: Mapping[str, int], slots: int
 ) -> None:
     """Violins at their models' colours; panels have as many slots as the fullest has models."""
     for x, (model, scores) in enumerate(values.items()):
@@ -119,8 +123,8 @@ def _draw_violins(
         plots.violin(axes, x, _thinned(scores), plots.colour(k), plots.marker(k))
     ticks = [f"{literal(model)}\n(n = {len(scores)})" for model, scores in values.items()]
     slanted = max(map(len, values)) > 14  # letters that 0.9 inches hold
-    turned: dict[str, Any] = {"rotation": 20, "ha": "right"} if slanted else {}
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=8, **turned)
+    rotation, side = (20, "right") if slanted else (0, "center")
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8, rotation=rotation, ha=side)
     axes.set_xlim(-0.6, slots - 0.4)
     plots.ruled(axes)
 
@@ -163,7 +167,7 @@ def _ecdfs(study: Study, scale: Scale) -> Iterator[Figure]:
         )
 
 
-def _legend_beside(axes: Any, names: Mapping[str, int]) -> None:
+def _legend_beside(axes: "Axes", names: Mapping[str, int]) -> None:
     """The models of one panel, to its right."""
     axes.legend(
         handles=plots.lines(names),

@@ -1,11 +1,12 @@
 """Paired options and the seed effect as tables for the terminal."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from jaxeval.files import Json
 from jaxeval.report import tables, text
+from jaxeval.report.plain import record
 from jaxeval.stats import multiple
-from jaxeval.stats.configurations import OptionComparison, SeedEffect
+from jaxeval.stats.configurations import Option, OptionComparison, SeedEffect
 
 Tests = dict[tuple[int, int, str], float]  # group, option (-1: all), name of the test
 
@@ -25,12 +26,19 @@ def adjusted(groups: Sequence[OptionComparison]) -> Tests:
     return dict(zip(p_values, corrected.tolist(), strict=True))
 
 
-def with_adjusted(tree: list[dict[str, Any]], p_values: Tests) -> list[dict[str, Any]]:
-    """Adds `p_adjusted` to every test of the plain results."""
-    for (g, k, name), p in p_values.items():
-        branch = tree[g] if k < 0 else tree[g]["options"][k]
-        branch[name]["p_adjusted"] = p
-    return tree
+def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[dict[str, Json]]:
+    """The results as plain data, with `p_adjusted` in every test."""
+
+    def adjusted(result: OptionComparison | Option, *of: int) -> dict[str, Json]:
+        there = {name: p for (g, k, name), p in p_values.items() if (g, k) == of}
+        tests = {n: record(getattr(result, n)) | {"p_adjusted": p} for n, p in there.items()}
+        return record(result) | tests
+
+    return [
+        adjusted(group, g, -1)
+        | {"options": [adjusted(option, g, k) for k, option in enumerate(group.options)]}
+        for g, group in enumerate(groups)
+    ]
 
 
 def show(

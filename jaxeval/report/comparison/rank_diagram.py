@@ -1,11 +1,15 @@
 """The diagram of average ranks over data sets (Demsar 2006, figures 1 and 2)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxeval.report.figures import Figure
 from jaxeval.report.plots import literal
 from jaxeval.stats.across import Across
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 _WIDTH = 7.5  # inches
 _EDGES = (0.22, 0.78)  # of the axis of ranks, as shares of the width; names stand beside it
@@ -59,12 +63,12 @@ def _bar(k: int) -> float:
     return -0.2 - 0.22 * k
 
 
-def _scale(models: int, bars: int) -> tuple[Any, Any]:
+def _scale(models: int, bars: int) -> tuple["Drawing", "Axes"]:
     """A drawing with the axis of ranks, in units of its y axis of about 0.7 inches."""
-    from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import Figure as Drawing
 
     lines = (models + 1) // 2
-    drawing = Canvas(figsize=(_WIDTH, 1.3 + _LINE * lines + 0.16 * bars))
+    drawing = Drawing(figsize=(_WIDTH, 1.3 + _LINE * lines + 0.16 * bars))
     left, right = _EDGES
     axes = drawing.add_axes((left, 0.03, right - left, 0.94))
     axes.axis("off")
@@ -83,7 +87,7 @@ def _height(line: int, bars: int) -> float:
     return -0.22 * bars - 0.3 - 0.42 * line
 
 
-def _names(axes: Any, ranks: Mapping[str, float], marked: set[str], bars: int) -> None:
+def _names(axes: "Axes", ranks: Mapping[str, float], marked: set[str], bars: int) -> None:
     """The better half to the left, the others to the right, each joined to its rank."""
     half, last = (len(ranks) + 1) // 2, len(ranks)
     beside = 0.15 * last / 4  # in ranks, of which there may be many
@@ -99,12 +103,12 @@ def _names(axes: Any, ranks: Mapping[str, float], marked: set[str], bars: int) -
         )  # fmt: skip
 
 
-def _critical_difference(axes: Any, difference: float) -> None:
+def _critical_difference(axes: "Axes", difference: float) -> None:
     axes.plot([1, 1 + difference], [0.75] * 2, color="black", lw=2)
     axes.text(1, 0.82, f"critical difference {difference:.2f}", fontsize=9)
 
 
-def _interval(axes: Any, rank: float, difference: float, models: int) -> None:
+def _interval(axes: "Axes", rank: float, difference: float, models: int) -> None:
     """Ranks that do not differ from the control's, cut off where there are no ranks."""
     low, high = max(1.0, rank - difference), min(float(models), rank + difference)
     axes.axvspan(low, high, color="#bbbbbb", alpha=0.4, linewidth=0, zorder=0)

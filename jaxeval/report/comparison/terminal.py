@@ -1,7 +1,7 @@
 """A comparison in the terminal."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxeval.report import tables, text
 from jaxeval.report.comparison import overall, single, verdict
@@ -10,6 +10,9 @@ from jaxeval.report.comparison.tables import MOST_PAIRS, is_large
 from jaxeval.report.scores import Scale
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import Study
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def print_study(study: Study, details: bool = False) -> None:
@@ -37,7 +40,7 @@ def print_study(study: Study, details: bool = False) -> None:
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
 
 
-def _print_single(console: Any, study: Study, scale: Scale, details: bool) -> None:
+def _print_single(console: "Console", study: Study, scale: Scale, details: bool) -> None:
     """What is said of single trained models, or why nothing is."""
     if study.single is None:
         return
@@ -56,7 +59,7 @@ def _behind(study: Study) -> str:
     return f"{many}: --details prints their tests, --json holds them"
 
 
-def _print_together(console: Any, study: Study, scale: Scale) -> None:
+def _print_together(console: "Console", study: Study, scale: Scale) -> None:
     """What the data sets together say."""
     for line in overall.headline(study, scale):
         console.print(f"\n{line}", markup=False, style="bold")
@@ -91,7 +94,7 @@ def _ranked(study: Study) -> Iterator[str]:
     )
 
 
-def _print_tables(console: Any, study: Study, scale: Scale) -> None:
+def _print_tables(console: "Console", study: Study, scale: Scale) -> None:
     head, models = rows.models(study, scale)
     console.print()
     tables.print_table(console, head, models, (0, 1) if head[0] == "data set" else (0,))
@@ -100,7 +103,7 @@ def _print_tables(console: Any, study: Study, scale: Scale) -> None:
         tables.print_table(console, *rows.pairs(study, scale), (0, 1, 2))
 
 
-def _print_pair(console: Any, pair: Pair, study: Study, scale: Scale) -> None:
+def _print_pair(console: "Console", pair: Pair, study: Study, scale: Scale) -> None:
     where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
     console.print(f"\n{pair.scores.a} against {pair.scores.b}{where}", markup=False, style="bold")
     for line in verdict.of_pair(pair, study.comparison.rules, scale):

@@ -1,7 +1,7 @@
 """Figures of experiments: dev and test scores of all members, and their learning curves."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from jaxeval.report.runs import summary
 from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.stats import describe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+Groups = Sequence[Sequence[MemberRow]]  # experiments, each as its members
 
 _DEV, _TEST = plots.COLOURS[:2]
 _PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
@@ -28,7 +34,7 @@ def _label(members: Sequence[MemberRow]) -> str:
     return scores.label(members[0].metric, members[0].unit)
 
 
-def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
+def violins(groups: Groups) -> Figure:
     """Dev and test scores of experiments that share a metric: panels by data set, all points."""
     label = _label(groups[0])
     names = experiments.dataset_names([members[0] for members in groups])
@@ -37,7 +43,7 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
         key: [members for members in groups if members[0].data_hash == key] for key in names
     }
     drawing, panels = _panels(by_dataset)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for key, parts in panels.items():
         name = (names[key],) if several else ()
         for panel, part in parts:
@@ -60,7 +66,9 @@ def violins(groups: Sequence[Sequence[MemberRow]]) -> Figure:
     )
 
 
-def _panels(by_dataset: dict[str, list]) -> tuple[Any, dict[str, list[tuple[Any, Any]]]]:
+def _panels(
+    by_dataset: Mapping[str, Groups],
+) -> tuple["Drawing", dict[str, list[tuple["Axes", Groups]]]]:
     """A drawing, and the panels of each data set with the experiments in them."""
     parts = {key: list(plots.chunks(there, _MOST_A_PANEL)) for key, there in by_dataset.items()}
     widest = max(len(part) for there in parts.values() for part in there)
@@ -74,9 +82,7 @@ def _panels(by_dataset: dict[str, list]) -> tuple[Any, dict[str, list[tuple[Any,
     }
 
 
-def _draw_violins(
-    panel: Any, groups: Sequence[Sequence[MemberRow]]
-) -> list[tuple[str, str, int, int, str]]:
+def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, int, str]]:
     """Draws experiments side by side; the numbers drawn."""
     rows, ticks = [], []
     for number, members in enumerate(groups):
@@ -96,7 +102,7 @@ def _draw_violins(
     return rows
 
 
-def _legend(drawing: Any) -> None:
+def _legend(drawing: "Drawing") -> None:
     from matplotlib.lines import Line2D
 
     plots.legend(
@@ -148,15 +154,17 @@ def curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
     drawing, panel = plots.canvas(6.0, 4.2)
     if table:
         _, _, low, q1, median, q3, high = map(np.array, zip(*table, strict=True))
-        band = {"color": _DEV, "linewidth": 0}
+        bands = ((low, high, 0.12, "min to max"), (q1, q3, 0.3, "quartiles"))
         handles = [
-            panel.fill_between(epochs, low, high, alpha=0.12, label="min to max", **band),
-            panel.fill_between(epochs, q1, q3, alpha=0.3, label="quartiles", **band),
+            *(
+                panel.fill_between(epochs, a, b, color=_DEV, linewidth=0, alpha=alpha, label=label)
+                for a, b, alpha, label in bands
+            ),
             *panel.plot(epochs, median, color=_DEV, marker="o", markersize=3, label="median"),
         ]
         plots.legend(drawing, handles)
     panel.set(xlabel="epoch", ylabel=f"dev {scores.label(metric, unit)}")
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.locator_params(axis="x", integer=True)
     return Figure(
         "curves",
         "Learning curves on dev",

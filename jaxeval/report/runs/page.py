@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxeval import __version__
 from jaxeval.report import page, scores
@@ -96,7 +96,7 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
 
 def _experiment(
     members: Sequence[MemberRow], drawn: Sequence[Figure], planned: int | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     described = summary.of_members(members, planned)
     versions = {
         f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from jaxeval.report import scores
 from jaxeval.report.text import duration
 from jaxeval.runs.records import Experiment, MemberResult
 from jaxeval.stats import describe
+
+if TYPE_CHECKING:
+    from rich import progress as bars
+
+    from jaxeval.population import reports
 
 _QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
@@ -68,7 +73,8 @@ class Progress:
         self._compiling: dict[str, float | None] = {}
         self._last = _all_remembered().get(key, {})
         self._lock = threading.Lock()
-        self._spent, self._trained, self._epoch_seconds = 0.0, 0, None
+        self._spent, self._trained = 0.0, 0
+        self._epoch_seconds: float | None = None  # of the last one
         self._line, self._active = "preparing", True
         self._console = Console(stderr=True)
         self._bar = self._make_bar()
@@ -81,7 +87,7 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def _make_bar(self) -> Any:
+    def _make_bar(self) -> "bars.Progress":
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -97,7 +103,7 @@ class Progress:
         class Now(ProgressColumn):
             """The line that moves while nothing is reported."""
 
-            def render(self, task: Any) -> Text:
+            def render(self, task: "bars.Task") -> Text:
                 return Text(told())
 
         columns = (
@@ -139,8 +145,8 @@ class Progress:
         self.say(f"compiled: {_seconds(took)}")
         _remember(self._key, took)
 
-    def epoch(self, report: Any) -> None:
-        """Is told what an epoch of the population brought (`population.loop.Report`)."""
+    def epoch(self, report: "reports.Report") -> None:
+        """Is told what an epoch of the population brought (`population.reports.Report`)."""
         self._ended += [end.epochs for end in report.ended if end.status != "failed"]
         self._best += [end.dev for end in report.ended if end.dev is not None]
         training = [slot.epoch for slot in report.slots if slot.active]
@@ -182,7 +188,7 @@ def _seconds(times: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sorted(times.items()))
 
 
-def status(report: Any, ended: Sequence[float], label: str, unit: str) -> str:
+def status(report: "reports.Report", ended: Sequence[float], label: str, unit: str) -> str:
     """Members and dev scores after an epoch of the population: least, median, greatest.
 
     Args:

@@ -3,12 +3,12 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval import stats
+from jaxeval.files import Json
 from jaxeval.report import plain
 from jaxeval.report.sweep import data
 from jaxeval.runs.records import MemberRow
@@ -21,7 +21,7 @@ FEW = 5  # fewer scores than this: quartiles say little
 class OfSweep:
     """What is said of a random sweep beside its scores, whose spread is that of settings."""
 
-    setting: dict[str, Any] | None  # drawn for the run of the best dev score; None without any
+    setting: Mapping[str, Json] | None  # drawn for the run of the best dev score; None without any
     near: int  # runs within the equivalence margin of that one on dev, itself included
     margin: float
     missing: int  # runs of its plan that have not ended
@@ -113,6 +113,6 @@ def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
     return list(groups.values())
 
 
-def to_dict(summary: Summary) -> dict[str, Any]:
+def to_dict(summary: Summary) -> dict[str, Json]:
     """Plain data for JSON; scores in the metric's own unit."""
-    return plain.plain(summary) | {"sd": "n - 1 in the denominator"}
+    return plain.record(summary) | {"sd": "n - 1 in the denominator"}

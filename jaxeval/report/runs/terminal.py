@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from jaxeval.report import scores, tables, text
 from jaxeval.report.runs.summary import FEW, OfSweep, Summary
@@ -103,7 +102,7 @@ def _of_sweep(summary: Summary, sweep: OfSweep, counts: str) -> Iterator[str]:
     )
 
 
-def _setting(values: Mapping[str, Any]) -> str:
+def _setting(values: Mapping[str, object]) -> str:
     """Drawn values, real numbers to three digits."""
     return ", ".join(
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"

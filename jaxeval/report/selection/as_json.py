@@ -1,17 +1,59 @@
 """A selection, and a simulation of many, as JSON; docs/select.md describes it."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
 
 from jaxeval.bandits import Answer, Replay, Rule, Simulation, State
 from jaxeval.bandits.fixed_confidence import Confident
+from jaxeval.files import Json
 from jaxeval.report import text
-from jaxeval.report.plain import plain
+from jaxeval.report.plain import record
 from jaxeval.stats import describe
 
 
-def result(
-    rule: Rule, state: State, answer: Answer, replay: Replay | None = None
-) -> dict[str, Any]:
+class Replayed(TypedDict):
+    """What scores were drawn from that were recorded before."""
+
+    replacement: bool
+    pairing: str
+    seed: int
+    recorded: Mapping[str, int]
+    sentence: str
+
+
+class Result(TypedDict):
+    """The outcome of a selection; the last keys as far as they are known."""
+
+    best: str
+    probability: float | None
+    reason: str
+    evaluations: int
+    replay: Replayed | None
+    probability_of_best: Mapping[str, float]
+    proportions: Mapping[str, float]
+    scores: Mapping[str, list[float]]
+    constant: Sequence[str]
+    excluded: Mapping[str, str]
+    rule: Mapping[str, Json]
+    signature: str
+    part: NotRequired[str]
+    metric: NotRequired[str]
+
+
+class Simulated(TypedDict):
+    """How a rule fared on recorded scores; means with their standard errors."""
+
+    repetitions: int
+    replay: Replayed
+    evaluations: Mapping[str, Json]
+    correct: Mapping[str, Json]
+    best: Mapping[str, int]
+    reasons: Mapping[str, int]
+    rule: Mapping[str, Json]
+    signature: str
+
+
+def result(rule: Rule, state: State, answer: Answer, replay: Replay | None = None) -> Result:
     """The outcome of a selection.
 
     Args:
@@ -38,7 +80,7 @@ def result(
     }
 
 
-def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> dict[str, Any]:
+def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> Simulated:
     """How a rule fared on recorded scores."""
     low, median, high = describe.five_numbers(simulated.evaluations)[::2]
     reasons = simulated.reasons
@@ -46,12 +88,12 @@ def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> dict[str, A
         "repetitions": len(simulated.evaluations),
         "replay": _replay(replay),
         "evaluations": {
-            **plain(simulated.mean_evaluations),
+            **record(simulated.mean_evaluations),
             "min": low,
             "median": median,
             "max": high,
         },
-        "correct": plain(simulated.share_correct),
+        "correct": record(simulated.share_correct),
         "best": {model: simulated.best.count(model) for model in replay.scores},
         "reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
         "rule": _rule(rule),
@@ -70,11 +112,11 @@ def probabilities(rule: Rule, state: State) -> dict[str, float]:
     return {state.models[k]: float(p) for k, p in zip(state.alive, shares, strict=True)}
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {"name": type(rule).__name__, **plain(rule)}
+def _rule(rule: Rule) -> dict[str, Json]:
+    return {"name": type(rule).__name__, **record(rule)}
 
 
-def _replay(replay: Replay, draws: int | None = None) -> dict[str, Any]:
+def _replay(replay: Replay, draws: int | None = None) -> Replayed:
     recorded = {model: len(values) for model, values in replay.scores.items()}
     drawn = f"{text.counted(draws, 'draw')} from" if draws is not None else "draws from"
     total = text.counted(sum(recorded.values()), "recorded score")

@@ -1,12 +1,12 @@
 """A selection, its progress, and a simulation of many in the terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from jaxeval.bandits import Rule
 from jaxeval.bandits.evaluate import Told
 from jaxeval.report import tables, text
 from jaxeval.report.selection import as_json
+from jaxeval.report.selection.as_json import Result, Simulated
 from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
@@ -22,7 +22,7 @@ def progress(rule: Rule, told: Told) -> str:
     return f"{head}{told.score:g}" + (f"; best: {listed}" if listed else "")
 
 
-def print_result(tree: Mapping[str, Any]) -> None:
+def print_result(tree: Result) -> None:
     """A row a model, and the answer."""
     console = tables.console()
     console.print()
@@ -33,7 +33,7 @@ def print_result(tree: Mapping[str, Any]) -> None:
     console.print(f"{tree['rule']['name']} | {tree['signature']}", markup=False, style="dim")
 
 
-def table(tree: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
+def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Head, and a row a model."""
     known = tree["probability_of_best"]
     rows = [_row(model, scores, known.get(model)) for model, scores in tree["scores"].items()]
@@ -49,7 +49,7 @@ def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
     return model, str(described.n), f"{described.mean:.4g}", sd, probability
 
 
-def notes(tree: Mapping[str, Any]) -> Iterator[str]:
+def notes(tree: Result) -> Iterator[str]:
     """What to know of single models, a line each."""
     for model, reason in tree["excluded"].items():
         yield f"{model} was dropped: {reason}"
@@ -60,23 +60,24 @@ def notes(tree: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def answer(tree: Mapping[str, Any]) -> str:
+def answer(tree: Result) -> str:
     """The best model, how sure that is, and what it took."""
     epsilon, delta = tree["rule"].get("epsilon"), tree["rule"].get("delta")
     p, replay = tree["probability"], tree["replay"]
     best = f"within {epsilon:g} of the best" if epsilon else "best"
     probability = "" if p is None else f", {best} with probability {p:.3f}"
     spent = replay["sentence"] if replay else text.counted(tree["evaluations"], "evaluation")
-    unsure = p is not None and delta is not None and p < 1 - delta
+    required = 1 - delta if isinstance(delta, int | float) else None
+    unsure = p is not None and required is not None and p < required
     head = (
-        f"no model is {best} with the required probability of {1 - delta:g}; leading: "
+        f"no model is {best} with the required probability of {required:g}; leading: "
         if unsure
         else ""
     )
     return f"{head}{tree['best']}{probability} ({tree['reason']}; {spent})"
 
 
-def print_simulation(tree: Mapping[str, Any]) -> None:
+def print_simulation(tree: Simulated) -> None:
     """Evaluations and correctness, with their standard errors."""
     spent, correct = tree["evaluations"], tree["correct"]
     higher = tree["rule"]["higher_is_better"]

@@ -1,8 +1,8 @@
 """The sensitivity of sweeps as JSON; docs/sensitivity.md describes it."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.plain import plain
 from jaxeval.report.sweep.data import Sweep
@@ -11,7 +11,7 @@ from jaxeval.sensitivity import Analysis, groups
 from jaxeval.sensitivity.groups import Averaged
 
 
-def of_sweep(analysis: Analysis) -> dict[str, Any]:
+def of_sweep(analysis: Analysis) -> dict[str, Json]:
     """Percent and percentage points."""
     return {
         **{name: getattr(analysis, name) for name in ("n", *METRICS)},
@@ -27,7 +27,7 @@ def of_sweep(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def of_groups(averaged: Averaged, sweeps: Sequence[Sweep]) -> dict[str, Any]:
+def of_groups(averaged: Averaged, sweeps: Sequence[Sweep]) -> dict[str, Json]:
     """Averages over data sets, and the settings of the best runs."""
     return {
         "over": averaged.over,

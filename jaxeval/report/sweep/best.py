@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from jaxeval.report.sweep.data import Sweep
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
 from jaxeval.stats import describe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _COLUMNS = ("sweep", "hyperparameter", "runs", "n", "values")
 
@@ -101,7 +104,7 @@ def _best_value(sweep: Sweep, name: str) -> str | None:
 
 
 def _best_box(
-    panel: Any, number: int, values: Sequence[str], categories: Sequence[str] | None
+    panel: "Axes", number: int, values: Sequence[str], categories: Sequence[str] | None
 ) -> None:
     colour = plots.colour(number)
     if categories is None:
@@ -113,7 +116,9 @@ def _best_box(
     panel.scatter(number + plots.jitter(len(at), 0.5), at, s=8, color=colour, linewidths=0)
 
 
-def _boxes(panel: Any, members: Sequence[tuple[int, Sweep, Axis]], margin: float) -> list[tuple]:
+def _boxes(
+    panel: "Axes", members: Sequence[tuple[int, Sweep, Axis]], margin: float
+) -> list[tuple]:
     """Two boxes a sweep, and the numbers behind them."""
     rows, ticks = [], []
     for k, sweep, axis in members:
@@ -129,7 +134,7 @@ def _boxes(panel: Any, members: Sequence[tuple[int, Sweep, Axis]], margin: float
     return rows
 
 
-def _box(panel: Any, x: float, values: np.ndarray, colour: str, filled: bool) -> None:
+def _box(panel: "Axes", x: float, values: np.ndarray, colour: str, filled: bool) -> None:
     parts = panel.boxplot(
         [values],
         positions=[x],
@@ -157,7 +162,7 @@ def _quartiles(values: np.ndarray) -> str:
 
 
 def _bars(
-    panel: Any,
+    panel: "Axes",
     members: Sequence[tuple[int, Sweep, Axis]],
     categories: Sequence[str],
     margin: float,

@@ -60,7 +60,7 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(scores, 1)]
     label = sweeps[0].label
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=score_limits(sweeps))
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     plots.legend(drawing, plots.lines(shown))
     return Figure(
         "ranks",

@@ -1,14 +1,17 @@
 """Averages of sweeps over datasets in the terminal."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxeval.report import tables, text
 from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
 from jaxeval.sensitivity.groups import Averaged, Mean
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-def show(console: Any, averaged: Averaged) -> None:
+
+def show(console: "Console", averaged: Averaged) -> None:
     """A table for each kind of metric: groups and contrasts in rows, intervals beneath."""
     named = {f"{group.name} ({len(group.sweeps)})": group.means for group in averaged.groups} | {
         f"{c.name} ({len(c.datasets)})": c.means for c in averaged.contrasts
@@ -36,7 +39,7 @@ def show(console: Any, averaged: Averaged) -> None:
 
 
 def _table(
-    console: Any,
+    console: "Console",
     head: str,
     columns: Mapping[str, str],
     named: Mapping[str, Mapping[str, Mean]],

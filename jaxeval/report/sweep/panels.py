@@ -5,7 +5,7 @@ that of the space from which the values were drawn; without a space, numbers are
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from jaxeval.report.plots import literal
 from jaxeval.report.sweep.data import Sweep, score_limits
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 _COLUMNS = 4
 _LETTERS = 26  # that fit beneath a panel
@@ -64,7 +68,7 @@ def losses(sweeps: Sequence[Sweep]) -> list[str]:
     ]
 
 
-def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple[Any, dict[str, Any]]:
+def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", dict[str, "Axes"]]:
     """A drawing, and its panels by hyperparameter, in the order of the sweeps."""
     names = list(dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes))
     width = 2.6 if len(names) > 1 else 4.0
@@ -118,7 +122,7 @@ def _shifted(axis: Axis, categories: Sequence[str], middle: float) -> np.ndarray
     return np.array([categories.index(text) for text in texts(axis)]) + spread + middle
 
 
-def measure(panel: Any, side: str, axes: Sequence[Axis]) -> None:
+def measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
     """Gives the x or y axis of a panel the scale and the range that its values were drawn from."""
     drawn = np.concatenate([numbers(axis) for axis in axes])
     known = [(axis.scale.low, axis.scale.high) for axis in axes]
@@ -138,7 +142,7 @@ def measure(panel: Any, side: str, axes: Sequence[Axis]) -> None:
     ticks.set_params(nbins=5, integer=whole)  # more labels run into one another
 
 
-def name_ticks(panel: Any, categories: Sequence[str]) -> None:
+def name_ticks(panel: "Axes", categories: Sequence[str]) -> None:
     """Categories as labels, aslant where they would run into one another."""
     slant = 20 if sum(map(len, categories)) > _LETTERS else 0
     panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7, rotation=slant)

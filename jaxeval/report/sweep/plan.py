@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from jaxeval.files import Json
 from jaxeval.report import tables
 from jaxeval.report.text import duration
 
@@ -14,10 +15,10 @@ if TYPE_CHECKING:  # without jax, as all of this room
 
 def to_dict(
     cohorts: "Sequence[Estimate]",
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Json]],
     measured: "Measured | None",
     warnings: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Plain data; runs are numbered from 1.
 
     Args:

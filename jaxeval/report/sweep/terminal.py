@@ -1,7 +1,7 @@
 """The sensitivity of architectures in the terminal."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxeval.report import scores, tables, text
 from jaxeval.report.sweep import groups
@@ -9,6 +9,9 @@ from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
 from jaxeval.sensitivity import Analysis, Difference
 from jaxeval.sensitivity.groups import Averaged
 from jaxeval.stats.results import Interval
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def show(
@@ -44,7 +47,7 @@ def show(
 
 
 def _side_by_side(
-    console: Any,
+    console: "Console",
     names: Sequence[str],
     analyses: Sequence[Analysis],
     gaps: Mapping[str, Difference],
@@ -63,7 +66,7 @@ def _side_by_side(
         tables.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
 
 
-def _a_row_each(console: Any, names: Sequence[str], analyses: Sequence[Analysis]) -> None:
+def _a_row_each(console: "Console", names: Sequence[str], analyses: Sequence[Analysis]) -> None:
     """The metrics of the scores; those of hyperparameters are in the JSON."""
     ks = dict.fromkeys(k for analysis in analyses for k in analysis.rel_at_k)
     paths = [*METRICS, *(f"rel_at_k.{k}" for k in ks)]

@@ -16,7 +16,8 @@ from scipy import stats
 from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
-from jaxeval.population import loop, slots
+from jaxeval.population import slots
+from jaxeval.population.reports import Report
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report import scores as units
@@ -178,7 +179,7 @@ def test_progress_before_the_first_evaluation() -> None:
     """Dies if members without a dev score are not counted, or have one invented."""
     who = Member(1)
     fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, best=0.5, best_epoch=4)
-    report = loop.Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
+    report = Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
     assert progress.status(report, [], "f1 (%)", "fraction") == (
         "epoch 2, 1 training, 3 waiting; no dev scores yet"
     )

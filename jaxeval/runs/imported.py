@@ -9,10 +9,10 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxeval.data import text
 from jaxeval.errors import DataError
+from jaxeval.files import Json
 
 _FIRST_ROW = 2  # the header is row 1
 
@@ -25,10 +25,10 @@ class Columns:
     """
 
     source: str
-    values: Mapping[str, Sequence[Any]]
+    values: Mapping[str, Sequence[object]]
     rows: Sequence[int]  # number of each row as an editor counts; the header is row 1
 
-    def __getitem__(self, name: str) -> Sequence[Any]:
+    def __getitem__(self, name: str) -> Sequence[object]:
         """A column's values.
 
         Raises:
@@ -44,11 +44,15 @@ class Columns:
             raise DataError(f"no column {name!r}; {hint}", self.source)
         return self.values[name]
 
+    def texts(self, name: str) -> list[str]:
+        """A column's values as text; errors as of `[name]`."""
+        return [str(value) for value in self[name]]
+
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def listed(names: Sequence[Any], most: int = 12) -> str:
+def listed(names: Sequence[object], most: int = 12) -> str:
     """Names for a message, cut where there are too many."""
     shown = ", ".join(str(name)[:60] for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
@@ -134,7 +138,7 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
 
 
-def _filled_rows(reader: Any) -> Iterator[list[str]]:
+def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
     return (row for row in reader if row)
 
 
@@ -183,7 +187,7 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _parsed(content: str, path: str | Path, line: int | None = None) -> Any:
+def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
     try:
         return json.loads(content, object_pairs_hook=_object)
     except _TwiceError as error:
@@ -196,7 +200,7 @@ class _TwiceError(Exception):
     """A key that an object has twice."""
 
 
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     tree = dict(pairs)
     if len(tree) < len(pairs):
         names = [name for name, _ in pairs]
@@ -207,16 +211,17 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> Columns:
     """{model: [scores]} as a tidy table; `number` is a score's place in its list, from 1."""
     cut = {name: scores[:rows] for name, scores in tree.items()}
-    values: dict[str, Sequence[Any]] = {
+    numbers = [k for scores in cut.values() for k in range(1, len(scores) + 1)]
+    values: dict[str, Sequence[object]] = {
         "model": [name for name, scores in cut.items() for _ in scores],
-        "number": [k for scores in cut.values() for k in range(1, len(scores) + 1)],
+        "number": numbers,
         "score": [score for scores in cut.values() for score in scores],
     }
-    return Columns(str(path), values, list(values["number"]))
+    return Columns(str(path), values, numbers)
 
 
 def _of_records(
-    records: Sequence[Mapping[str, Any]], path: str | Path, rows: Sequence[int]
+    records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
 ) -> Columns:
     names = list(dict.fromkeys(name for record in records for name in record))
     values = {name: [record.get(name) for record in records] for name in names}

@@ -4,15 +4,14 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from jaxeval.errors import RunError
-from jaxeval.runs import database, experiments, foreign, store, tables
+from jaxeval.runs import database, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
 
-def columns(location: str) -> foreign.Columns:
+def columns(location: str) -> imported.Columns:
     """One row a member: the columns of `jaxeval.runs export`, its hyperparameters, and `model`.
 
     Where experiments were trained on several data sets, `dataset` names that of each member. A
@@ -29,13 +28,13 @@ def _load(location: str) -> list[MemberRow]:
     return rows
 
 
-def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") -> foreign.Columns:
-    values: dict[str, Sequence[Any]] = {
+def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -> imported.Columns:
+    values: dict[str, Sequence[object]] = {
         name: [getattr(row, name) for row in rows] for name in MemberRow._fields
     }
     changed = [json.loads(row.hparams) for row in rows]
-    for name in dict.fromkeys(key for one in changed for key in one):
-        values.setdefault(name, [one.get(name, "") for one in changed])
+    for name in dict.fromkeys(key for hparams in changed for key in hparams):
+        values.setdefault(name, [hparams.get(name, "") for hparams in changed])
     names = experiments.dataset_names(rows)
     if len(names) > 1:
         values["dataset"] = [names[row.data_hash] for row in rows]
@@ -43,10 +42,10 @@ def _columns(rows: Sequence[MemberRow], place: str, dataset: str = "dataset") ->
     for axis in ("split", "repeat"):
         if not any(values[axis]):
             del values[axis]  # all members have the corpus's own split, and none is repeated
-    return foreign.Columns(place, values, range(1, len(rows) + 1))
+    return imported.Columns(source, values, range(1, len(rows) + 1))
 
 
-def _models(rows: Sequence[MemberRow], datasets: Sequence[Any]) -> list[str]:
+def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
     """The model of each row: one name on all data sets, told apart where it must be."""
     there = {row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)}
     taken = Counter((row.name, dataset) for row, dataset in there.values())
@@ -69,7 +68,7 @@ def score_table(location: str, layout: Layout, rows: int | None = None) -> table
 
 
 def of_members(
-    everything: Sequence[MemberRow], place: str, layout: Layout, rows: int | None = None
+    everything: Sequence[MemberRow], source: str, layout: Layout, rows: int | None = None
 ) -> tables.ScoreTable:
     """The score table of members; their metric says whether higher is better.
 
@@ -80,16 +79,16 @@ def of_members(
       RunError: no member has ended, or no experiment of the folder can be compared.
       DataError: the experiments chosen have several metrics, or there is no such model.
     """
-    members = _chosen(everything, place, layout)
+    members = _chosen(everything, source, layout)
     kept = {row.experiment for row in members}
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
-    found = _columns(members, place, columns.get("dataset", "dataset"))
-    head = foreign.head(found, rows)
+    whole = _columns(members, source, columns.get("dataset", "dataset"))
+    head = imported.head(whole, rows)
     table = tables.of_columns(head, dataclasses.replace(layout, columns=columns))
-    higher = dict(zip(head["metric"], head["higher_is_better"], strict=True))
+    higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
     directed = tables.directed(table, higher[table.metric])
-    notes = [*_left_out(left_out), *_differing(table, found["config_hash"])]
+    notes = [*_left_out(left_out), *_differing(table, whole.texts("config_hash"))]
     return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
 
 
@@ -98,21 +97,21 @@ def members(location: str, layout: Layout) -> Sequence[MemberRow]:
     return _chosen(_load(location), database.place(location), layout)
 
 
-def _chosen(rows: Sequence[MemberRow], place: str, layout: Layout) -> Sequence[MemberRow]:
-    return rows if layout.models else _comparable(rows, place, layout.metric)
+def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[MemberRow]:
+    return rows if layout.models else _comparable(rows, source, layout.metric)
 
 
-def _comparable(rows: Sequence[MemberRow], place: str, metric: str | None) -> Sequence[MemberRow]:
+def _comparable(rows: Sequence[MemberRow], source: str, metric: str | None) -> Sequence[MemberRow]:
     """The members of experiments that are compared where no model is named."""
     chosen = [row for row in rows if experiments.kind(row) == experiments.SEEDS]
     if not chosen:
         raise RunError(
-            f"{place}: no experiment whose runs differ in seed or split only; found "
+            f"{source}: no experiment whose runs differ in seed or split only; found "
             f"{experiments.listed(rows)}"
         )
     if metric is None and len({row.metric for row in chosen}) > 1:
         raise RunError(
-            f"{place}: experiments of several metrics: {experiments.listed(chosen)}; choose with "
+            f"{source}: experiments of several metrics: {experiments.listed(chosen)}; choose with "
             "--metric NAME, or name the models"
         )
     return chosen
