@@ -213,7 +213,9 @@ def _answer(
     parts = []
     for name, table in tables.items():
         study = crossed.components(table.scores)
-        plan = designs.plan(study, precision, args.split_cost or 0.0) if precision else None
+        plan = None
+        if precision and study.total.sd > 0:  # equal scores say nothing of what others would be
+            plan = designs.plan(study, precision, args.split_cost or 0.0)
         parts.append(report.Part(name, study, table.dropped, plan))
     if args.json:
         cli.write_json(args.json, report.to_dict(parts, metric, unit))

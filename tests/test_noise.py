@@ -1,5 +1,6 @@
 """`noise --by split,seed`: trained end to end, and read from a table."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -7,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import noise, runs
+from jaxeval import noise, runs, studies
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import crossed
+from jaxeval.studies import proposers
 
 TINY = [
-    *("model.layers=[6]", "model.characters.encoder=none", "data.dimension=6"),
-    *("data.train_sentences=200", "data.most_widths=1", "training.batch_size=64"),
-    *("training.epochs=6", "training.optimiser.hyperparameters.learning_rate=0.02"),
+    *("model.layers=[6]", "model.characters.encoder=none", "model.classifier=softmax"),
+    *("data.dimension=6", "data.train_sentences=200", "data.most_widths=1"),
+    *("training.batch_size=32", "training.epochs=8", "training.lanes=2"),
+    "training.optimiser.hyperparameters.learning_rate=0.03",
 ]
 SPLITS, SEEDS = 3, 2
 
@@ -33,9 +36,7 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert noise.main([*words, "--precision", "0.05", "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     members = runs.load(tmp_path)
-    assert sorted((m.split, m.seed) for m in members) == [
-        (s, r) for s in (1, 2, 3) for r in (1, 2)
-    ]
+    assert {(m.split, m.seed) for m in members} == {*itertools.product((1, 2, 3), (1, 2))}
     assert {m.name for m in members} == {"default"}  # those that train would train
     for part in ("dev", "test"):
         table = np.full((SPLITS, SEEDS), math.nan)
@@ -56,14 +57,39 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert again["mean_se"] == pytest.approx(tree["test"]["mean_se"])
 
 
+def test_trials_of_a_crossed_design() -> None:
+    """Dies if a cell is missing, or repeated runs are recorded among those of the config itself."""
+    config = studies.read(None, TINY)
+    cells = set(itertools.product((1, 2, 3), (5, 7)))
+    once = proposers.crossed(config, [5, 7], [1, 2, 3])
+    assert {(t.split, t.seed) for t in once} == cells and len(once) == 6
+    assert once == proposers.seeds_by_splits(config, [5, 7], [1, 2, 3])
+    twice = proposers.crossed(config, [5, 7], [1, 2, 3], 2)
+    assert {(t.split, t.seed, t.repeat) for t in twice} == {(*c, k) for c in cells for k in (0, 1)}
+    assert {t.study.name for t in twice if t.study} == {"noise"} and len(twice) == 12
+
+
+def test_equal_scores_are_no_ground_for_a_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if two runs are said to be enough where a model that learned nothing scores 0."""
+    rows = [f"{split},{seed},0" for split, seed in itertools.product("123", "123")]
+    file = tmp_path / "scores.csv"
+    file.write_text("\n".join(["split,seed,m", *rows]) + "\n")
+    words = ["--by", "split,seed", "--table", str(file), "--precision", "0.01"]
+    assert noise.main(words) == 0
+    said = capsys.readouterr().out
+    assert "all runs have the same score" in said and "train" not in said
+
+
 def _table(folder: Path, gap: float = 0.01) -> tuple[Path, np.ndarray]:
     """Model b is model a plus a gap and an interaction of its own."""
     draw = np.random.default_rng(0)
     a = 0.7 + 0.02 * draw.normal(size=(5, 1)) + 0.01 * draw.normal(size=(5, 4))
     both = np.stack([a, a + gap + 0.002 * draw.normal(size=(5, 4))])
-    rows = [f"{'ab'[m]},{i},{j},{both[m, i, j]!r}" for m, i, j in np.ndindex(both.shape)]
+    rows = [f"{'ab'[m]},{i},{j},{float(both[m, i, j])!r}" for m, i, j in np.ndindex(both.shape)]
     file = folder / "scores.csv"
-    file.write_text("\n".join(["model,split,seed,f1", *rows]).replace("np.float64", "") + "\n")
+    file.write_text("\n".join(["model,split,seed,f1", *rows]) + "\n")
     return file, both
 
 
@@ -93,7 +119,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture)
     words = ["--by", "split,seed", "--table", str(file), "--score", "f1", "--model", "a"]
     assert noise.main(words) == 0
     said = capsys.readouterr().out
-    assert "5 splits x 3 seeds" in said and "seed 3 is left out: no score of 1 of its 5" in said
+    assert "4 splits x 4 seeds" in said and "split 2 is left out: no score of 1 of its 4" in said
 
 
 @pytest.mark.parametrize(

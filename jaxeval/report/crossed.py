@@ -26,7 +26,7 @@ class Part:
 
     Attributes:
       dropped: a line for each split and seed that was left out.
-      plan: None where no precision is asked for.
+      plan: None where no precision is asked for, or all scores are equal.
     """
 
     name: str

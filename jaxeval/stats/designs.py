@@ -123,14 +123,14 @@ def cheapest(
             "design: expected a half-width above 0 and no negative cost or variance, found "
             f"{half_width:g}, {split_cost:g} and {', '.join(f'{v:g}' for v in of)}"
         )
-    found = []
+    designs = []
     for grid in _grids(of, confidence):
         cost = grid.runs + split_cost * grid.splits
         cost = np.where(grid.half_width <= half_width, cost, np.inf)
         best = int(np.lexsort((grid.half_width, cost))[0])
         if np.isfinite(cost[best]):
-            found.append(_design(grid, best, float(cost[best])))
-    return sorted(found, key=lambda design: (design.cost, design.half_width))
+            designs.append(_design(grid, best, float(cost[best])))
+    return sorted(designs, key=lambda design: (design.cost, design.half_width))
 
 
 def _design(grid: _Grid, number: int, cost: float) -> Design:

@@ -58,8 +58,8 @@ def test_a_table_by_hand() -> None:
     values = [(float(square.value), square.df) for square in squares[:3]]
     assert values == [(26.0, 2), (6.0, 1), (2.0, 2)]
     study = crossed.components([[0, 4], [4, 4], [8, 10]])
-    found = [study.components[name].sd ** 2 for name in ("split", "seed", "interaction")]
-    np.testing.assert_allclose(found, [(26 - 2) / 2, (6 - 2) / 3, 2])
+    variances = [part.sd**2 for part in study.components.values()]
+    np.testing.assert_allclose(variances, [(26 - 2) / 2, (6 - 2) / 3, 2])
     assert study.total.sd**2 == pytest.approx(12 + 4 / 3 + 2)
     assert study.mean == 5 and study.mean_se**2 == pytest.approx((26 + 6 - 2) / 6)
     assert study.mean_df == pytest.approx(30**2 / (26**2 / 2 + 6**2 / 1 + 2**2 / 2))

@@ -108,8 +108,8 @@ def test_what_cannot_be_bought_is_absent() -> None:
 
 def test_without_variance_the_smallest_design_is_enough() -> None:
     """Dies if 0 / 0 spoils the plan of equal scores."""
-    found = designs.cheapest(Variances(0.0, 0.0, 0.0), 0.1)
-    assert (found[0].kind, found[0].runs) == ("independent", 2)
+    best = designs.cheapest(Variances(0.0, 0.0, 0.0), 0.1)[0]
+    assert (best.kind, best.runs) == ("independent", 2)
 
 
 @pytest.mark.parametrize(("width", "cost"), [(0.0, 0.0), (math.nan, 0.0), (1.0, -1.0)])
