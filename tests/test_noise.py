@@ -58,7 +58,7 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_trials_of_a_crossed_design() -> None:
-    """Dies if a cell is missing, or repeated runs are recorded among those of the config itself."""
+    """Dies if a cell is missing, or repeated runs are recorded as those of the config itself."""
     config = studies.read(None, TINY)
     cells = set(itertools.product((1, 2, 3), (5, 7)))
     once = proposers.crossed(config, [5, 7], [1, 2, 3])
