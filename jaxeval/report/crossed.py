@@ -150,6 +150,6 @@ def _bought(design: Design) -> str:
     each = design.runs // design.splits
     return {
         "independent": f"{design.runs} runs, each with its own split and seed",
-        "nested": f"{design.splits} splits with {each} seeds each, no seed twice, {design.runs} runs",
+        "nested": f"{design.splits} splits with {each} new seeds each, {design.runs} runs",
         "crossed": f"{design.splits} splits x {design.seeds} seeds, {design.runs} runs",
     }[design.kind]

@@ -63,7 +63,7 @@ def test_what_is_0_is_explained() -> None:
         (
             (NESTED, OWN),
             None,
-            "train 20 splits with 4 seeds each, no seed twice, 80 runs; crossed it would be more than "
+            "train 20 splits with 4 new seeds each, 80 runs; crossed it would be more than "
             "10,000 runs. Should the sd of a run be at the upper end of its interval, over 10,000 "
             "runs, each with its own split and seed, are needed.",
         ),
