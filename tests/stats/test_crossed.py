@@ -161,8 +161,10 @@ def test_limits_where_they_are_exact() -> None:
     )
     for end, p in ((0, 0.975), (1, 0.025)):
         ratio = stats.f.ppf(p, 5, 7)
-        difference = Combination((Term(1.0, a),), Term(1.0, MeanSquare(np.array(3 / ratio), 7)))
-        assert mean_squares.limits(difference, 0.95)[end] == pytest.approx(0, abs=1e-6)
+        for factor, above in ((1.0, False), (1.001, True)):
+            other = Term(1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
+            limit = mean_squares.limits(Combination((Term(1.0, a),), other), 0.95)[end]
+            assert limit == pytest.approx(0, abs=0.05) and bool(limit > 1e-5) is above
     known = Term(0.5, MeanSquare(np.array(2.0), 10**9))
     both = mean_squares.limits(Combination((Term(1.0, a), known)), 0.95)
     np.testing.assert_allclose(both, np.add(chi, 1.0), rtol=1e-3)
