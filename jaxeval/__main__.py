@@ -23,7 +23,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
     "noise": (
         "jaxeval.noise",
-        "how much of the spread is the seed's, how much the machine's",
+        "how much of the spread is the split's, the seed's, the machine's",
     ),
     "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),

@@ -1,70 +1,124 @@
-"""`python -m jaxeval.noise`: how much of the spread is the seed's, and how much the machine's."""
+"""`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
 
 import argparse
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs import arguments
 
+if TYPE_CHECKING:
+    from jaxeval.runs.records import MemberRow
+    from jaxeval.stats.balance import Table
+    from jaxeval.stats.repeats import Noise
+
+_PARTS = ("dev", "test")
+_OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
 _DESCRIPTION = """\
-Trains every seed several times (Melis et al. 2018, section 7.2) and splits the spread of dev and
-test scores into that of the same seed repeated (a GPU may add up in another order each time) and
-that between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
+Splits the spread of scores into its parts, with intervals.
+
+--by seed,repeat (the default) trains every seed several times (Melis et al. 2018, section 7.2):
+the spread of dev and test is that of the same seed repeated (a GPU may add up in another order
+each time) and that between seeds. On a CPU the same seed gives the same scores, and only the
+seeds' part is left.
+
+--by split,seed trains every seed on every random split: the spread is the split's, the seed's and
+that of both together; then it says what to train for a precision of the mean. Scores of any other
+framework do as well (--table).
 """
 _EXAMPLES = """\
 examples:
   python -m jaxeval.noise CONFIG --data DIR --seeds 8 --repeats 4
-  python -m jaxeval.noise CONFIG --data DIR --seeds 8 --repeats 4 --json noise.json
+  python -m jaxeval.noise CONFIG --data DIR --by split,seed --splits 6 --seeds 6 --precision 0.01
+  python -m jaxeval.noise --by split,seed --table scores.csv --model A --minus B --precision 0.005
 
-The same command continues what was interrupted.
+The same command continues what was interrupted. docs/noise.md says what is computed.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
-    made = cli.parser("noise", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(made)
-    cli.add_seeds(made)
-    made.add_argument(
-        "--repeats", type=cli.positive, default=4, metavar="R", help="runs of each seed (4)"
+    parser = cli.parser("noise", _DESCRIPTION, _EXAMPLES)
+    cli.add_config(parser)
+    cli.add_seeds(parser)
+    parser.add_argument(
+        "--by",
+        choices=("seed,repeat", "split,seed"),
+        default="seed,repeat",
+        help="the parts (seed,repeat)",
     )
-    return made
+    parser.add_argument(
+        "--repeats",
+        type=cli.positive,
+        metavar="R",
+        help="runs of each seed (4; by split,seed 1, of each on each split)",
+    )
+    crossed = parser.add_argument_group("by split,seed")
+    crossed.add_argument(
+        "--splits", type=cli.positive, metavar="N", help="random splits 1 .. N (6)"
+    )
+    crossed.add_argument(
+        "--precision",
+        type=arguments.positive,
+        metavar="X",
+        help="half of the mean's 95 %% interval to plan for, in the scores' own unit: .01 is a "
+        "point of F1 (the metric's equivalence margin)",
+    )
+    crossed.add_argument(
+        "--split-cost", type=cli.number(0), metavar="C", help="of a new split, in runs (0)"
+    )
+    crossed.add_argument("--model", metavar="NAME", help="of the table, where it has several")
+    crossed.add_argument("--minus", metavar="NAME", help="another: the paired difference")
+    arguments.add_table(parser)
+    return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parses, trains, splits the spread, prints."""
-    made = parser()
-    given = cli.parse_config(made, arguments)
-    seeds = cli.seeds_of(given)
-    if given.repeats < 2 or len(seeds) < 2:
-        made.error("expected 2 or more --repeats of 2 or more seeds")
+def main(words: Sequence[str] | None = None) -> int:
+    """Parses, trains or reads, splits the spread, prints."""
+    verb = parser()
+    args = cli.parse_config(verb, words)
+    if args.by == "seed,repeat":
+        _by_repeat(verb, args)
+    elif args.table is not None or args.runs is not None:
+        _by_split_of_table(verb, args)
+    else:
+        _by_split(verb, args)
+    return 0
+
+
+def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    other = [name for name in _OF_CROSSED if getattr(args, name) is not None]
+    if other:
+        verb.error(f"--{other[0].replace('_', '-')}: goes with --by split,seed")
+    seeds, repeats = cli.seeds_of(args), args.repeats or 4
+    if repeats < 2 or len(seeds) < 2:
+        verb.error("expected 2 or more --repeats of 2 or more seeds")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.studies import proposers
 
-    config = studies.read(given.config, given.changes, given.data)
-    rows = observe.train(proposers.repeats(config, seeds, given.repeats), Path(given.out))
-    found = _split(rows, seeds)
-    if given.json:
-        content = {part: dataclasses.asdict(noise) for part, noise in found.items()}
-        cli.write_json(given.json, {"metric": rows[0].metric, **content})
-    if given.json != "-":
-        _show(found, rows[0].metric)
-    return 0
+    config = studies.read(args.config, args.changes, args.data)
+    rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
+    by_part = _of_repeats(rows, seeds)
+    if args.json:
+        content = {part: dataclasses.asdict(noise) for part, noise in by_part.items()}
+        cli.write_json(args.json, {"metric": rows[0].metric, **content})
+    if args.json != "-":
+        _show_repeats(by_part, rows[0].metric)
 
 
-def _split(rows: Sequence[Any], seeds: Sequence[int]) -> dict[str, Any]:
+def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, Noise]":
     """The components of dev and test, over the seeds of which no run failed."""
     from jaxeval.stats import repeats
 
-    found = {}
-    for part in ("dev", "test"):
+    by_part = {}
+    for part in _PARTS:
         by_seed = {seed: [getattr(r, part) for r in rows if r.seed == seed] for seed in seeds}
         whole = [scores for scores in by_seed.values() if None not in scores]
         if len(whole) < len(seeds):
@@ -72,18 +126,18 @@ def _split(rows: Sequence[Any], seeds: Sequence[int]) -> dict[str, Any]:
             print(f"{part}: {lost} seeds left out, a run of each has no score", file=sys.stderr)
         if len(whole) < 2:
             raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
-        found[part] = repeats.noise(whole)
-    return found
+        by_part[part] = repeats.noise(whole)
+    return by_part
 
 
-def _show(found: dict[str, Any], metric: str) -> None:
+def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     for title in (metric, "mean", "sd of any run", "sd of one seed repeated", "sd between seeds"):
         table.add_column(title, no_wrap=True)
-    for part, noise in found.items():
+    for part, noise in by_part.items():
         table.add_row(
             part,
             f"{noise.mean:.4g}",
@@ -93,16 +147,80 @@ def _show(found: dict[str, Any], metric: str) -> None:
         )
     console = Console(highlight=False, soft_wrap=True, width=160)
     console.print(table)
-    first = found["dev"]
+    first = by_part["dev"]
     console.print(
         f"{first.seeds} seeds, {first.repeats} runs each; 95 % intervals for normal scores"
     )
-    if all(noise.sd_repeat == 0 for noise in found.values()):
+    if all(noise.sd_repeat == 0 for noise in by_part.values()):
         console.print("the same seed gave the same scores, to the last bit")
 
 
 def _with_interval(sd: float, interval: tuple[float, float]) -> str:
     return f"{sd:.3g} ({interval[0]:.3g} to {interval[1]:.3g})"
+
+
+def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    seeds, splits, repeats = cli.seeds_of(args), args.splits or 6, args.repeats or 1
+    if min(len(seeds), splits) < 2:
+        verb.error("expected 2 or more --splits and 2 or more seeds")
+    if args.model or args.minus:
+        verb.error("--model and --minus: expected --table or --runs beside them")
+    if len(seeds) * splits * repeats > cli.MOST:
+        raise ConfigError(f"--splits: expected at most {cli.MOST} runs in all")
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval import observe, studies
+    from jaxeval.stats import balance
+    from jaxeval.studies import proposers
+
+    config = studies.read(args.config, args.changes, args.data)
+    trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
+    rows = observe.train(trials, Path(args.out))
+    labels = [row.split for row in rows], [row.seed for row in rows]
+    tables = {part: balance.table(*labels, [getattr(r, part) for r in rows]) for part in _PARTS}
+    first = rows[0]
+    _answer(tables, first.metric, first.unit, args.precision or first.margin, args)
+
+
+def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    if args.config or args.splits or args.repeats:
+        verb.error("expected no CONFIG, --splits or --repeats beside --table or --runs")
+    from jaxeval.report import crossed as report
+    from jaxeval.runs import cells
+    from jaxeval.stats import balance
+
+    table = arguments.table(args, [name for name in (args.model, args.minus) if name])
+    for line in table.warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    tables = {"score": balance.table(*cells.cells(table, args.model, args.minus))}
+    name = " - ".join(filter(None, (args.model or table.models[0], args.minus)))
+    metric = f"{table.metric or 'score'} of {name}"
+    _answer(tables, metric, report.unit_of(table), args.precision, args)
+
+
+def _answer(
+    tables: "Mapping[str, Table]",
+    metric: str,
+    unit: str,
+    precision: float | None,
+    args: argparse.Namespace,
+) -> None:
+    """Components of each part of the data, and a plan where a precision is known."""
+    from jaxeval.report import crossed as report
+    from jaxeval.stats import crossed, designs
+
+    parts = []
+    for name, table in tables.items():
+        study = crossed.components(table.scores)
+        plan = None
+        if precision and study.total.sd > 0:  # equal scores say nothing of what others would be
+            plan = designs.plan(study, precision, args.split_cost or 0.0)
+        parts.append(report.Part(name, study, table.dropped, plan))
+    if args.json:
+        cli.write_json(args.json, report.to_dict(parts, metric, unit))
+    if args.json != "-":
+        report.show(parts, metric, unit)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Scores in, comparison out: numpy and scipy only, any framework's scores."""
 
 from jaxeval.stats.configurations import paired_options, seed_effect
+from jaxeval.stats.crossed import components as crossed_components
 from jaxeval.stats.datasets import (
     aggregates,
     average_probability_of_improvement,
@@ -14,6 +15,7 @@ from jaxeval.stats.describe import (
     spearman,
     summarize,
 )
+from jaxeval.stats.designs import cheapest as cheapest_designs
 from jaxeval.stats.effects import (
     a12,
     almost_stochastic_order,
@@ -55,7 +57,9 @@ __all__ = [
     "average_probability_of_improvement",
     "brown_forsythe",
     "brunner_munzel",
+    "cheapest_designs",
     "cliffs_delta",
+    "crossed_components",
     "detectable_difference",
     "difference",
     "expected_validation_performance",

@@ -1,6 +1,7 @@
 """Trials for a question: pure functions of configs, which train nothing."""
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,6 +30,18 @@ def repeats(config: Any, seeds: Sequence[int], count: int) -> list[Trial]:
     return [
         Trial(tree, seed, repeat=repeat, study=study) for repeat in range(count) for seed in seeds
     ]
+
+
+def crossed(
+    config: Any, seeds: Sequence[int], splits: Sequence[int], repeats: int = 1
+) -> list[Trial]:
+    """Every seed on every split: the members that `train` would train, or those repeated."""
+    if repeats == 1:
+        return seeds_by_splits(config, seeds, splits)
+    tree = _without_models(config)
+    study = Study("noise", tree)
+    cells = itertools.product(range(repeats), splits, seeds)
+    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
 
 
 def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:

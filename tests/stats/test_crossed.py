@@ -1,0 +1,313 @@
+"""Crossed splits and seeds: against a published analysis, likelihood, hand and simulation."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from jaxeval.errors import DataError
+from jaxeval.stats import balance, crossed, mean_squares, nested
+from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
+
+# diameters (mm) of 24 plates x 6 samples of penicillin: Davies & Goldsmith (1972), section 6.6
+PENICILLIN = """
+27 23 26 23 23 21  27 23 26 23 23 21  25 21 25 24 24 20  26 23 25 23 23 20  25 22 26 22 23 20
+24 22 25 23 22 19  24 20 23 21 22 19  26 22 26 24 24 21  24 21 24 22 22 20  24 21 24 23 22 19
+26 23 26 24 24 21  25 22 26 24 24 20  26 24 26 24 25 22  26 23 26 23 23 20  26 23 25 24 24 22
+25 22 25 23 23 20  25 21 24 23 23 20  25 22 24 23 23 19  24 21 23 21 21 19  26 23 26 24 24 21
+25 21 24 22 22 18  25 22 25 22 22 20  24 21 24 22 24 19  24 21 24 22 21 18
+"""
+
+
+def _tables(
+    count: int, shape: tuple[int, int, int], variances: tuple[float, ...], seed: int = 0
+) -> np.ndarray:
+    """[count, S, R, n] of known variances: split, seed, interaction, error."""
+    draw, (splits, seeds, _) = np.random.default_rng(seed), shape
+    shapes = ((splits, 1, 1), (1, seeds, 1), (splits, seeds, 1), shape)
+    effects = (
+        math.sqrt(variance) * draw.normal(size=(count, *size))
+        for variance, size in zip(variances, shapes, strict=True)
+    )
+    total: np.ndarray = sum(effects, np.zeros((count, *shape)))
+    return total
+
+
+def test_a_published_analysis() -> None:
+    """Dies if an estimate is not that of lme4, as printed for its `Penicillin` data.
+
+    REML of a balanced table is the method of moments; the standard error is that of the intercept.
+    """
+    table = np.array(PENICILLIN.split(), float).reshape(24, 6)
+    study = crossed.components(table)
+    sds = [round(part.sd, 4) for part in study.components.values()]
+    assert sds == [0.8467, 1.9316, 0.5499]
+    assert (round(study.mean, 2), round(study.mean_se, 4)) == (22.97, 0.8086)
+
+
+def test_a_table_by_hand() -> None:
+    """Dies if a sum of squares or a degree of freedom is another.
+
+    Row means 2, 4, 9 and column means 4, 6 about 5: SS of rows 2 (9 + 1 + 16) = 52 on 2, of
+    columns 3 (1 + 1) = 6 on 1; residuals -1, 1 | 1, -1 | 0, 0: SS 4 on 2.
+    """
+    squares = crossed.of_table(np.array([[0, 4], [4, 4], [8, 10]], float)[..., None])
+    values = [(float(square.value), square.df) for square in squares[:3]]
+    assert values == [(26.0, 2), (6.0, 1), (2.0, 2)]
+    study = crossed.components([[0, 4], [4, 4], [8, 10]])
+    variances = [part.sd**2 for part in study.components.values()]
+    np.testing.assert_allclose(variances, [(26 - 2) / 2, (6 - 2) / 3, 2])
+    assert study.total.sd**2 == pytest.approx(12 + 4 / 3 + 2)
+    assert study.mean == 5 and study.mean_se**2 == pytest.approx((26 + 6 - 2) / 6)
+    assert study.mean_df == pytest.approx(30**2 / (26**2 / 2 + 6**2 / 1 + 2**2 / 2))
+
+
+def test_mean_squares_by_loops() -> None:
+    """Dies if runs of a cell are weighted wrongly: sums over every cell, one by one."""
+    (table,) = _tables(1, (3, 4, 2), (1, 1, 1, 1))
+    grand, row, column = table.mean(), table.mean((1, 2)), table.mean((0, 2))
+    sums = dict.fromkeys(("split", "seed", "interaction", "error"), 0.0)
+    for i, j, k in np.ndindex(table.shape):
+        cell = table[i, j].mean()
+        sums["split"] += (row[i] - grand) ** 2 / 2
+        sums["seed"] += (column[j] - grand) ** 2 / 3
+        sums["interaction"] += (cell - row[i] - column[j] + grand) ** 2 / 6
+        sums["error"] += (table[i, j, k] - cell) ** 2 / 12
+    squares = crossed.of_table(table)
+    for name, value in sums.items():
+        assert float(getattr(squares, name).value) == pytest.approx(value)
+    named = {name: part.estimate for name, part in crossed.combinations(squares).items()}
+    split, seed, interaction, error = sums.values()
+    expected = [
+        (split - interaction) / 8,
+        (seed - interaction) / 6,
+        (interaction - error) / 2,
+        error,
+    ]
+    np.testing.assert_allclose(list(named.values()), expected)
+    assert crossed.total(squares).estimate == pytest.approx(sum(expected))
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_components_are_reml(repeats: int) -> None:
+    """Dies if a component is biased: the residual likelihood, maximised by brute force."""
+    for table in _tables(20, (4, 3, repeats), (1.0, 0.6, 0.4, 0.3)):
+        parts = crossed.components(table).components
+        estimates = [part.sd**2 for part in parts.values()]
+        if min(estimates) > 0.2:  # REML is another estimate where one is 0
+            break
+    assert min(estimates) > 0.2
+    np.testing.assert_allclose(estimates, _reml(table, len(estimates)), rtol=2e-3)
+
+
+def _reml(table: np.ndarray, count: int) -> np.ndarray:
+    """The variances of the greatest residual likelihood (Patterson & Thompson 1971)."""
+    labels = np.array(list(np.ndindex(table.shape)))
+    split, seed = labels[:, 0, None], labels[:, 1, None]
+    same = [split == split.T, seed == seed.T, (split == split.T) & (seed == seed.T)]
+    parts = [*same, np.eye(len(labels))][:count] if table.shape[2] > 1 else same
+    y, one = table.ravel(), np.ones(table.size)
+
+    def loss(logs: np.ndarray) -> float:
+        covariance = sum(v * part for v, part in zip(np.exp(logs), parts, strict=True))
+        inverse = np.linalg.inv(covariance)
+        rest = y - (one @ inverse @ y) / (one @ inverse @ one)
+        logs_of = np.linalg.slogdet(covariance)[1] + math.log(one @ inverse @ one)
+        return float(logs_of + rest @ inverse @ rest)
+
+    options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 20_000, "maxfev": 20_000}
+    done = optimize.minimize(loss, np.zeros(count), method="Nelder-Mead", options=options)
+    best: np.ndarray = np.exp(done.x)
+    return best
+
+
+def test_transposing_swaps_split_and_seed() -> None:
+    """Dies if one of the two is treated in another way."""
+    (table,) = _tables(1, (5, 3, 2), (2, 1, 1, 1))
+    one, other = crossed.components(table), crossed.components(table.swapaxes(0, 1))
+    swap = {"split": "seed", "seed": "split"}
+    for name, part in one.components.items():
+        twin = other.components[swap.get(name, name)]
+        assert part.sd == pytest.approx(twin.sd)
+        assert part.sd_interval[:2] == pytest.approx(twin.sd_interval[:2])
+    assert one.mean_interval[:2] == pytest.approx(other.mean_interval[:2])
+    assert one.total.sd_interval[:2] == pytest.approx(other.total.sd_interval[:2])
+
+
+def test_the_nested_design_pools_seed_and_interaction() -> None:
+    """Dies if the squares within splits are not those of seeds and interaction together."""
+    (table,) = _tables(1, (6, 4, 1), (2, 1, 1, 0))
+    squares = crossed.of_table(table)
+    pooled = sum(float(s.value) * s.df for s in (squares.seed, squares.interaction))
+    within = nested.variance_components(list(table[..., 0])).sd_seed ** 2
+    assert pooled / (6 * 3) == pytest.approx(within)
+
+
+def test_limits_where_they_are_exact() -> None:
+    """Dies if a constant of Ting et al. or Graybill & Wang is another.
+
+    One mean square: chi-squared. A second that is 0: the same. A limit of a difference is 0 where
+    the ratio is that of an F test. Many degrees of freedom of all but one: chi-squared, shifted.
+    """
+    a, none = MeanSquare(np.array(3.0), 5), MeanSquare(np.array(0.0), 7)
+    chi = [5 * 3.0 / stats.chi2.ppf(p, 5) for p in (0.975, 0.025)]
+    alone = mean_squares.limits(Combination((Term(1.0, a),)), 0.95)
+    np.testing.assert_allclose(alone, chi)
+    np.testing.assert_allclose(
+        mean_squares.limits(Combination((Term(1.0, a),), Term(1.0, none)), 0.95), chi
+    )
+    for end, p in ((0, 0.975), (1, 0.025)):
+        ratio = stats.f.ppf(p, 5, 7)
+        for factor, above in ((1.0, False), (1.001, True)):
+            other = Term(1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
+            limit = mean_squares.limits(Combination((Term(1.0, a),), other), 0.95)[end]
+            assert limit == pytest.approx(0, abs=0.05) and bool(limit > 1e-5) is above
+    known = Term(0.5, MeanSquare(np.array(2.0), 10**9))
+    both = mean_squares.limits(Combination((Term(1.0, a), known)), 0.95)
+    np.testing.assert_allclose(both, np.add(chi, 1.0), rtol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 1), (6, 6, 1), (10, 4, 1), (5, 5, 3)])
+@pytest.mark.parametrize(
+    "variances", [(1, 1, 1, 0.5), (4, 0.5, 1, 0.3), (0.2, 0.2, 1, 0.1)], ids=str
+)
+def test_intervals_cover(shape: tuple[int, int, int], variances: tuple[float, ...]) -> None:
+    """Dies if an interval leaves out the truth more often than it says (95 %, 4,000 tables).
+
+    The standard error is .0035; what is approximate may miss by 2 points.
+    """
+    squares = crossed.of_table(_tables(4000, shape, variances))
+    names = ("split", "seed", "interaction", "error")
+    truth = dict(zip(names, variances, strict=True))
+    if shape[2] == 1:
+        truth["interaction"] += truth.pop("error")
+    parts = {**crossed.combinations(squares), "any run": crossed.total(squares)}
+    truth["any run"] = sum(variances)
+    for name, part in parts.items():
+        low, high = mean_squares.limits(part, 0.95)
+        covered = np.mean((low <= truth[name]) & (truth[name] <= high))
+        assert 0.93 < covered < 0.985, (name, covered)
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 1), (6, 6, 1), (10, 3, 1), (4, 4, 2)])
+@pytest.mark.parametrize(
+    "variances", [(1, 1, 0, 1), (4, 0.5, 1, 0.3), (1, 0, 0, 1), (0, 0, 0, 1)], ids=str
+)
+def test_the_interval_of_the_mean_covers(
+    shape: tuple[int, int, int], variances: tuple[float, ...]
+) -> None:
+    """Dies if the standard error forgets that splits or seeds are shared by runs.
+
+    Counting runs as independent covers 50 to 80 % of the first two.
+    """
+    tables = _tables(4000, shape, variances)
+    squares = crossed.of_table(tables)
+    split, seed, interaction = (square.value for square in squares[:3])
+    variance, df = crossed.mean_variance(split, seed, interaction, squares.shape)
+    half = np.sqrt(variance) * crossed.t_quantile(df, 0.95)
+    covered = np.mean(np.abs(tables.mean((1, 2, 3))) <= half)
+    assert covered > 0.925
+
+
+def test_estimates_are_unbiased() -> None:
+    """Dies if a divisor is wrong: the mean of 20,000 estimates, those below 0 included."""
+    variances = (2.0, 0.5, 1.0, 0.7)
+    parts = crossed.combinations(crossed.of_table(_tables(20_000, (4, 5, 2), variances)))
+    means = [float(np.mean(part.estimate)) for part in parts.values()]
+    np.testing.assert_allclose(means, variances, rtol=0.03)
+
+
+def test_a_negative_estimate_is_0_and_said() -> None:
+    """Dies if a variance is negative, its root NaN, or the note lost; shares sum to 1."""
+    study = crossed.components([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]])
+    parts = study.components
+    assert parts["split"].negative and parts["split"].sd == 0 == parts["split"].sd_interval.low
+    assert not parts["interaction"].negative
+    assert sum(part.share or 0.0 for part in parts.values()) == pytest.approx(1)
+    assert study.total.sd**2 == pytest.approx(sum(part.sd**2 for part in parts.values()))
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_equal_scores_have_no_spread(repeats: int) -> None:
+    """Dies if rounding makes a component, or 0 / 0 a NaN."""
+    study = crossed.components(np.full((3, 3, repeats), 0.7))
+    assert study.total.sd == study.mean_se == 0 and study.mean == 0.7
+    assert {part.share for part in study.components.values()} == {None}
+    assert study.mean_interval[:2] == (0.7, 0.7)
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_repeats_that_are_equal_have_no_error(repeats: int) -> None:
+    """Dies if a CPU, which repeats itself to the last bit, is said to have an error."""
+    (table,) = _tables(1, (4, 3, 1), (1, 1, 1, 0))
+    once, more = crossed.components(table), crossed.components(np.repeat(table, repeats, 2))
+    assert more.components["error"].sd == 0
+    for name, part in once.components.items():
+        assert more.components[name].sd == pytest.approx(part.sd)
+    assert more.mean_se == pytest.approx(once.mean_se)
+
+
+@pytest.mark.parametrize(
+    "table", [[[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0], [[1.0, 2.0], [1.0]], np.ones((2, 2, 0))]
+)
+def test_too_little_is_refused(table: list) -> None:
+    """Dies if a component is made up of one split, one seed or a table with holes."""
+    with pytest.raises(DataError, match=r"expected \[splits, seeds\]"):
+        crossed.components(table)
+
+
+def test_a_score_that_is_not_finite_is_refused() -> None:
+    """Dies if NaN spreads into all components in silence."""
+    with pytest.raises(DataError, match="row 1, column 0"):
+        crossed.components([[1, 2], [math.nan, 2]])
+
+
+def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
+    cells = list(itertools.product(range(1, 5), range(1, 4)))
+    splits, seeds = ([cell[axis] for cell in cells] for axis in (0, 1))
+    return splits, seeds, [score(*cell) for cell in cells]
+
+
+def test_a_table_in_any_order() -> None:
+    """Dies if a score lands in another cell: rows and columns may come in any order."""
+    splits, seeds, scores = _runs(lambda split, seed: 10.0 * split + seed)
+    order = np.random.default_rng(0).permutation(len(scores))
+    table = balance.table(*([column[k] for k in order] for column in (splits, seeds, scores)))
+    expected = [[[10.0 * split + seed] for seed in table.seeds] for split in table.splits]
+    assert table.scores.tolist() == expected and table.dropped == ()
+
+
+def test_what_is_incomplete_goes_whole_and_is_said() -> None:
+    """Dies if a hole is filled, more goes than must, or nothing says so.
+
+    Split 2 lacks 2 of 3 cells and goes first; then seed 3 lacks 1 of the 3 that are left, split
+    4 1 of 3 too, and of equals a seed goes.
+    """
+    failed = {(2, 1), (2, 2), (4, 3)}
+    runs = _runs(lambda split, seed: None if (split, seed) in failed else 1.0 * split)
+    table = balance.table(*runs)
+    assert (table.splits, table.seeds) == ((1, 3, 4), (1, 2))
+    assert table.scores.tolist() == [[[1.0], [1.0]], [[3.0], [3.0]], [[4.0], [4.0]]]
+    assert [line.split(":")[0] for line in table.dropped] == [
+        "split 2 is left out",
+        "seed 3 is left out",
+    ]
+    assert "2 of its 3" in table.dropped[0]
+
+
+def test_a_cell_with_fewer_repeats_is_incomplete() -> None:
+    """Dies if cells of one and two runs are averaged as if they were alike."""
+    splits, seeds, scores = _runs(lambda split, seed: 1.0)
+    table = balance.table([*splits, *splits[1:]], [*seeds, *seeds[1:]], [*scores, *scores[1:]])
+    assert table.scores.shape == (3, 3, 2) and table.splits == (2, 3, 4)
+
+
+def test_runs_that_are_not_crossed_are_refused() -> None:
+    """Dies if runs with a split and a seed each of their own become a table."""
+    with pytest.raises(DataError, match=r"every seed on every split.*5 runs of 5 splits"):
+        balance.table(range(5), range(5), [0.1] * 5)
+    with pytest.raises(DataError, match="every seed on every split"):
+        balance.table([], [], [])

@@ -1,0 +1,119 @@
+"""How many splits and seeds: against brute force, formulas and simulated precision."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.errors import DataError
+from jaxeval.stats import crossed, designs
+from jaxeval.stats.designs import Design, Variances
+
+OF = Variances(split=4.0, seed=1.0, rest=2.0)
+
+
+def _by_kind(of: Variances, width: float, **costs: float) -> dict[str, Design]:
+    return {design.kind: design for design in designs.cheapest(of, width, **costs)}
+
+
+def _half_width(kind: str, splits: int, each: int, of: Variances) -> float:
+    """The same by the textbook, one design at a time."""
+    if kind == "crossed":
+        rows, columns = of.rest + each * of.split, of.rest + splits * of.seed
+        whole = rows + columns - of.rest
+        parts = rows**2 / (splits - 1), columns**2 / (each - 1)
+        df = whole**2 / (sum(parts) + of.rest**2 / ((splits - 1) * (each - 1)))
+        return float(stats.t.ppf(0.975, df) * math.sqrt(whole / (splits * each)))
+    variance = of.split / splits + (of.seed + of.rest) / (splits * each)
+    return float(stats.t.ppf(0.975, splits - 1) * math.sqrt(variance))
+
+
+@pytest.mark.parametrize("cost", [0.0, 2.0, 7.5])
+@pytest.mark.parametrize("of", [OF, Variances(0.5, 4.0, 1.0), Variances(0.1, 0.1, 3.0)], ids=str)
+def test_the_cheapest_of_each_kind(of: Variances, cost: float) -> None:
+    """Dies if a cheaper design of up to 40 x 40 gives the precision, or this one does not."""
+    for kind, design in _by_kind(of, 1.7, split_cost=cost).items():
+        each = design.seeds if kind == "crossed" else design.runs // design.splits
+        reached = _half_width(kind, design.splits, each, of)
+        assert design.half_width == pytest.approx(reached) and reached <= 1.7
+        assert design.runs == design.splits * each
+        assert design.cost == pytest.approx(design.runs + cost * design.splits)
+        least = {"crossed": (2, 40), "nested": (2, 40), "independent": (1, 1)}[kind]
+        others = [
+            (splits * each + cost * splits)
+            for splits in range(2, 41)
+            for each in range(least[0], least[1] + 1)
+            if _half_width(kind, splits, each, of) <= 1.7
+        ]
+        assert design.cost == pytest.approx(min(others))
+
+
+def test_own_split_and_seed_is_cheapest_where_splits_cost_nothing() -> None:
+    """Dies if a formula of variance is wrong: independent <= nested <= crossed at as many runs."""
+    generator = np.random.default_rng(0)
+    for _ in range(5):
+        of = Variances(*generator.exponential(size=3).tolist())
+        kinds = [design.kind for design in designs.cheapest(of, 0.5)]
+        assert kinds == ["independent", "nested", "crossed"][: len(kinds)]
+
+
+def test_dear_splits_are_used_for_several_seeds() -> None:
+    """Dies if the cost of a split is forgotten: seeds near sqrt(c v / v_split) (Cochran 1977)."""
+    of = Variances(split=1.0, seed=2.0, rest=2.0)
+    best = designs.cheapest(of, 0.1, split_cost=16.0)[0]
+    assert best.kind == "nested" and best.runs // best.splits == math.sqrt(16 * 4 / 1)
+
+
+def test_a_planned_precision_is_reached() -> None:
+    """Dies if the width is not that of the analysis: the mean width of 4,000 crossed tables."""
+    design = _by_kind(OF, 2.0)["crossed"]
+    draw, shape = np.random.default_rng(0), (4000, design.splits, design.seeds, 1)
+    tables = (
+        math.sqrt(OF.split) * draw.normal(size=(4000, design.splits, 1, 1))
+        + math.sqrt(OF.seed) * draw.normal(size=(4000, 1, design.seeds, 1))
+        + math.sqrt(OF.rest) * draw.normal(size=shape)
+    )
+    squares = crossed.of_table(tables)
+    split, seed, rest = (square.value for square in squares[:3])
+    variance, df = crossed.mean_variance(split, seed, rest, squares.shape)
+    half = np.sqrt(variance) * crossed.t_quantile(df, 0.95)
+    assert float(np.median(half)) == pytest.approx(design.half_width, rel=0.08)
+
+
+def test_the_plan_of_a_study() -> None:
+    """Dies if repeats of a cell are lost, or the cautious plan is not of the upper limit."""
+    draw = np.random.default_rng(1)
+    study = crossed.components(
+        draw.normal(size=(5, 1, 1)) + draw.normal(size=(5, 4, 1)) + draw.normal(size=(5, 4, 3))
+    )
+    variances = designs.variances(study)
+    assert sum(variances) == pytest.approx(study.total.sd**2)
+    plan = designs.plan(study, 0.5, split_cost=1.0)
+    assert list(plan.designs) == designs.cheapest(variances, 0.5, split_cost=1.0)
+    assert plan.cautious_runs is not None
+    sd = study.total.sd_interval.high
+    widths = [
+        stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n)
+        for n in (plan.cautious_runs - 1, plan.cautious_runs)
+    ]
+    assert widths[1] <= 0.5 < widths[0]
+
+
+def test_what_cannot_be_bought_is_absent() -> None:
+    """Dies if a design that does not reach the precision is offered."""
+    assert designs.cheapest(OF, 1e-6) == []
+    assert "crossed" not in _by_kind(OF, 0.06)
+
+
+def test_without_variance_the_smallest_design_is_enough() -> None:
+    """Dies if 0 / 0 spoils the plan of equal scores."""
+    best = designs.cheapest(Variances(0.0, 0.0, 0.0), 0.1)[0]
+    assert (best.kind, best.runs) == ("independent", 2)
+
+
+@pytest.mark.parametrize(("width", "cost"), [(0.0, 0.0), (math.nan, 0.0), (1.0, -1.0)])
+def test_impossible_wishes_are_refused(width: float, cost: float) -> None:
+    """Dies if a precision of 0 is planned for."""
+    with pytest.raises(DataError, match="half-width above 0"):
+        designs.cheapest(OF, width, split_cost=cost)
