@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from jaxeval.files import Json
 from jaxeval.report import plain, scores, tables, text
 from jaxeval.report.scores import Scale
 from jaxeval.runs.tables import ScoreTable
@@ -35,12 +35,12 @@ class Part:
     plan: Plan | None
 
 
-def to_dict(parts: Sequence[Part], metric: str, unit: str) -> dict[str, Any]:
+def to_dict(parts: Sequence[Part], metric: str, unit: str) -> dict[str, Json]:
     """Plain data, as `noise --by split,seed --json` writes it (docs/noise.md)."""
-    whole: dict[str, Any] = {"metric": metric, "unit": unit}
+    whole: dict[str, Json] = {"metric": metric, "unit": unit}
     for part in parts:
         others = {"dropped": part.dropped, "plan": part.plan}
-        whole[part.name] = plain.plain(part.study) | plain.plain(others)
+        whole[part.name] = plain.record(part.study) | plain.record(others)
     return whole
 
 

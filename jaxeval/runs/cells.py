@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.errors import DataError
-from jaxeval.runs.foreign import listed
+from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 
 

@@ -9,7 +9,7 @@ import pytest
 from jaxeval.report import crossed as report
 from jaxeval.report import scores
 from jaxeval.runs import tables
-from jaxeval.runs.foreign import Columns
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import crossed
 from jaxeval.stats.designs import Design, Plan
