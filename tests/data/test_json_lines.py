@@ -21,12 +21,12 @@ def _read(folder: Path, *lines: Any, labelled: bool = True) -> LabelledTexts:
 def test_targets(tmp_path: Path) -> None:
     """Dies if a mention within a word counts, only the first mention is read, `span` is ignored,
     or lines of one text stay apart."""
-    text = "Barry: bar or bar?"
+    text = "barry: bar or bar?"
     (read,) = _read(
         tmp_path,
         {"text": text, "target": "bar", "label": "good", "more": None},
         "  ",
-        {"text": text, "target": "Barry", "label": 0, "span": [0, 5]},
+        {"text": text, "target": "barry", "label": 0, "span": [0, 5]},
         {"text": text, "span": [17, 18], "label": "odd"},
     ).texts
     places = [(0, 5, "0"), (7, 10, "good"), (14, 17, "good"), (17, 18, "odd")]

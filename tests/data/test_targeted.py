@@ -62,9 +62,9 @@ def test_labels_of_whole_texts_have_no_place() -> None:
 
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
-    train, test = _text("barfood", ("food", "x")), _text("barfood", ("bar", "y"))
+    train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
     read = targeted.sentences({"train": [train], "test": [test]}, False)
-    assert read["train"][0].words == read["test"][0].words == ("bar", "food")
+    assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
 
 
 SENTENCES = [
