@@ -324,6 +324,7 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
             real = columns["targets"][at]
             starts, ends = columns["start"][at, :real], columns["end"][at, :real]
             assert [*zip(starts.tolist(), ends.tolist(), strict=True)] == places
+    assert encoded.shared["row"][0] == words.PADDING
     assert vocabulary.rows <= len(classified.table.vectors)
 
 
