@@ -220,18 +220,48 @@ def test_the_best_of_a_sweep(tmp_path: Path) -> None:
     assert {json.loads(row.hparams)["hidden"] for row in rows} == {4, 8}
 
 
-def test_any_task_is_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if saved models score otherwise than in training, or are read as texts."""
-    data, folder = _tags(tmp_path / "data"), tmp_path / "runs"
-    words = [*TAGS, *SHORT, "--seeds", "2", "--data", str(data), "--out", str(folder)]
+@pytest.mark.parametrize(
+    ("corpus", "words"),
+    [(_tags, TAGS), (_pairs, PAIRS), (_text, [*TEXT, "training.evaluation_batch_size=1"])],
+    ids=["tags", "pairs", "text"],
+)
+def test_any_task_is_evaluated(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    corpus: Callable[[Path], Path],
+    words: list[str],
+) -> None:
+    """Dies if saved models score a part, or a file of one's own, otherwise than in training."""
+    data, folder = corpus(tmp_path / "data"), tmp_path / "runs"
+    words = [*words, *SHORT[:1], SHORT[2], "--seeds", "2", "--data", str(data)]
+    words += ["--out", str(folder)]
     train(words)
-    capsys.readouterr()
-    assert evaluate.main([*words, "--part", "dev", "--json", "-"]) == 0
-    rows = json.loads(capsys.readouterr().out)
     recorded = {row.seed: row.dev for row in runs.load(folder)}
-    assert {row["seed"]: row["score"] for row in rows} == recorded
-    with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is tagging"):
-        evaluate.main([*words, "--dynamic"])
+    mine = shutil.copy(data / "dev", tmp_path / "mine")
+    capsys.readouterr()
+    for asked in (["--part", "dev"], ["--input", str(mine)]):
+        if corpus is _text:
+            asked += ["--batch", "1"]
+        assert evaluate.main([*words, *asked, "--json", "-"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
+        assert {row["part"] for row in rows} == {asked[1]}
+    if corpus is not _text:
+        with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is"):
+            evaluate.main([*words, "--dynamic"])
+    with pytest.raises(DataError, match="no file"):
+        evaluate.main([*words, "--input", str(tmp_path / "none")])
+
+
+def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
+    """Dies if models of all words score a file whose words they have no rows for."""
+    data, folder = _tags(tmp_path / "data"), tmp_path / "runs"
+    words = [*TAGS, *SHORT, "data.vocabulary=all", "--data", str(data), "--out", str(folder)]
+    train([*words, "--seeds", "1", "training.epochs=1"])
+    (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
+    with pytest.raises(ConfigError, match="vocabulary of train"):
+        mine = ["--input", str(tmp_path / "mine")]
+        evaluate.main([*words, "--seeds", "1", "training.epochs=1", *mine])
 
 
 def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:

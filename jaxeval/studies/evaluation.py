@@ -1,6 +1,7 @@
 """Saved models scored again; language models also in other ways than during training."""
 
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -9,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import laid_out
-from jaxeval.errors import RunError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import kept
 from jaxeval.population.scoring import Scorer
 from jaxeval.studies import prepared as preparing
@@ -86,6 +88,32 @@ def load(cohort: Cohort, folder: Path) -> Models:
     like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
     params = [kept.load(path, like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
+
+
+def on_file(models: Models, file: str) -> Models:
+    """The same models with a file of one's own as their test part.
+
+    Raises:
+      ConfigError: data that is not read from a folder, members of random splits, or models whose
+        vocabulary depends on the test part.
+      DataError: the file cannot be read.
+    """
+    prepared = models.prepared
+    place, _, _ = prepared.kind.data_key.rpartition(".")
+    folder = preparing.at(reading.to_dict(prepared.config), prepared.kind.data_key)
+    if folder is None or not Path(folder).is_dir():
+        raise ConfigError("--input: expected models of a folder's files; name it with --data DIR")
+    if any(who.split for who in models.members):
+        raise ConfigError("--input: expected models of the given split, not of random ones")
+    change = f"{place}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
+    config = reading.read(type(prepared.config), prepared.config, [change])
+    other = preparing.prepare(config)
+    if other.source.vocabulary(0) != prepared.source.vocabulary(0):
+        raise ConfigError(
+            "--input: the vocabulary of these models is also that of their test part; train with "
+            "the vocabulary of train"
+        )
+    return models._replace(prepared=other)
 
 
 def scores(models: Models, condition: Condition, part: Part) -> Scores:
