@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import evaluate, predict, runs
+from jaxeval import evaluate, predict, runs, studies
+from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.studies import evaluation
 from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
 from jaxeval.train import main as train
 
@@ -254,14 +256,14 @@ def test_any_task_is_evaluated(
 
 
 def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
-    """Dies if models of all words score a file whose words they have no rows for."""
-    data, folder = _tags(tmp_path / "data"), tmp_path / "runs"
-    words = [*TAGS, *SHORT, "data.vocabulary=all", "--data", str(data), "--out", str(folder)]
-    train([*words, "--seeds", "1", "training.epochs=1"])
+    """Dies if models of all words, or of a random split, score a file that they have no rows for."""
+    words, data = [*TAGS, "data.vocabulary=all"], str(_tags(tmp_path / "data"))
+    prepared = studies.prepare(studies.read(None, words, data))
     (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
-    with pytest.raises(ConfigError, match="vocabulary of train"):
-        mine = ["--input", str(tmp_path / "mine")]
-        evaluate.main([*words, "--seeds", "1", "training.epochs=1", *mine])
+    for split, message in ((0, "vocabulary of train"), (1, "of the given split")):
+        models = evaluation.Models(prepared, [Member(1, split)], ())
+        with pytest.raises(ConfigError, match=message):
+            evaluation.on_file(models, str(tmp_path / "mine"))
 
 
 def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
