@@ -14,22 +14,26 @@ FORMS, TABLE, VOCABULARY, SIZE = 12, 11, 9, 4
 SIZES = sentiment.Sizes(labels=3, words=VOCABULARY, longest_target=3)
 
 
-def batch(seed: int = 0, steps: int = 7) -> Batch:
-    """Four sentences of at most two targets: at both ends, of one to three words, overlapping."""
+def batch(seed: int = 0, train: bool = False) -> Batch:
+    """Four sentences of at most two targets: at both ends, of one to three words, overlapping.
+
+    Padding holds words, and a target that is none, so that what reads them is told.
+
+    Args:
+      train: all words are the vocabulary's.
+    """
     draw = np.random.default_rng(seed)
-    length = np.array([7, 4, 5, 6])
-    forms = draw.integers(1, FORMS, (4, 7)) * (np.arange(7) < length[:, None])
     rows = {
-        "forms": np.pad(forms, ((0, 0), (0, steps - 7))),
-        "length": length,
-        "start": np.array([[4, 0], [0, 0], [2, 4], [1, 2]]),
-        "end": np.array([[7, 1], [1, 0], [3, 5], [3, 3]]),
+        "forms": draw.integers(1, FORMS, (4, 9)),
+        "length": np.array([7, 4, 5, 6]),
+        "start": np.array([[4, 0], [0, 2], [4, 2], [1, 2]]),
+        "end": np.array([[7, 1], [1, 3], [5, 3], [3, 3]]),
         "targets": np.array([2, 1, 2, 2]),
         "labels": draw.integers(0, 3, (4, 2)),
     }
     vectors = draw.normal(size=(TABLE, SIZE)).astype(np.float32)
     shared = {
-        "row": np.array([0, *draw.integers(1, TABLE, FORMS - 1)]),
+        "row": np.array([0, *draw.integers(1, VOCABULARY if train else TABLE, FORMS - 1)]),
         "vectors": vectors,
         "pretrained": np.arange(TABLE) % 2 == 0,
     }
@@ -55,7 +59,7 @@ def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:
     """Initial parameters, moved a little: no bias is zero."""
     model = sentiment.Classifier(choices, SIZES)
     hparams = {"initial_scale": jnp.float32(0.1)}
-    tree = model.init(jax.random.key(seed), batch, hparams, None)["params"]
+    tree = jax.jit(model.init)(jax.random.key(seed), batch, hparams, None)["params"]
     leaves, structure = jax.tree.flatten(tree)
     draw = np.random.default_rng(seed)
     moved = [leaf + 0.3 * draw.normal(size=leaf.shape).astype(np.float32) for leaf in leaves]
@@ -65,7 +69,7 @@ def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:
 def logits(choices: SentimentModel, tree: Any, batch: Batch) -> np.ndarray:
     """[B, K, Y] of the model, at evaluation."""
     model = sentiment.Classifier(choices, SIZES)
-    return np.asarray(model.apply({"params": tree}, batch, {}, None))
+    return np.asarray(jax.jit(model.apply)({"params": tree}, batch, {}, None))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
