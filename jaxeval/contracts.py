@@ -91,7 +91,10 @@ class Corpus(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Which rows of each bucket are train, dev and test; as many per bucket in every split."""
+    """Which rows of each bucket are train, dev and test; as many per bucket in every split.
+
+    Where a split has fewer, -1 stands behind them: no row.
+    """
 
     train: tuple[Any, ...]  # bucket b: int32 row numbers
     dev: tuple[Any, ...]

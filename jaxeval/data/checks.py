@@ -26,6 +26,14 @@ class Findings(NamedTuple):
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
+    def joined(self, others: "Findings") -> "Findings":
+        """These, then others."""
+        return Findings(
+            {**self.facts, **others.facts},
+            [*self.remarks, *others.remarks],
+            [*self.warnings, *others.warnings],
+        )
+
 
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
     """Warnings about dev and test items that also occur in train, and a dev that is test.

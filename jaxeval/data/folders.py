@@ -12,13 +12,30 @@ def only(folder: Path, pattern: str, part: str, key: str) -> Path:
     Raises:
       DataError: none or several; names the files there are, and the key that chooses.
     """
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
-    fitting = [name for name in names if fnmatch(name, pattern)]
-    if len(fitting) != 1:
-        count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
-        raise DataError(
-            f"{count} the {part} pattern {pattern!r}; the folder holds {', '.join(names[:8])}; "
-            f"set {key}=NAME",
-            folder,
-        )
-    return folder / fitting[0]
+    file = at_most_one(folder, pattern, part, key)
+    if file is None:
+        raise DataError(_unfit(folder, [], pattern, part, key), folder)
+    return file
+
+
+def at_most_one(folder: Path, pattern: str, part: str, key: str) -> Path | None:
+    """The same, None if there is none.
+
+    Raises:
+      DataError: several.
+    """
+    fitting = [name for name in names(folder) if fnmatch(name, pattern)]
+    if len(fitting) > 1:
+        raise DataError(_unfit(folder, fitting, pattern, part, key), folder)
+    return folder / fitting[0] if fitting else None
+
+
+def names(folder: Path) -> list[str]:
+    """The names of a folder's files, sorted."""
+    return sorted(file.name for file in folder.iterdir() if file.is_file())
+
+
+def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) -> str:
+    count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
+    there = ", ".join(names(folder)[:8])
+    return f"{count} the {part} pattern {pattern!r}; the folder holds {there}; set {key}=NAME"

@@ -1,6 +1,14 @@
-"""What all readers of labelled text return."""
+"""What all readers of labelled sentences return."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+
+class Worded(Protocol):
+    """A sentence, whatever is said of its words."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In their order."""
 
 
 class Sentence(NamedTuple):

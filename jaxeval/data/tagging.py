@@ -125,8 +125,7 @@ class Tagged(NamedTuple):
         known = self.split(number).tables["known"]
         return {
             "labels": [*self.labels[: self.predicted]],
-            "vectors": dict(self.table.named),
-            "words": {word: row for word, row in self.table.folded.items() if known[row]},
+            **self.table.saved(known),
             "characters": [*self.characters],
             "longest": self.corpus.shared["characters"].shape[1],
             "scheme": self.scheme,
@@ -138,8 +137,7 @@ class Tagged(NamedTuple):
         Args:
           trained: whether the vocabulary's vectors are parameters.
         """
-        outside = len(self.table.vectors) > self.table.vocabulary
-        return {"vectors": self.table.vectors} if outside or not trained else {}
+        return self.table.untrained(trained)
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
@@ -155,13 +153,9 @@ class Tagged(NamedTuple):
                 "need data.vocabulary=all (prepare it with random_splits)"
             )
         rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
-        seen = np.zeros(len(self.table.vectors), np.int64)
-        for bucket, chosen in zip(self.corpus.buckets, rows["train"], strict=True):
-            forms = bucket["forms"][chosen]
-            seen += np.bincount(self.table.row[forms].ravel(), minlength=len(seen))
-        known = self.table.pretrained | (seen >= self.min_count)
-        known[: words.UNKNOWN + 1] = True
-        tables = {"known": known, "once": seen == 1}
+        chosen = zip(self.corpus.buckets, rows["train"], strict=True)
+        forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
+        tables = self.table.of_split(forms, self.min_count)
         train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
         return Split(train, dev, test, tables)
 

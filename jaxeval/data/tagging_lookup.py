@@ -11,7 +11,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, schemes, words
+from jaxeval.data import buckets, schemes, word_table, words
 from jaxeval.data.tagging import TaggingData
 
 _Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
@@ -78,10 +78,7 @@ def _shared(
     settings: TaggingData, vocabulary: Vocabulary, forms: Sequence[str]
 ) -> dict[str, np.ndarray]:
     fold = str.lower if settings.lower_case else str
-    folded = [vocabulary.words.get(fold(form), words.UNKNOWN) for form in forms]
-    named = words.rows(forms, vocabulary.vectors)
-    row = np.where(named >= 0, named, np.array(folded, np.int32))
-    row[0] = words.PADDING
+    row = word_table.lookup(forms, vocabulary.vectors, vocabulary.words, fold)
     numbers = {c: n for n, c in enumerate(vocabulary.characters, words.UNKNOWN + 1)}
     characters = words.characters(forms, numbers, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it

@@ -6,13 +6,13 @@ row 0 are padding.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.data import vectors, words
-from jaxeval.data.sentences import Sentence
+from jaxeval.data.sentences import Worded
 from jaxeval.errors import DataError
 
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
@@ -46,6 +46,41 @@ class WordTable(NamedTuple):
             return ""
         rows = sorted(vector.tobytes() for vector in read)
         return hashlib.sha256(b"".join(rows)).hexdigest()[:16]
+
+    def untrained(self, trained: bool) -> dict[str, np.ndarray]:
+        """What a model reads beside its parameters: vectors that it does not train.
+
+        Args:
+          trained: whether the vocabulary's vectors are parameters.
+        """
+        outside = len(self.vectors) > self.vocabulary
+        return {"vectors": self.vectors} if outside or not trained else {}
+
+    def of_split(self, forms: Iterable[np.ndarray], min_count: int) -> dict[str, np.ndarray]:
+        """Tables of a split: known and once, each [V] bool.
+
+        A word is known if it has a pretrained vector or stands `min_count` times in train, and
+        once if it stands there once.
+
+        Args:
+          forms: of train, arrays of any shape.
+          min_count: of words without a vector.
+        """
+        seen = np.zeros(len(self.vectors), np.int64)
+        for numbers in forms:
+            seen += np.bincount(self.row[numbers].ravel(), minlength=len(seen))
+        known = self.pretrained | (seen >= min_count)
+        known[:_FIRST] = True
+        return {"known": known, "once": seen == 1}
+
+    def saved(self, known: np.ndarray) -> dict[str, dict[str, int]]:
+        """The rows of words by which any text is looked up, as plain JSON.
+
+        Vectors are the named rows, words the folded ones. A word that is not known [V] is in
+        neither.
+        """
+        words_of = {word: row for word, row in self.folded.items() if known[row]}
+        return {"vectors": dict(self.named), "words": words_of}
 
 
 def build(
@@ -92,6 +127,20 @@ def build(
     return WordTable(rows, table, pretrained, size, named, row_of)
 
 
+def lookup(
+    forms: Sequence[str],
+    named: Mapping[str, int],
+    folded: Mapping[str, int],
+    fold: Callable[[str], str],
+) -> np.ndarray:
+    """Rows [F] of any words, padding first, by what `WordTable.saved` gives."""
+    by_name = words.rows(forms, named)
+    others = [folded.get(fold(form), words.UNKNOWN) for form in forms]
+    row = np.where(by_name >= 0, by_name, np.array(others, np.int32))
+    row[0] = words.PADDING
+    return row
+
+
 def _vectors(
     read: vectors.Vectors | None,
     inside: Sequence[int],
@@ -113,7 +162,7 @@ def _vectors(
 
 
 def coverage(
-    parts: Mapping[str, Sequence[Sentence]], index: Mapping[str, int]
+    parts: Mapping[str, Sequence[Worded]], index: Mapping[str, int]
 ) -> dict[str, dict[str, float]]:
     """Of each part the fraction of its words that have a vector: of `tokens`, and of `types`."""
     fractions = {}

@@ -59,7 +59,8 @@ class Recorder:
             split = source.split(member.split)
             for part, (names, counts) in parts.items():
                 of_buckets = zip(source.places, getattr(split, part), strict=True)
-                places = np.concatenate([places[rows] for places, rows in of_buckets])
+                # -1 stands for no row: it has no counts
+                places = np.concatenate([at[rows[rows >= 0]] for at, rows in of_buckets])
                 order = np.argsort(places, kind="stable")
                 items = counts[order[places[order] >= 0]]
                 yield runs.Outcomes(**self._key(member), part=part, names=names, counts=items)

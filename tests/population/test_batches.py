@@ -59,6 +59,20 @@ def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
 
 
+@pytest.mark.parametrize("micro", [None, 7])
+def test_minus_one_among_the_train_rows_is_no_row(
+    micro: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a step learns from it, or it counts in a mean: whole buckets are a batch here."""
+    members, real = [toy.member(1, rate=0.0)], toy.split
+    plain = _plain(64, toy.TASK, *members)
+    monkeypatch.setattr(toy, "split", lambda number: toy.padded(real(number)))
+    padded = _trained(members, batch_size=64, micro_batch=micro)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), padded, plain
+    )
+
+
 @pytest.mark.parametrize("micro", [8, 9])
 def test_a_batch_that_fits_is_not_cut(micro: int) -> None:
     """Dies if the draws of dropout, or the last bit, depend on a limit that is not reached."""

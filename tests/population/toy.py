@@ -80,6 +80,13 @@ def split(number: int) -> Split:
     return Split(*map(tuple, parts), {})
 
 
+def padded(split: Split) -> Split:
+    """The same with numbers of no row behind the rows of each part and bucket."""
+    parts = (split.train, split.dev, split.test)
+    longer = ([np.pad(rows, (0, 5), constant_values=-1) for rows in part] for part in parts)
+    return Split(*map(tuple, longer), split.tables)
+
+
 def problem(**changes: Any) -> Problem:
     """The toy problem with changes to its training settings."""
     settings = {

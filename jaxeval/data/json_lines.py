@@ -1,0 +1,98 @@
+"""Classified text in JSON lines: `text`, `label`, and `target` or `span` where it has one."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.data import labelled_text, text
+from jaxeval.data.labelled_text import LabelledTexts, Target
+from jaxeval.errors import DataError
+
+_KEYS = ("text", "label", "target", "span")
+_Place = Annotated[int, pydantic.Field(ge=0)]
+
+
+@reading.settings
+class Line:
+    """What a line may hold; other keys are not read."""
+
+    text: str
+    label: str | int = ""
+    target: str | None = None
+    span: tuple[_Place, _Place] | None = None
+
+    @property
+    def targeted(self) -> bool:
+        """Whether its label is of a target."""
+        return self.target is not None or self.span is not None
+
+
+def read(path: str | Path, labelled: bool = True) -> LabelledTexts:
+    """The texts of a file: with targets, equal texts are one.
+
+    `span` is where the target stands: its first character, and the first behind it. Without it
+    every mention of `target` is a target of its own: those that are whole words or, where there
+    are none, any.
+
+    Raises:
+      DataError: a line that is no such JSON, an empty text, a target that is not in its text, or
+        lines with and without targets.
+    """
+    lines = [*_lines(path, labelled)]
+    targeted = lines[0][1].targeted
+    targets: list[tuple[str, Target]] = []
+    for number, line in lines:
+        if line.targeted != targeted:
+            expected = "a target or a span" if targeted else "neither target nor span"
+            raise DataError(f"expected {expected}, as in the lines before", path, number)
+        spans = _spans(line, path, number) if targeted else []
+        targets += [(line.text, Target(*span, str(line.label))) for span in spans]
+    if targeted:
+        return LabelledTexts(labelled_text.by_text(targets), targeted=True, tokenised=False)
+    return labelled_text.whole(((line.text, str(line.label)) for _, line in lines), False)
+
+
+def _lines(path: str | Path, labelled: bool) -> Iterator[tuple[int, Line]]:
+    """Number and content of each line that is not blank."""
+    for number, raw in enumerate(text.iterate_lines(path), 1):
+        if not raw.strip():
+            continue
+        try:
+            tree = json.loads(raw)
+            known = {key: tree[key] for key in _KEYS if key in tree}
+            line = reading.from_json(Line, json.dumps(known))
+        except (ValueError, TypeError, RecursionError):
+            expected = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
+            raise DataError(f"expected a JSON object {expected}", path, number) from None
+        if not line.text.strip() or (labelled and not str(line.label).strip()):
+            raise DataError("expected a text and a label that are not empty", path, number)
+        yield number, line
+
+
+def _spans(line: Line, path: str | Path, number: int) -> list[tuple[int, int]]:
+    """Where a line's targets stand."""
+    if line.span is None:
+        spans = mentions(line.text, line.target or "")
+    else:
+        words = line.text[slice(*line.span)]
+        spans = [line.span] if words.strip() and line.target in (None, words) else []
+    if not spans:
+        where = "its text" if line.span is None else f"characters {line.span[0]} to {line.span[1]}"
+        expected = "a target" if line.target is None else repr(line.target)
+        raise DataError(f"expected {expected} in {where}: {line.text[:60]!r}", path, number)
+    return spans
+
+
+def mentions(content: str, target: str) -> list[tuple[int, int]]:
+    """Where a target stands in a text: as whole words or, if nowhere so, in any place."""
+    words = re.escape(target)
+    for pattern in (rf"(?<!\w){words}(?!\w)", words):
+        spans = [match.span() for match in re.finditer(pattern, content) if target.strip()]
+        if spans:
+            return spans
+    return []

@@ -1,0 +1,296 @@
+"""Sentiment of targets in their texts, or of whole texts: files (or generated) -> padded arrays.
+
+Notation: N rows of a bucket, T its width in words, K targets of a row, F word forms, V rows of the
+word table, Y classes. Form 0 and row 0 are padding.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import fields, markers, reading
+from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.data import (
+    buckets,
+    checks,
+    group_splits,
+    sentiment_checks,
+    sentiment_sources,
+    splits,
+    targeted,
+    vectors,
+    word_table,
+    words,
+)
+from jaxeval.data.sentiment_checks import Parts
+from jaxeval.data.targeted import Row
+from jaxeval.errors import ConfigError
+
+_SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+_Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
+
+
+@reading.settings
+class SentimentData:
+    """Where the texts come from and how they are read."""
+
+    source: Annotated[
+        sentiment_sources.SentimentSource,
+        pydantic.Field(description="files or the generated corpus"),
+    ] = sentiment_sources.SentimentSource()
+    labels: Annotated[
+        Literal["auto"] | tuple[str, ...],
+        pydantic.Field(description="names of the classes in their order; auto: those of train"),
+    ] = "auto"
+    rows: Annotated[
+        Literal["targets", "sentences"],
+        pydantic.Field(description="a row a target, or a sentence with all its targets"),
+    ] = "targets"
+    split: Annotated[
+        Literal["stratified", "block"],
+        pydantic.Field(description="random splits: by strata of texts, or blocks of neighbours"),
+    ] = "stratified"
+    dev_fraction: Annotated[
+        _Fraction, pydantic.Field(description="drawn dev, dev of a block split: of all but test")
+    ] = 0.2
+    test_fraction: Annotated[
+        _Fraction, pydantic.Field(description="drawn test, test of a block split: of all")
+    ] = 0.2
+    vectors: Annotated[
+        str | None,
+        markers.IMMATERIAL,
+        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
+    ] = None
+    vectors_unknown: Annotated[
+        str | None, pydantic.Field(description="name of the file's vector for unknown words")
+    ] = None
+    dimension: Annotated[
+        fields.Size, pydantic.Field(description="size of word vectors where none are read")
+    ] = 100
+    min_count: Annotated[
+        fields.Count,
+        pydantic.Field(description="train count that gives other words their own row"),
+    ] = 1
+    lower_case: Annotated[
+        bool, pydantic.Field(description="words without a pretrained vector: Word = word")
+    ] = True
+    vocabulary: Annotated[
+        Literal["train", "train+dev", "all"],
+        pydantic.Field(description="texts whose words a model has rows for"),
+    ] = "train"
+    most_widths: Annotated[
+        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
+    ] = 12
+
+    @pydantic.model_validator(mode="after")
+    def _different(self) -> "SentimentData":
+        if self.classes is not None and len({*self.classes}) < max(len(self.classes), 2):
+            raise ValueError(f"labels: expected two or more different ones (got {self.labels})")
+        return self
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The labels that are named; None: they are as read."""
+        return None if self.labels == "auto" else self.labels
+
+    @property
+    def where(self) -> str:
+        """Where the texts come from, for people."""
+        return self.source.path or "generated corpus"
+
+    @property
+    def fractions(self) -> group_splits.Fractions:
+        """Of dev and test where they are drawn."""
+        return group_splits.Fractions(self.dev_fraction, self.test_fraction)
+
+
+class Classified(NamedTuple):
+    """A corpus ready for training.
+
+    A bucket holds forms [N, T], length [N], start and end [N, K] (words of each target, end
+    exclusive, in the order of the text; 0, 0 without a target), targets [N] (how many of the K
+    there are) and labels [N, K], all int32; shared are row [F], vectors [V, D], pretrained [V].
+
+    Attributes:
+      given: the corpus's own split.
+      labels: names of the Y classes.
+      targeted: whether labels are of targets, not of whole texts.
+      tokenised: whether words are what stands between blanks in the files.
+      most_targets: K; 1 where a row is a target.
+      groups: rows that random splits keep together: those of one text.
+      sizes: [P, B] rows of each part and bucket in the arrays of all splits.
+      settings: by which random splits are drawn.
+      fingerprint: of the sentences.
+      places: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
+    """
+
+    corpus: Corpus
+    given: splits.Rows
+    table: word_table.WordTable
+    labels: Sequence[str]
+    targeted: bool
+    tokenised: bool
+    most_targets: int
+    groups: group_splits.Groups
+    sizes: np.ndarray
+    settings: SentimentData
+    fingerprint: str
+    widths: Sequence[int]
+    findings: checks.Findings
+    places: Sequence[np.ndarray]
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the vocabulary is that of all texts, as random splits need it."""
+        return self.settings.vocabulary == "all"
+
+    def vocabulary(self, number: int) -> dict[str, Any]:
+        """What the numbers stand for to a member of a split, as plain JSON.
+
+        Any word is looked up as `word_table.WordTable` says; see its `saved`.
+        """
+        return {
+            "labels": [*self.labels],
+            "targeted": self.targeted,
+            "tokenised": self.tokenised,
+            **self.table.saved(self.split(number).tables["known"]),
+        }
+
+    def tables(self, trained: bool) -> dict[str, np.ndarray]:
+        """What a model reads beside its parameters; see `word_table.WordTable.untrained`."""
+        return self.table.untrained(trained)
+
+    def split(self, number: int) -> Split:
+        """Split `number` (0: as given) with its tables: known and once, each [V] bool.
+
+        Words count once for each different text of train. Arrays may end in -1: no rows.
+
+        Raises:
+          ConfigError: a random split of a corpus with the vocabulary of the given one, or one in
+            which a part is empty.
+        """
+        rows = self._rows(number)
+        seen = []
+        for b, chosen in enumerate(rows["train"]):
+            real = chosen[chosen >= 0]
+            _, first = np.unique(self.groups.of_row[b][real], return_index=True)
+            seen.append(self.corpus.buckets[b]["forms"][real[first]])
+        tables = self.table.of_split(seen, self.settings.min_count)
+        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
+        return Split(train, dev, test, tables)
+
+    def _rows(self, number: int) -> splits.Rows:
+        if number == GIVEN_SPLIT:
+            return group_splits.pad(self.given, self.sizes)
+        if not self.pooled:
+            raise ConfigError(
+                f"split {number}: this corpus has the vocabulary of the given split; random ones "
+                "need data.vocabulary=all (prepare it with random_splits)"
+            )
+        part = _deal(self.settings, self.groups, number)
+        return group_splits.pad(group_splits.to_rows(self.groups, part), self.sizes)
+
+
+def for_random_splits(settings: SentimentData) -> SentimentData:
+    """The same data with the vocabulary of all texts: random splits deal all of them anew."""
+    return dataclasses.replace(settings, vocabulary="all")
+
+
+def build(settings: SentimentData, batch_size: int) -> Classified:
+    """Reads the texts of `settings` and lays them out for batches of `batch_size`.
+
+    Raises:
+      DataError: what the readers raise; a label that is not among the classes; a train set with
+        one class, or that test repeats; vectors of no word of train.
+    """
+    read = sentiment_sources.read(settings.source, settings.fractions)
+    parts = targeted.sentences(read.parts, read.tokenised)
+    labels = sentiment_checks.classes(parts, settings.classes, settings.where)
+    forms, table, findings = _words(settings, read, parts)
+    rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
+    names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
+    lengths = [len(row.sentence.words) for row in rows]
+    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    chosen = buckets.assign(lengths, widths)
+    given, groups = splits.given(names, chosen), _groups(rows, names, chosen)
+    numbers, most = targeted.Numbers(forms, labels), max(len(row.targets) for row in rows)
+    columns = [
+        targeted.columns([rows[r] for r in of_bucket], numbers, width, most)
+        for of_bucket, width in zip(chosen, widths, strict=True)
+    ]
+    shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}
+    return Classified(
+        Corpus(tuple(columns), shared),
+        given,
+        table,
+        labels,
+        read.targeted,
+        read.tokenised,
+        most,
+        groups,
+        _sizes(settings, groups, given),
+        settings,
+        splits.fingerprint(parts),
+        widths,
+        findings,
+        chosen,
+    )
+
+
+def _words(
+    settings: SentimentData, read: sentiment_sources.Labelled, parts: Parts
+) -> tuple[list[str], word_table.WordTable, checks.Findings]:
+    """All word forms, padding first; their rows; what is told of the texts."""
+    of_part = {part: {w for s in parts[part] for w in s.words} for part in splits.PARTS}
+    forms = ["", *sorted(set().union(*of_part.values()))]
+    vocabulary = set().union(*(of_part[part] for part in _SCOPES[settings.vocabulary]))
+    read_vectors = None
+    if settings.vectors is not None:
+        names = {name for form in forms for name in words.spellings(form)}
+        read_vectors = vectors.read(settings.vectors, names, settings.vectors_unknown)
+    fold = str.lower if settings.lower_case else str
+    table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
+    findings = sentiment_checks.findings(
+        parts, read.targeted, settings.where, read_vectors, settings.vectors
+    )
+    files = sentiment_checks.of_files(settings.source, read, settings.fractions)
+    return forms, table, files.joined(findings)
+
+
+def _groups(
+    rows: Sequence[Row], parts: Sequence[str], chosen: Sequence[np.ndarray]
+) -> group_splits.Groups:
+    """Rows of one text, told by its words."""
+    keys = [row.sentence.words for row in rows]
+    labels = [[target.label for target in row.targets] for row in rows]
+    return group_splits.collect(keys, labels, parts, chosen)
+
+
+def _sizes(settings: SentimentData, groups: group_splits.Groups, given: splits.Rows) -> np.ndarray:
+    """[P, B] rows of each part and bucket that hold those of any split that may be asked for."""
+    own = np.array([[len(rows) for rows in given[part]] for part in splits.PARTS])
+    if settings.vocabulary != "all":
+        return own
+    if settings.split == "block":
+        return np.maximum(own, group_splits.most_rows(groups, settings.fractions))
+    # not as in the given split where a text stands in several parts of it
+    return np.maximum(own, groups.row_counts(groups.part))
+
+
+def _deal(settings: SentimentData, groups: group_splits.Groups, number: int) -> np.ndarray:
+    """Part [G] of each group in a random split.
+
+    Raises:
+      ConfigError: one that is empty.
+    """
+    if settings.split == "block":
+        part = group_splits.block(groups, number, settings.fractions)
+    else:
+        part = group_splits.stratified(groups, number)
+    for name, count in zip(splits.PARTS, np.bincount(part, minlength=3), strict=True):
+        if not count:
+            raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
+    return part

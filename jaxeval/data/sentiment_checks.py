@@ -1,0 +1,81 @@
+"""What is odd about classified texts, and which classes they have."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.data import checks, splits, vectors, word_table
+from jaxeval.data.group_splits import Fractions
+from jaxeval.data.sentiment_sources import Labelled, SentimentSource
+from jaxeval.data.targeted import TargetedSentence
+from jaxeval.errors import DataError
+
+Parts = Mapping[str, Sequence[TargetedSentence]]
+
+
+def classes(parts: Parts, named: Sequence[str] | None, where: str) -> list[str]:
+    """The classes in their order.
+
+    Args:
+      parts: the texts.
+      named: what the classes are to be; None: the labels of train, sorted.
+      where: named in errors.
+
+    Raises:
+      DataError: train has one class, or a text has a label that is none of them.
+    """
+    train = {target.label for sentence in parts["train"] for target in sentence.targets}
+    if len(train) < 2:
+        raise DataError(f"the only label of train is {train.pop()!r}: nothing to learn", where)
+    labels = sorted(train) if named is None else [*named]
+    expected = f"expected those of {'train' if named is None else 'data.labels'}: "
+    for part in splits.PARTS:
+        for sentence in parts[part]:
+            for label in (t.label for t in sentence.targets if t.label not in labels):
+                begin = " ".join(sentence.words)[:60]
+                message = f"{part}: label {label!r} of {begin!r}; {expected}{', '.join(labels)}"
+                raise DataError(message, where)
+    return labels
+
+
+def findings(
+    parts: Parts,
+    targeted: bool,
+    where: str,
+    read: vectors.Vectors | None,
+    vectors_path: str | None,
+) -> checks.Findings:
+    """Sizes of the parts, how many of their words have a vector, and what is odd about them.
+
+    Raises:
+      DataError: test is train, or no word of train has a vector.
+    """
+    labels = {p: Counter(t.label for s in of for t in s.targets) for p, of in parts.items()}
+    facts: dict[str, Any] = {
+        "texts": {part: len(of_part) for part, of_part in parts.items()},
+        "classes": {part: dict(sorted(counts.items())) for part, counts in labels.items()},
+    }
+    remarks = []
+    items = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
+    warnings = checks.repeats(items, where, "targets" if targeted else "texts")
+    if read is not None and vectors_path is not None:
+        facts["vectors"] = coverage = word_table.coverage(parts, read.index)
+        remarks.append(word_table.describe(coverage))
+        warnings += word_table.few(coverage, vectors_path)
+    words = {part: {word for s in of_part for word in s.words} for part, of_part in parts.items()}
+    return checks.Findings(facts, remarks, warnings + checks.normalisation(words))
+
+
+def of_files(source: SentimentSource, read: Labelled, fractions: Fractions) -> checks.Findings:
+    """Parts that were drawn, and targets that were left out."""
+    remarks = [
+        f"{part}: the files have none; it is {getattr(fractions, part):.0%} of train's texts, "
+        f"drawn by data.source.seed {source.seed}"
+        for part in read.drawn
+    ]
+    remarks += [
+        f"{part}: targets dropped: {', '.join(f'{n} {why}' for why, n in counts.items())}"
+        for part, counts in read.dropped.items()
+    ]
+    facts = {"dropped_targets": {part: dict(counts) for part, counts in read.dropped.items()}}
+    return checks.Findings(facts if read.dropped else {}, remarks)

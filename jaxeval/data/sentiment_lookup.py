@@ -1,0 +1,97 @@
+"""Texts as arrays by the vocabulary of a trained classifier, which need not know their words.
+
+Notation: N rows of a bucket, T its width, K targets of a row, F word forms. Form 0 and row 0 of
+the word table are padding.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import reading
+from jaxeval.data import buckets, json_lines, labelled_text, targeted, text, word_table, words
+from jaxeval.data.labelled_text import LabelledText
+from jaxeval.data.sentiment import SentimentData
+from jaxeval.data.targeted import Row
+from jaxeval.errors import DataError
+
+_Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
+_JSON = (".json", ".jsonl")
+
+
+@reading.settings
+class Vocabulary:
+    """As `sentiment.Classified.vocabulary` gives it."""
+
+    labels: tuple[str, ...]
+    targeted: bool
+    tokenised: bool
+    vectors: dict[str, _Row]
+    words: dict[str, _Row]
+
+    @property
+    def rows(self) -> int:
+        """Of the word table, at least."""
+        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
+
+
+class Encoded(NamedTuple):
+    """Rows as arrays.
+
+    Attributes:
+      rows: a target each, or a sentence, in the order of the texts.
+      shared: row [F].
+      numbers: of each bucket the rows in it.
+      columns: of each bucket forms [N, T], length [N], start and end [N, K], targets [N].
+    """
+
+    rows: Sequence[Row]
+    shared: dict[str, np.ndarray]
+    numbers: Sequence[np.ndarray]
+    columns: Sequence[dict[str, np.ndarray]]
+
+
+def read(vocabulary: Vocabulary, path: Path) -> list[LabelledText]:
+    """The texts of a file: JSON lines as in training, labels not needed; else a text a line.
+
+    Raises:
+      DataError: a line without a text, or without a target where the classifier needs one.
+    """
+    if Path(path.name.removesuffix(".gz")).suffix in _JSON:
+        read_texts = json_lines.read(path, labelled=False)
+        if read_texts.targeted == vocabulary.targeted:
+            return [*read_texts.texts]
+        needs = "a target in every line" if vocabulary.targeted else "texts without targets"
+        raise DataError(f"expected {needs}, as the classifier was trained on", path)
+    if vocabulary.targeted:
+        message = f"expected a file of JSON lines ({', '.join(_JSON)}) with text and target"
+        raise DataError(message, path)
+    lines = (line for line in text.iterate_lines(path) if line.strip())
+    return [*labelled_text.whole(((line, "") for line in lines), vocabulary.tokenised).texts]
+
+
+def encode(
+    settings: SentimentData, vocabulary: Vocabulary, texts: Sequence[LabelledText], batch: int
+) -> Encoded:
+    """Texts as a classifier of this vocabulary reads them; for batches of so many rows."""
+    (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
+    rows = targeted.rows(sentences, settings.rows)
+    forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
+    lengths = [len(row.sentence.words) for row in rows]
+    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
+    chosen = buckets.assign(lengths, widths)
+    most = max(len(row.targets) for row in rows)
+    gold = {target.label for row in rows for target in row.targets}
+    numbers = targeted.Numbers(forms, sorted(gold))
+    columns = [
+        targeted.columns([rows[r] for r in of_bucket], numbers, width, most)
+        for of_bucket, width in zip(chosen, widths, strict=True)
+    ]
+    for arrays in columns:
+        del arrays["labels"]
+    fold = str.lower if settings.lower_case else str
+    row = word_table.lookup(forms, vocabulary.vectors, vocabulary.words, fold)
+    return Encoded(rows, {"row": row}, chosen, columns)

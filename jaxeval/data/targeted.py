@@ -1,0 +1,102 @@
+"""Texts in words: sentences with their targets, and the rows that they become.
+
+Notation: N rows, T words of the longest, K targets of a row. Form 0 is padding.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from jaxeval.data import tokens
+from jaxeval.data.labelled_text import LabelledText, Target
+
+
+class TargetedSentence(NamedTuple):
+    """Words, and the targets among them, in words."""
+
+    words: tuple[str, ...]
+    targets: tuple[Target, ...]
+
+
+class Row(NamedTuple):
+    """A sentence and those of its targets that are asked for at once."""
+
+    sentence: TargetedSentence
+    targets: tuple[Target, ...]
+
+
+def sentences(
+    parts: Mapping[str, Sequence[LabelledText]], tokenised: bool
+) -> dict[str, list[TargetedSentence]]:
+    """Texts in words; a target's borders are borders of words.
+
+    A text that stands several times is cut at the targets of all, so that it has the same words.
+
+    Args:
+      parts: part -> texts.
+      tokenised: whether words are what stands between blanks.
+    """
+    borders: dict[str, set[int]] = {}
+    for each in (text for texts in parts.values() for text in texts):
+        places = {place for target in each.targets for place in (target.start, target.end)}
+        borders.setdefault(each.text, set()).update(places)
+    split = tokens.split_at_blanks if tokenised else tokens.split
+    spans = {text: tokens.cut(split(text), places) for text, places in borders.items()}
+    return {
+        part: [_sentence(each, spans[each.text]) for each in texts]
+        for part, texts in parts.items()
+    }
+
+
+def _sentence(each: LabelledText, spans: Sequence[tokens.Span]) -> TargetedSentence:
+    words = tuple(each.text[span.start : span.end] for span in spans)
+    targets = (
+        Target(*tokens.covered(spans, target.start, target.end), target.label)
+        if target.end
+        else target
+        for target in each.targets
+    )
+    return TargetedSentence(words, tuple(targets))
+
+
+def rows(of: Iterable[TargetedSentence], how: Literal["targets", "sentences"]) -> list[Row]:
+    """A row a target, or a row a sentence with all its targets."""
+    if how == "sentences":
+        return [Row(sentence, sentence.targets) for sentence in of]
+    return [Row(sentence, (target,)) for sentence in of for target in sentence.targets]
+
+
+class Numbers(NamedTuple):
+    """Numbers of word forms and of classes: their places in these."""
+
+    forms: Sequence[str]
+    labels: Sequence[str]
+
+
+def columns(of: Sequence[Row], numbers: Numbers, width: int, most: int) -> dict[str, np.ndarray]:
+    """Arrays of rows: forms [N, T], length [N], start, end and labels [N, K], targets [N].
+
+    Args:
+      of: the rows.
+      numbers: of their words and labels.
+      width: T.
+      most: K.
+    """
+    forms = {form: number for number, form in enumerate(numbers.forms)}
+    labels = {label: number for number, label in enumerate(numbers.labels)}
+    words = np.zeros((len(of), width), np.int32)
+    start, end, classes = (np.zeros((len(of), most), np.int32) for _ in range(3))
+    for row, (sentence, targets) in enumerate(of):
+        words[row, : len(sentence.words)] = [forms[word] for word in sentence.words]
+        start[row, : len(targets)] = [target.start for target in targets]
+        end[row, : len(targets)] = [target.end for target in targets]
+        classes[row, : len(targets)] = [labels[target.label] for target in targets]
+    return {
+        "forms": words,
+        "length": np.array([len(row.sentence.words) for row in of], np.int32),
+        "start": start,
+        "end": end,
+        "targets": np.array([len(row.targets) for row in of], np.int32),
+        "labels": classes,
+    }
