@@ -5,11 +5,12 @@ cross-entropy averaged over targets; a text without targets counts as one.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pydantic
 
 from jaxeval.config import markers, reading
@@ -130,8 +131,13 @@ def build(config: Config, classified: data.Classified) -> Task:
 
 def sizes_of(classified: data.Classified) -> models.Sizes:
     """What of a corpus sets shapes."""
-    longest = max(int((b["end"] - b["start"]).max(initial=1)) for b in classified.corpus.buckets)
+    longest = longest_target(classified.corpus.buckets)
     return models.Sizes(len(classified.labels), classified.table.vocabulary, longest)
+
+
+def longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
+    """Words of the longest target; at least 1."""
+    return max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
 
 
 def _source(config: Config, classified: data.Classified) -> kind.Source:
