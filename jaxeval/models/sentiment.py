@@ -11,13 +11,13 @@ hidden units, Y classes, F word forms, V rows of the word table. A batch holds
     split   known [V] bool (the word has a vector or stood in train)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxeval.contracts import Batch, Hparams
+from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.models import (
     aspect_attention,
     context_lstm,
@@ -187,3 +187,16 @@ class Classifier(nn.Module):
         states = drop.steps("output", sentence_lstm.run(weights, gates, real.T))
         back = jnp.argsort(order, axis=1)[..., None]
         return jnp.take_along_axis(states.transpose(1, 0, 2), back, axis=1)
+
+
+def logits(
+    choices: settings.SentimentModel,
+    sizes: Sizes,
+    params: Tree,
+    batch: Batch,
+    hparams: Hparams,
+    key: Array | None = None,
+) -> Array:
+    """Logits [B, K, Y] of a batch; arguments as of `Classifier`."""
+    values: Any = Classifier(choices, sizes).apply({"params": params}, batch, hparams, key)
+    return values

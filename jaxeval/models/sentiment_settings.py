@@ -1,9 +1,10 @@
 """What a config says of a classifier of texts, or of targets in them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
+import pydantic.fields
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.models import initialisers
@@ -19,7 +20,7 @@ SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
 }
 
 
-def _about(text: str) -> Any:
+def _about(text: str) -> pydantic.fields.FieldInfo:
     return pydantic.Field(description=text)
 
 

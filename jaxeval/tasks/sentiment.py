@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pydantic
@@ -38,15 +37,14 @@ class Scoring:
 
 def task_of(choices: SentimentModel, scoring: Scoring, sizes: models.Sizes) -> Task:
     """The task of all corpora of these sizes."""
-    model = models.Classifier(choices, sizes)
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return model.init(key, batch, hparams, None)["params"]
+        return models.Classifier(choices, sizes).init(key, batch, hparams, None)["params"]
 
     def loss(
         params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Array, Tree]:
-        logits = model.apply({"params": params}, batch, hparams, key)
+        logits = models.logits(choices, sizes, params, batch, hparams, key)
         losses = classification.nll(logits, batch.rows["labels"]) * _weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
@@ -54,7 +52,7 @@ def task_of(choices: SentimentModel, scoring: Scoring, sizes: models.Sizes) -> T
         params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Array, Tree]:
         del key  # nothing is drawn
-        logits = model.apply({"params": params}, batch, hparams, None)
+        logits = models.logits(choices, sizes, params, batch, hparams)
         return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
     def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
@@ -66,14 +64,6 @@ def task_of(choices: SentimentModel, scoring: Scoring, sizes: models.Sizes) -> T
 
     metric = Metric(scoring.metric, unit="fraction", margin=0.01)
     return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
-
-
-def log_probs(
-    choices: SentimentModel, sizes: models.Sizes, params: Tree, batch: Batch, hparams: Hparams
-) -> Array:
-    """Log-probabilities [B, K, Y] of the classes of a batch's targets."""
-    model = models.Classifier(choices, sizes)
-    return jax.nn.log_softmax(model.apply({"params": params}, batch, hparams, None))
 
 
 def normaliser(batch: Batch) -> Array:

@@ -80,8 +80,7 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> Program:
     @jax.jit
     def run(params: Tree, columns: Mapping[str, Array], hparams: Hparams) -> Array:
         batch = Batch(columns, jnp.ones(size), shared, split)
-        log_probs = sentiment.log_probs(config.model, sizes, params, batch, hparams)
-        return jnp.exp(log_probs)
+        return jax.nn.softmax(models.logits(config.model, sizes, params, batch, hparams))
 
     def classes(params: Tree, hparams: Hparams) -> Classes:
         of_rows = prediction.by_batches(
