@@ -24,7 +24,6 @@ SMALL = [
 ]
 CHOICES = {
     "tdlstm": ["model.dropout.input=0.2", "model.target.include=false"],
-    "lstm": ["model.architecture=lstm", "model.initial.kind=torch"],
     "atae": [
         "model.architecture=atae",
         "model.words.target_table=true",
