@@ -86,13 +86,13 @@ class Runs:
         return "\n".join(map(terminal.line, self._summaries())) or f"{self.place}: no runs"
 
     def _repr_html_(self) -> str:
-        from jaxeval.report import html
+        from jaxeval.report import markup
         from jaxeval.report.runs import terminal
 
         return "".join(
-            html.title(terminal.title(known))
-            + html.table(*terminal.table(known))
-            + html.lines(terminal.remarks(known))
+            markup.title(terminal.title(known))
+            + markup.table(*terminal.table(known))
+            + markup.lines(terminal.remarks(known))
             for known in self._summaries()
         )
 
@@ -117,14 +117,16 @@ class Comparison:
         return "\n".join(paste.sentences(self.study))
 
     def _repr_html_(self) -> str:
-        from jaxeval.report import html
+        from jaxeval.report import markup
         from jaxeval.report.comparison import paste, tables, verdict
 
         scale = verdict.scale_of(self.study)
-        shown = [html.table(*table) for table in tables.pasted(self.study, scale)]
+        shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
         warnings = (f"warning: {line}" for line in self.study.warnings)
         sentences = paste.sentences(self.study)
-        return "".join(shown) + html.lines([*sentences, *warnings, verdict.signature(self.study)])
+        return "".join(shown) + markup.lines(
+            [*sentences, *warnings, verdict.signature(self.study)]
+        )
 
     def plot(self, name: str = "violins") -> "Figure":
         """A figure: violins, ecdf, and of several data sets profiles and ranks.
@@ -175,11 +177,11 @@ class Selection:
         return terminal.answer(self.tree)
 
     def _repr_html_(self) -> str:
-        from jaxeval.report import html
+        from jaxeval.report import markup
         from jaxeval.report.selection import terminal
 
         lines = [*terminal.notes(self.tree), terminal.answer(self.tree)]
-        return html.table(*terminal.table(self.tree)) + html.lines(lines)
+        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -3,9 +3,13 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import RunError
+
+if TYPE_CHECKING:
+    from jaxeval.report.runs import page
 
 _DESCRIPTION = """\
 Shows the score distributions of the experiments in a runs folder: a table here, and one
@@ -52,12 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for described in summaries:
             terminal.print_summary(described)
     target = _page_path(asked.html, asked.runs)
+    if target is None and not asked.figures:
+        return 0
+    drawn = page.draw(groups, points)
     if target is not None:
-        cli.write_text(target, page.render(rows, points, source, planned))
+        cli.write_text(target, page.render(groups, drawn, source, planned))
         if asked.json != "-":
             print(f"\npage: {target}")
     if asked.figures:
-        _write_figures(groups, points, Path(asked.figures))
+        _write_figures(groups, drawn, Path(asked.figures))
     return 0
 
 
@@ -76,15 +83,14 @@ def _page_path(html: str | None, runs: str) -> Path | None:
     return Path(runs) / "report.html" if Path(runs).is_dir() else None
 
 
-def _write_figures(groups: list, points: list, folder: Path) -> None:
+def _write_figures(groups: list, drawn: "page.Drawn", folder: Path) -> None:
     from jaxeval.report import figures
-    from jaxeval.report.runs import page
 
-    drawn = [(figure, figure.name) for figure in page.overview(groups)]
-    for members in groups:
+    named = [(figure, figure.name) for figure in drawn.overview]
+    for members, of_experiment in zip(groups, drawn.experiments, strict=True):
         stem = members[0].experiment
-        drawn += [(f, f"{stem}_{f.name}") for f in page.of_experiment(members, points)]
-    for figure, stem in drawn:
+        named += [(figure, f"{stem}_{figure.name}") for figure in of_experiment]
+    for figure, stem in named:
         for path in figures.save(figure, folder, stem):
             print(f"figure: {path}")
 

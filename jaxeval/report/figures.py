@@ -21,6 +21,13 @@ class Figure(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
+def _lay_out(figure: Figure) -> None:
+    """Places everything once: left to itself matplotlib does so anew for every file."""
+    if figure.drawing.get_layout_engine() is not None:
+        figure.drawing.draw_without_rendering()
+        figure.drawing.set_layout_engine("none")
+
+
 def to_svg(figure: Figure, salt: str) -> str:
     """The figure as an <svg> element; equal figures give equal bytes.
 
@@ -30,6 +37,7 @@ def to_svg(figure: Figure, salt: str) -> str:
     """
     import matplotlib
 
+    _lay_out(figure)
     stream = io.StringIO()
     with matplotlib.rc_context(_style(salt)):
         figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
@@ -69,6 +77,7 @@ def save(figure: Figure, into: Path, stem: str) -> list[Path]:
     """Writes STEM.svg and STEM.png (200 dots an inch) into a folder."""
     import matplotlib
 
+    _lay_out(figure)
     paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "png")]
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxeval.config import markers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.neighbourhood import ranges_of
 from jaxeval.sensitivity.neighbourhood import Range, describe, draw, parse_range
+from jaxeval.tasks import tagging
 
 RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 
@@ -35,17 +37,24 @@ def test_bad_ranges_are_refused(text: str) -> None:
         parse_range(text)
 
 
+def _traced(**values: float) -> dict[str, markers.Hyperparameter]:
+    """Hyperparameters as the default config marks them, with other values."""
+    own = {"dropout_output": markers.dropout("dropout_output")}
+    each = {name: h.marker for name, h in markers.traced(tagging.Config()).items()} | own
+    return {name: markers.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
+
+
 def test_which_hyperparameters_are_varied() -> None:
     """Dies if one without a range, or an absent decay, is varied; or a given range is lost."""
-    centre = {"beta2": 0.999, "l2": 0.0, "learning_rate": 0.01, "output": 0.1}
-    assert list(ranges_of(centre, {"output": 0.1}, [])) == ["learning_rate", "output"]
-    found = ranges_of(centre, {"output": 0.1}, ["beta2=0.9:1", "output=0:0.5"])
-    assert found["beta2"] == Range(0.9, 1.0) and found["output"] == Range(0.0, 0.5)
-    for wrong in ("output=0:1.5", "learning_rate=-1:1"):
-        with pytest.raises(ConfigError, match="expected from 0"):
-            ranges_of(centre, {"output": 0.1}, [wrong])
+    traced = _traced(beta2=0.999, l2=0.0, learning_rate=0.01, dropout_output=0.1)
+    assert list(ranges_of(traced, [])) == ["learning_rate", "dropout_output"]
+    ranges = ranges_of(traced, ["beta2=0.9:0.99", "dropout_output=0:0.5"])
+    assert ranges["beta2"] == Range(0.9, 0.99) and ranges["dropout_output"] == Range(0.0, 0.5)
+    for wrong in ("dropout_output=0:1.5", "learning_rate=-1:1"):
+        with pytest.raises(ConfigError, match="expected"):
+            ranges_of(traced, [wrong])
     with pytest.raises(ConfigError, match="expected one of beta2"):
-        ranges_of(centre, {}, ["momentum=0:1"])
+        ranges_of(traced, ["momentum=0:1"])
 
 
 def test_what_is_said_of_a_neighbourhood() -> None:
@@ -71,8 +80,7 @@ def test_what_is_said_of_a_neighbourhood() -> None:
 
 
 def test_only_what_has_a_range_is_varied() -> None:
-    """Dies if a schedule is varied unasked: its neutral values (0; factor 1) mean none."""
-    schedules = ("plateau_after", "plateau_factor", "plateau_floor", "warmup")
-    centre = {"learning_rate": 0.01, "input": 0.1, **dict.fromkeys(schedules, 1.0)}
-    assert set(ranges_of(centre, {"input": 0.1}, [])) == {"learning_rate", "input"}
-    assert "warmup" in ranges_of(centre, {"input": 0.1}, ["warmup=1:100:log"])
+    """Dies if a schedule is varied unasked: its neutral value means none."""
+    traced = _traced(learning_rate=0.01, dropout_output=0.1, warmup=1.0)
+    assert set(ranges_of(traced, [])) == {"learning_rate", "dropout_output"}
+    assert "warmup" in ranges_of(traced, ["warmup=1:100:log"])

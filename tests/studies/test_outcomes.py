@@ -21,7 +21,7 @@ PARTS = ("dev", "test")
 _TRAINED = "training.epochs=2 training.lanes=1 training.batch_size=16"
 WORDS = {  # task: what it is trained with, the count that says how large an item is
     "tagging": (
-        "data.dimension=6 model.layers=[5] model.characters.encoder=none "
+        "data.dimension=6 data.most_widths=2 model.layers=[5] model.characters.encoder=none "
         "training.evaluation_batch_size=7",
         "words",
     ),
@@ -30,7 +30,10 @@ WORDS = {  # task: what it is trained with, the count that says how large an ite
         "training.evaluation_batch_size=5",
         "tokens",
     ),
-    "seq2seq": ("model.embedding=4 model.hidden=6 training.evaluation_batch_size=7", "symbols"),
+    "seq2seq": (
+        "data.most_widths=2 model.embedding=4 model.hidden=6 training.evaluation_batch_size=7",
+        "symbols",
+    ),
 }
 FOLDERS = {"tagging": "tags", "language": "text", "seq2seq": "pairs"}
 

@@ -14,6 +14,7 @@ from jaxeval.models.cells import Cell
 from jaxeval.tasks import dynamic_evaluation, language
 from jaxeval.tasks.dynamic_evaluation import Dynamic, WindowSequence
 from jaxeval.tasks.language_averaging import Averaging, averaged
+from tests import quick
 
 V, T, B, K = 9, 4, 2, 3
 LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
@@ -43,10 +44,11 @@ def _probabilities(params: Any, hidden: Any) -> np.ndarray:
 
 def _nats(task: Any, params: Any, hparams: dict) -> list[float]:
     """Of two windows in turn."""
+    predict = quick.jit(task.predict)  # op by op every scan would be compiled apart
     carry, actual = task.start(B), []
     for step, key in enumerate(KEYS):
         batch = _batch(step, length=2)
-        outputs, carry = task.predict(params, carry, batch, key, hparams)
+        outputs, carry = predict(params, carry, batch, key, hparams)
         actual.append(float(task.count(outputs, batch)["nats"]))
     return actual
 
@@ -55,7 +57,7 @@ def _nats(task: Any, params: Any, hparams: dict) -> list[float]:
 def test_averages_over_masks(mean: Any) -> None:
     """Dies if samples share a state that they should not, are averaged in the wrong space, or
     their rates are not scaled; from the definition, sample by sample."""
-    params, run = _params(), language.runner(LANGUAGE)
+    params, run = _params(), quick.jit(language.runner(LANGUAGE))
     hparams = {**RATES, "rate_factor": jnp.float32(0.5)}
     halved = {site: rate / 2 for site, rate in RATES.items()}
     states = many = jax.tree.map(
@@ -110,23 +112,23 @@ def test_temperature_divides_the_scores() -> None:
 def _loop(params: Any, scale: Any, windows: WindowSequence, how: Dynamic) -> list[float]:
     """Dynamic evaluation by the book: a plain softmax, window by window; nats of each."""
     run = language.runner(LANGUAGE)
+
+    def loss(p: Any, state: Any, read: Any, counted: Any) -> Any:
+        state, hidden = run(p, state, read[:-1], {}, None)
+        table, bias = models.softmax_table(p)
+        logs = jax.nn.log_softmax(hidden @ table.T + bias[None, None])
+        gold = jnp.take_along_axis(logs, read[1:, :, None], axis=-1)[..., 0]
+        return -jnp.sum(gold * counted[:, None]), state
+
+    value_and_grad = quick.jit(jax.value_and_grad(loss, has_aux=True))
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(scale)]
     mean = np.concatenate([leaf.ravel() for leaf in leaves]).mean()
     trained, now, state = params, params, models.start(LANGUAGE.shape, LANGUAGE.cell, 1)
     actual = []
     for start, length in zip(np.asarray(windows.start), np.asarray(windows.length), strict=True):
         read = TOKENS[int(start[0]) + np.arange(T + 1)][:, None]
-
-        def loss(p: Any, state: Any, read: Any, count: int) -> Any:
-            state, hidden = run(p, state, read[:-1], {}, None)
-            table, bias = models.softmax_table(p)
-            logs = jax.nn.log_softmax(hidden @ table.T + bias[None, None])
-            gold = jnp.take_along_axis(logs, read[1:, :, None], axis=-1)[..., 0]
-            return -jnp.sum(gold[:count]), state
-
-        (nats, state), gradient = jax.value_and_grad(loss, has_aux=True)(
-            now, state, read, int(length[0])
-        )
+        counted = jnp.arange(T) < int(length[0])
+        (nats, state), gradient = value_and_grad(now, state, read, counted)
         actual.append(float(nats))
         now = jax.tree.map(
             lambda p, g, r, p0: (
@@ -176,9 +178,10 @@ def test_gradient_scale_is_a_root_mean_square() -> None:
         logs = jax.nn.log_softmax(hidden @ table.T + bias[None, None])
         return -jnp.take_along_axis(logs, read[1:, :, None], axis=-1).sum() / 3, state
 
+    gradient_of = quick.jit(jax.grad(loss, has_aux=True))
     for start in np.asarray(train.start):
         read = TOKENS[start[None] + np.arange(T + 1)[:, None]]
-        gradient, state = jax.grad(loss, has_aux=True)(params, state, read)
+        gradient, state = gradient_of(params, state, read)
         actual = jax.tree.map(lambda g: np.asarray(g, np.float64) ** 2, gradient)
         squares = actual if squares is None else jax.tree.map(np.add, squares, actual)
     expected = jax.tree.map(lambda s: np.sqrt(s / len(train.start)), squares)

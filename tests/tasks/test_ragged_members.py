@@ -113,21 +113,38 @@ def test_what_is_dead_stays_zero(architecture: str) -> None:
             assert not np.any(leaf.padded[~leaf.live]), (name, leaf.name)
 
 
+Lanes = Callable[[Callable[[Any], Any]], Callable[[Any], Any]]
+
+
+def _mapped(lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One lane after the other, as on a CPU."""
+    return functools.partial(lax.map, lane)
+
+
+def _alone(lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The only lane that there is."""
+
+    def only(inputs: Any) -> Any:
+        output = lane(jax.tree.map(lambda leaf: leaf[0], inputs))
+        return jax.tree.map(lambda leaf: leaf[None], output)
+
+    return only
+
+
 ROWS, EPOCHS = 13, 2
-# how lanes are computed (`lanes.Mode`), and each member's sizes and batch size
-POPULATIONS: dict[str, tuple[str, list[tuple[Sizes, int]]]] = {
+# how lanes are computed, and each member's sizes and batch size
+POPULATIONS: dict[str, tuple[Lanes, list[tuple[Sizes, int]]]] = {
     "attentive_lstm": (
-        "map",
+        _mapped,
         [
             (SMALL["attentive_lstm"], 5),
             ({"embedding": 7, "hidden": 6, "encoder_layers": 2}, 3),
         ],
     ),
     "transformer": (
-        "vmap",
+        jax.vmap,
         [
             (SMALL["transformer"], 5),
-            (LARGE["transformer"], 13),
             ({**LARGE["transformer"], "embedding": 12, "encoder_layers": 1, "heads": 1}, 3),
         ],
     ),
@@ -149,7 +166,7 @@ def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Share
     return jax.tree.map(jnp.asarray, (shared, given.inputs))
 
 
-def _ran(architecture: str, program: member.Program, members: list[Member], params: Any) -> Any:
+def _ran(lanes: Lanes, program: member.Program, members: list[Member], params: Any) -> Any:
     """Params and losses of a population after some epochs from the given params [S, ...]."""
 
     def one(shared: Any, given: tuple) -> Any:
@@ -165,13 +182,11 @@ def _ran(architecture: str, program: member.Program, members: list[Member], para
         return state.params, losses
 
     shared, inputs = _lanes(program, members)
-    every = _every(architecture, functools.partial(one, shared))
+    every = lanes(functools.partial(one, shared))
     return jax.device_get(quick.jit(every)((inputs, params)))
 
 
-def _written(
-    architecture: str, program: member.Program, members: list[Member], params: Any
-) -> Any:
+def _written(lanes: Lanes, program: member.Program, members: list[Member], params: Any) -> Any:
     """What a population of the given params [S, ...] writes: [S, B, T]."""
 
     def one(given: tuple) -> Any:
@@ -179,13 +194,7 @@ def _written(
         return program.task.predict(params, (), BATCH, jax.random.key(0), inputs.hparams)[0]
 
     _, inputs = _lanes(program, members)
-    return jax.device_get(quick.jit(_every(architecture, one))((inputs, params)))
-
-
-def _every(architecture: str, lane: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """All lanes as they are computed in a population of the architecture."""
-    mode = POPULATIONS[architecture][0]
-    return functools.partial(lax.map, lane) if mode == "map" else jax.vmap(lane)
+    return jax.device_get(quick.jit(lanes(one))((inputs, params)))
 
 
 def _started(program: member.Program, members: list[Member]) -> Any:
@@ -217,7 +226,7 @@ def _population(architecture: str) -> tuple[member.Program, list[Member], Any]:
     return whole, members, _started(whole, members)
 
 
-def _alone(architecture: str, number: int, initial: Any) -> tuple[member.Program, Member, Any]:
+def _unpadded(architecture: str, number: int, initial: Any) -> tuple[member.Program, Member, Any]:
     """The program, member and params [1, ...] of one that is not padded."""
     sizes, size = POPULATIONS[architecture][1][number]
     program, who = _program(architecture, sizes, size, None), _member(number, {})
@@ -234,10 +243,10 @@ def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
     """Dies if a member of a population is not what it would be alone: in one program members
     differ in every size and in the batches, which are cut in parts of four rows; with dropout."""
     whole, members, initial = _population(architecture)
-    params, losses = _ran(architecture, whole, members, initial)
+    params, losses = _ran(POPULATIONS[architecture][0], whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, initial)
-        own, expected = _ran(architecture, program, [who], start)
+        program, who, start = _unpadded(architecture, number, initial)
+        own, expected = _ran(_alone, program, [who], start)
         np.testing.assert_allclose(losses[number], expected[0], rtol=1e-5)
         assert losses[number][1] < losses[number][0]
         sizes, large = POPULATIONS[architecture][1][number][0], LARGE[architecture]
@@ -251,9 +260,9 @@ def test_a_population_writes_what_each_writes_alone(architecture: str) -> None:
     """Dies if padding, or another member of its program, changes what a member decodes."""
     whole, members, initial = _population(architecture)
     initial = jax.tree.map(lambda leaf: 8 * leaf, initial)  # else all rows get the same word
-    together = _written(architecture, whole, members, initial)
+    together = _written(POPULATIONS[architecture][0], whole, members, initial)
     for number in range(len(members)):
-        program, who, start = _alone(architecture, number, initial)
-        apart = _written(architecture, program, [who], start)
+        program, who, start = _unpadded(architecture, number, initial)
+        apart = _written(_alone, program, [who], start)
         np.testing.assert_array_equal(together[number], apart[0])
     assert len(np.unique(together.reshape(-1, together.shape[-1]), axis=0)) > len(members)

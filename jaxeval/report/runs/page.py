@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxeval import __version__
 from jaxeval.report import page, scores
@@ -13,27 +13,39 @@ from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs.records import CurveRow, MemberRow
 
 
+class Drawn(NamedTuple):
+    """All figures of a runs folder, for its page and for files of their own."""
+
+    overview: Sequence[Figure]
+    experiments: Sequence[Sequence[Figure]]
+
+
+def draw(groups: Sequence[Sequence[MemberRow]], points: Sequence[CurveRow]) -> Drawn:
+    """The figures of experiments, each given as its members, and of their scores by epoch."""
+    return Drawn(overview(groups), [of_experiment(members, points) for members in groups])
+
+
 def render(
-    rows: Sequence[MemberRow],
-    points: Sequence[CurveRow],
+    groups: Sequence[Sequence[MemberRow]],
+    drawn: Drawn,
     source: str,
     planned: Mapping[str, int | None],
 ) -> str:
-    """The page of the given members (at least one) and their scores by epoch.
+    """The page of experiments, each given as its members (at least one), and of their figures.
 
     Args:
       source: where they were read, in words.
       planned: experiment -> runs that its sweep has in all (`summary.of_members`).
     """
-    groups = summary.by_experiment(rows)
     return page.render(
         "runs/page.html.jinja",
         source=source,
         version=__version__,
         shown=scores.shown,
-        overview=[page.drawn(f, f"overview-{f.name}") for f in overview(groups)],
+        overview=[page.drawn(f, f"overview-{f.name}") for f in drawn.overview],
         experiments=[
-            _experiment(members, points, planned.get(members[0].experiment)) for members in groups
+            _experiment(members, of_it, planned.get(members[0].experiment))
+            for members, of_it in zip(groups, drawn.experiments, strict=True)
         ],
     )
 
@@ -83,7 +95,7 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
 
 
 def _experiment(
-    members: Sequence[MemberRow], points: Sequence[CurveRow], planned: int | None
+    members: Sequence[MemberRow], drawn: Sequence[Figure], planned: int | None
 ) -> dict[str, Any]:
     described = summary.of_members(members, planned)
     versions = {
@@ -96,10 +108,7 @@ def _experiment(
         "rows": members,
         "remarks": list(terminal.remarks(described)),
         "versions": sorted(versions),
-        "figures": [
-            page.drawn(f, f"{described.experiment}-{f.name}")
-            for f in of_experiment(members, points)
-        ],
+        "figures": [page.drawn(f, f"{described.experiment}-{f.name}") for f in drawn],
         "troubled": [row for row in members if row.test is None],
         "config": json.dumps(json.loads(members[0].config), indent=2),
     }
