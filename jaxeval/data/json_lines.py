@@ -32,6 +32,9 @@ class Line:
         return self.target is not None or self.span is not None
 
 
+_LINE = pydantic.TypeAdapter(Line)
+
+
 def read(path: str | Path, labelled: bool = True) -> LabelledTexts:
     """The texts of a file: with targets, equal texts are one.
 
@@ -65,7 +68,7 @@ def _lines(path: str | Path, labelled: bool) -> Iterator[tuple[int, Line]]:
         try:
             tree = json.loads(raw)
             known = {key: tree[key] for key in _KEYS if key in tree}
-            line = reading.from_json(Line, json.dumps(known))
+            line = _LINE.validate_json(json.dumps(known))
         except (ValueError, TypeError, RecursionError):
             expected = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
             raise DataError(f"expected a JSON object {expected}", path, number) from None

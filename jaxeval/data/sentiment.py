@@ -14,7 +14,6 @@ import pydantic
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
-    buckets,
     checks,
     group_splits,
     sentiment_checks,
@@ -212,31 +211,26 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     forms, table, findings = _words(settings, read, parts)
     rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
     names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
-    lengths = [len(row.sentence.words) for row in rows]
-    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
-    chosen = buckets.assign(lengths, widths)
-    given, groups = splits.given(names, chosen), _groups(rows, names, chosen)
-    numbers, most = targeted.Numbers(forms, labels), max(len(row.targets) for row in rows)
-    columns = [
-        targeted.columns([rows[r] for r in of_bucket], numbers, width, most)
-        for of_bucket, width in zip(chosen, widths, strict=True)
-    ]
+    numbers = targeted.Numbers(forms, labels)
+    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.most_widths)
+    given = splits.given(names, laid_out.numbers)
+    groups = _groups(rows, names, laid_out.numbers)
     shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}
     return Classified(
-        Corpus(tuple(columns), shared),
+        Corpus(laid_out.columns, shared),
         given,
         table,
         labels,
         read.targeted,
         read.tokenised,
-        most,
+        laid_out.most_targets,
         groups,
         _sizes(settings, groups, given),
         settings,
         splits.fingerprint(parts),
-        widths,
+        laid_out.widths,
         findings,
-        chosen,
+        laid_out.numbers,
     )
 
 

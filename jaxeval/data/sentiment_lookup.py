@@ -12,7 +12,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, json_lines, labelled_text, targeted, text, word_table, words
+from jaxeval.data import json_lines, labelled_text, targeted, text, word_table, words
 from jaxeval.data.labelled_text import LabelledText
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.data.targeted import Row
@@ -80,18 +80,12 @@ def encode(
     (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
     rows = targeted.rows(sentences, settings.rows)
     forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
-    lengths = [len(row.sentence.words) for row in rows]
-    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
-    chosen = buckets.assign(lengths, widths)
-    most = max(len(row.targets) for row in rows)
-    gold = {target.label for row in rows for target in row.targets}
-    numbers = targeted.Numbers(forms, sorted(gold))
-    columns = [
-        targeted.columns([rows[r] for r in of_bucket], numbers, width, most)
-        for of_bucket, width in zip(chosen, widths, strict=True)
-    ]
-    for arrays in columns:
+    # a text to be classified has no label, or one that is not read
+    labels = sorted({target.label for row in rows for target in row.targets})
+    numbers = targeted.Numbers(forms, labels)
+    laid_out = targeted.lay_out(rows, numbers, batch, settings.most_widths)
+    for arrays in laid_out.columns:
         del arrays["labels"]
     fold = str.lower if settings.lower_case else str
     row = word_table.lookup(forms, vocabulary.vectors, vocabulary.words, fold)
-    return Encoded(rows, {"row": row}, chosen, columns)
+    return Encoded(rows, {"row": row}, laid_out.numbers, laid_out.columns)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.data import tokens
+from jaxeval.data import buckets, tokens
 from jaxeval.data.labelled_text import LabelledText, Target
 
 
@@ -72,6 +72,35 @@ class Numbers(NamedTuple):
 
     forms: Sequence[str]
     labels: Sequence[str]
+
+
+class LaidOut(NamedTuple):
+    """Rows in buckets.
+
+    Attributes:
+      columns: of each bucket its arrays, as `columns` gives them.
+      numbers: of each bucket the rows in it.
+      widths: T of each bucket.
+      most_targets: K.
+    """
+
+    columns: tuple[dict[str, np.ndarray], ...]
+    numbers: Sequence[np.ndarray]
+    widths: Sequence[int]
+    most_targets: int
+
+
+def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, most_widths: int) -> LaidOut:
+    """Rows as arrays, in buckets by length for batches of `batch_size`."""
+    lengths = [len(row.sentence.words) for row in of]
+    widths = buckets.choose_widths(lengths, batch_size, most_widths)
+    chosen = buckets.assign(lengths, widths)
+    most = max(len(row.targets) for row in of)
+    arrays = (
+        columns([of[row] for row in of_bucket], numbers, width, most)
+        for of_bucket, width in zip(chosen, widths, strict=True)
+    )
+    return LaidOut(tuple(arrays), chosen, widths, most)
 
 
 def columns(of: Sequence[Row], numbers: Numbers, width: int, most: int) -> dict[str, np.ndarray]:

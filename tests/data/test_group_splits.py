@@ -1,0 +1,154 @@
+"""Random splits of whole groups: their laws, and the published rule of blocks item by item."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies
+
+from jaxeval.data import group_splits, splits
+from jaxeval.data.group_splits import DEV, TEST, TRAIN, Fractions, Groups
+
+FRACTIONS = Fractions(0.2, 0.2)
+SIZES = strategies.lists(strategies.integers(1, 4), min_size=3, max_size=12)
+
+
+def _groups(sizes: Sequence[int], seed: int = 0, buckets: int = 3) -> Groups:
+    """Groups of these sizes, a row an item, dealt at random into buckets, parts and labels."""
+    generator = np.random.default_rng(seed)
+    bucket, part = (generator.integers(n, size=len(sizes)) for n in (buckets, 3))
+    labels = [generator.choice(["good", "bad"], size=size).tolist() for size in sizes]
+    rows = [(g, label) for g, of_group in enumerate(labels) for label in of_group]
+    keys = [g for g, _ in rows]
+    return group_splits.collect(
+        keys,
+        [[label] for _, label in rows],
+        [splits.PARTS[part[g]] for g in keys],
+        [np.flatnonzero(bucket[keys] == b) for b in range(buckets)],
+    )
+
+
+def test_rows_with_equal_keys_are_a_group() -> None:
+    """Dies if a text that stands again is another group, or is numbered by its last place."""
+    groups = group_splits.collect(
+        ["b", "a", "b", "c"],
+        [["x"], ["y", "x"], ["y"], ["x", "y"]],
+        ["train", "dev", "test", "test"],
+        [np.array([1]), np.array([0, 2, 3])],
+    )
+    assert [rows.tolist() for rows in groups.of_row] == [[1], [0, 0, 2]]
+    assert groups.bucket.tolist() == [1, 0, 1]
+    assert groups.rows.tolist() == [2, 1, 1] and groups.items.tolist() == [2, 2, 2]
+    assert groups.part.tolist() == [TRAIN, DEV, TEST]
+    assert len({*groups.labels.tolist()}) == 1  # x and y each
+    counts = groups.row_counts(groups.part)
+    assert counts.tolist() == [[0, 2], [1, 0], [0, 1]]
+
+
+GROUPS = _groups(np.random.default_rng(5).integers(1, 4, size=300).tolist())
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_strata_keep_the_rows_of_every_part(number: int) -> None:
+    """Dies if a part gets more rows of a bucket, or more groups of a size, than it had."""
+    part = group_splits.stratified(GROUPS, number)
+    np.testing.assert_array_equal(GROUPS.row_counts(part), GROUPS.row_counts(GROUPS.part))
+    assert Counter(zip(part, GROUPS.items, strict=True)) == Counter(
+        zip(GROUPS.part, GROUPS.items, strict=True)
+    )
+    assert (part != GROUPS.part).any()
+    np.testing.assert_array_equal(part, group_splits.stratified(GROUPS, number))
+    assert (part != group_splits.stratified(GROUPS, number + 1)).any()
+
+
+def test_labels_are_spread_over_the_parts() -> None:
+    """Dies if labels are dealt by chance. With one stratum of 60 groups of two kinds and parts of
+    30, 10 and 20, each kind of n groups has its share n/2, n/6, n/3 to within one group."""
+    names = ["good"] * 24 + ["bad"] * 36
+    parts = [p for p, n in zip(splits.PARTS, (30, 10, 20), strict=True) for _ in range(n)]
+    groups = group_splits.collect(range(60), [[name] for name in names], parts, [np.arange(60)])
+    for number in range(1, 40):
+        part = group_splits.stratified(groups, number)
+        for kind, size in ((slice(24), 24), (slice(24, 60), 36)):
+            counts = np.bincount(part[kind], minlength=3)
+            assert np.abs(counts - size * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
+
+
+def test_groups_are_dealt_evenly() -> None:
+    """Dies if some groups hardly leave a part: over 400 splits each has its stratum's share."""
+    dealt = np.stack([group_splits.stratified(GROUPS, number) for number in range(1, 401)])
+    stratum = GROUPS.bucket * 10 + GROUPS.items
+    for s in np.unique(stratum):
+        share = (GROUPS.part[stratum == s] == TEST).mean()
+        of_group = (dealt[:, stratum == s] == TEST).mean(0)
+        spread = math.sqrt(share * (1 - share) / 400)
+        assert np.abs(of_group - share).max() < 5 * spread
+
+
+def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
+    """Rest and block by the rule of the notebook: a list, from `start`, over its end."""
+    size, doubled = int(len(data) * 0.2), [*data, *data]
+    end = start + size
+    if end > len(data):
+        return data[end - len(data) : start], doubled[start:end]
+    return data[end:] + data[:start], data[start:end]
+
+
+@hypothesis.given(strategies.integers(5, 40), strategies.integers(1, 10**6))
+def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -> None:
+    """Dies if a block is not rounded down, does not wrap, may not begin behind the last item, or
+    dev is not drawn from what follows test."""
+    generator = np.random.default_rng(number)
+    rest, test = _published([*range(size)], int(generator.integers(0, size + 1)))
+    train, dev = _published(rest, int(generator.integers(0, len(rest) + 1)))
+    part = group_splits.block(_groups([1] * size), number, FRACTIONS)
+    actual = [np.flatnonzero(part == p).tolist() for p in (TRAIN, DEV, TEST)]
+    assert actual == [sorted(of_part) for of_part in (train, dev, test)]
+
+
+@hypothesis.given(SIZES, strategies.integers(0, 60))
+def test_a_group_goes_where_its_first_item_goes(sizes: list[int], start: int) -> None:
+    """Dies if a border parts a group, moves back, or groups of the rest lose their order."""
+    items = [(g, k) for g, size in enumerate(sizes) for k in range(size)]
+    start %= len(items) + 1
+    rest, block = _published(items, start)
+    inside, behind = group_splits.cut(np.array(sizes), start, 0.2)
+    assert inside.tolist() == [g for g, k in block if k == 0]
+    assert behind.tolist() == [g for g, k in rest if k == 0]
+
+
+@hypothesis.settings(max_examples=40)
+@hypothesis.given(SIZES, strategies.integers(0, 5), strategies.sampled_from([0.2, 0.35, 0.6]))
+def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: float) -> None:
+    """Dies if a start is left out, or a bound is loose: against all starts of test and dev."""
+    groups = _groups(sizes, seed)
+    most = np.zeros((3, 3), int)
+    for start in range(sum(sizes) + 1):
+        _, rest = group_splits.cut(groups.items, start, 0.2)
+        left = groups.items[rest]
+        for begin in range(int(left.sum()) + 1):
+            of_dev, of_train = group_splits.cut(left, begin, dev)
+            part = np.full(len(sizes), TEST)
+            part[rest[of_dev]], part[rest[of_train]] = DEV, TRAIN
+            most = np.maximum(most, groups.row_counts(part))
+    np.testing.assert_array_equal(group_splits.most_rows(groups, Fractions(dev, 0.2)), most)
+
+
+def test_rows_of_a_part_and_their_padding() -> None:
+    """Dies if rows of a group are parted, are numbered in the corpus, or padding is in front."""
+    groups = _groups([2, 1, 3, 1, 2], seed=1)
+    part = np.array([TEST, TRAIN, TRAIN, DEV, TEST])
+    rows = group_splits.to_rows(groups, part)
+    for p, name in enumerate(splits.PARTS):
+        for b, of_row in enumerate(groups.of_row):
+            expected = [row for row, group in enumerate(of_row) if part[group] == p]
+            assert rows[name][b].tolist() == expected
+    sizes = groups.row_counts(part) + np.arange(9).reshape(3, 3)
+    padded = group_splits.pad(rows, sizes)
+    for (p, name), b in itertools.product(enumerate(splits.PARTS), range(3)):
+        assert padded[name][b].tolist() == rows[name][b].tolist() + [-1] * (3 * p + b)
