@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Uses models that `train` or `sweep` has kept in a runs folder (training.keep_models=true): taggers
 add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of sources,
-language models tell how likely each line is. The corpus they were trained on is not read.
+language models tell how likely each line is, classifiers write JSON lines of targets and labels.
+The corpus they were trained on is not read.
 """
 _EXAMPLES = """\
 examples:

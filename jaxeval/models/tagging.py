@@ -19,12 +19,11 @@ from flax import linen as nn
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, lstm
+from jaxeval.models import characters, crf, lstm, word_vectors
 from jaxeval.models import tagging_settings as settings
 from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
-UNKNOWN = 1  # row of the word table for words that are not known; row 0 is padding
 
 
 class Sizes(NamedTuple):
@@ -53,28 +52,30 @@ class Features(nn.Module):
     def __call__(self, batch: Batch, drop: KeyedDropout) -> Array:
         """The features of a batch; see the module's docstring for its fields."""
         forms = batch.rows["forms"].T
-        parts = [self._words(batch, batch.shared["row"][forms], drop)]
+        parts = [self._words(batch, forms, drop)]
         if self.choices.characters.encoder != "none":
             parts.append(self._characters(batch.shared["characters"], forms, drop))
         if self.choices.casing != "none":
             parts.append(self._casing(batch.shared["casing"][forms]))
         return jnp.concatenate(parts, axis=-1)
 
-    def _words(self, batch: Batch, rows: Array, drop: KeyedDropout) -> Array:
-        rows = jnp.where(batch.split["known"][rows], rows, UNKNOWN)
+    def _words(self, batch: Batch, forms: Array, drop: KeyedDropout) -> Array:
+        rows = word_vectors.known_rows(batch, forms)
         rate = self.choices.words.unknown_rate
         if rate and drop.key is not None:
-            replaced = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
-            rows = jnp.where(replaced & batch.split["once"][rows], UNKNOWN, rows)
+            rows = word_vectors.unknown_at_random(drop.next_key(), rate, batch.split["once"], rows)
         vectors, vocabulary = batch.shared["vectors"], self.sizes.words
         if not self.choices.words.trained:
             return vectors[rows]
         pretrained = batch.shared["pretrained"][:vocabulary]
-        table = self.param("words", _initial_words, vectors[:vocabulary], pretrained)
-        if vocabulary == len(vectors) or drop.key is not None:  # train is inside the vocabulary
-            return table[rows]
-        outside = (rows >= vocabulary)[..., None]
-        return jnp.where(outside, vectors[rows], table[jnp.minimum(rows, vocabulary - 1)])
+        table = self.param(
+            "words",
+            word_vectors.initial_table,
+            word_vectors.uniform,
+            vectors[:vocabulary],
+            pretrained,
+        )
+        return word_vectors.look_up(table, vectors, rows, training=drop.key is not None)
 
     def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:
         choice = self.choices.characters
@@ -169,13 +170,6 @@ def _from_input(energy: Array) -> TaggerLogits:
     none = jnp.zeros_like(energy[0, 0, 0])
     first = jnp.where(jnp.arange(len(energy))[:, None, None] == 0, energy[:, :, -1], 0.0)
     return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
-
-
-def _initial_words(key: Array, vectors: Array, pretrained: Array) -> Array:
-    """The vectors read, and U(-sqrt(3/D), sqrt(3/D)) where there is none (Ma & Hovy 2016, 3.1)."""
-    bound = (3.0 / vectors.shape[1]) ** 0.5
-    drawn = jax.random.uniform(key, vectors.shape, vectors.dtype, -bound, bound)
-    return jnp.where(pretrained[:, None], vectors, drawn)
 
 
 def _initial_characters(key: Array, shape: tuple[int, int]) -> Array:

@@ -10,9 +10,8 @@ import numpy as np
 from jaxeval.contracts import Batch, Hparams, Task, Tree
 from jaxeval.data import schemes, tagging_lookup, untagged, words
 from jaxeval.data.tagging_lookup import Vocabulary
-from jaxeval.errors import DataError
 from jaxeval.models import tagging as models
-from jaxeval.tasks import prediction, tagging
+from jaxeval.tasks import prediction, tagging, word_vectors
 from jaxeval.tasks.prediction import Options, Program, SavedModel
 
 _WORDS = "features/words"  # the word table among the parameters
@@ -45,16 +44,12 @@ def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program[T
     vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
     encoded = tagging_lookup.encode(config.data, vocabulary, sentences, size)
-    vectors, vocabulary_rows = _vectors(model, vocabulary)
+    vectors, vocabulary_rows = word_vectors.of_saved(
+        model, _WORDS, model.config.model.words.trained, vocabulary.rows
+    )
     task = _task(config, vocabulary, vocabulary_rows)
-    shared = {
-        **encoded.shared,
-        "vectors": vectors,
-        "pretrained": np.zeros(len(vectors), bool),
-    }
-    # what a split does not know is in none of the vocabulary's tables
-    split = {"known": np.ones(len(vectors), bool), "once": np.zeros(len(vectors), bool)}
-    shared, split = jax.device_put((shared, split))
+    tables = word_vectors.tables(encoded.shared, vectors)
+    shared, split = jax.device_put(tables)
     run = jax.jit(lambda *inputs: task.predict(inputs[0], (), inputs[1], inputs[2], inputs[3])[0])
     key = jax.random.key(0)  # not looked at
 
@@ -82,28 +77,6 @@ def _task(config: tagging.Config, vocabulary: Vocabulary, rows: int) -> Task:
     legality = schemes.allowed_transitions(vocabulary.labels, scheme)
     labels = tagging.Labels(vocabulary.labels, entities, legality)
     return tagging.task_of(config.model, config.scoring, sizes, labels)
-
-
-def _vectors(model: SavedModel, vocabulary: Vocabulary) -> tuple[np.ndarray, int]:
-    """Vectors that are not trained, and how many rows the vocabulary has.
-
-    Raises:
-      DataError: the files do not fit one another.
-    """
-    vectors, rows = model.tables.get("vectors"), 0
-    if model.config.model.words.trained:
-        trained = model.arrays.get(_WORDS)
-        if trained is None or trained.ndim != 2:
-            raise DataError(f"parameters of another model: no table {_WORDS}", model.path)
-        vectors, rows = np.zeros_like(trained) if vectors is None else vectors, len(trained)
-        if vectors.shape[1:] != trained.shape[1:]:
-            raise DataError("tables.npz holds vectors of another size", model.path)
-    if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise DataError("tables.npz beside it holds no word vectors", model.path)
-    if vocabulary.rows > len(vectors):
-        message = f"rows up to {vocabulary.rows - 1}, the word table has {len(vectors)}"
-        raise DataError(f"vocabulary of another model: {message}", model.meanings)
-    return vectors, rows or len(vectors)
 
 
 def _names(vocabulary: Vocabulary, numbers: np.ndarray) -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+"""Word vectors of a batch's words: rows of a table of which some are parameters.
+
+Notation: V rows of the word table, of which the first R are the vocabulary's, which may be
+trained; the others are vectors read of other words. D vector size. Row 0 is padding.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jaxeval.contracts import Batch
+
+Array = jax.Array
+Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, consumed, and shape) -> vectors
+UNKNOWN = 1  # row of words that are not known
+_FIRST = UNKNOWN + 1  # of a word
+
+
+def known_rows(batch: Batch, forms: Array) -> Array:
+    """Rows of word forms [...] int32; those that the member's split does not know are UNKNOWN."""
+    rows = batch.shared["row"][forms]
+    return jnp.where(batch.split["known"][rows], rows, UNKNOWN)
+
+
+def unknown_at_random(key: Array, rate: float, once: Array, rows: Array) -> Array:
+    """Rows with words seen once (`once` [V] bool) replaced at a rate; the key is consumed."""
+    replaced = jax.random.bernoulli(key, rate, rows.shape)
+    return jnp.where(replaced & once[rows], UNKNOWN, rows)
+
+
+def look_up(table: Array, vectors: Array, rows: Array, training: bool) -> Array:
+    """Vectors [..., D] of rows: of the trained table [R, D], beyond it as read.
+
+    Args:
+      vectors: [V, D] as read.
+      training: whether all rows are the vocabulary's, as those of train are.
+    """
+    vocabulary = len(table)
+    if vocabulary == len(vectors) or training:
+        return table[rows]
+    outside = (rows >= vocabulary)[..., None]
+    return jnp.where(outside, vectors[rows], table[jnp.minimum(rows, vocabulary - 1)])
+
+
+def uniform(key: Array, shape: tuple[int, ...], bound: float | Array | None = None) -> Array:
+    """U(-b, b) of a shape [..., D]; without b, sqrt(3 / D) (Ma & Hovy 2016, section 3.1)."""
+    if bound is None:
+        bound = (3.0 / shape[-1]) ** 0.5
+    return jax.random.uniform(key, shape, jnp.float32, -bound, bound)
+
+
+def normal(key: Array, shape: tuple[int, ...], vectors: Array, pretrained: Array) -> Array:
+    """N(m, s) of a shape [..., D], m and s those of all numbers of the vectors read (AllenNLP).
+
+    Where no vector is read, as `uniform`.
+
+    Args:
+      vectors: [R, D].
+      pretrained: [R] bool: read.
+    """
+    read = (pretrained & (jnp.arange(len(vectors)) >= _FIRST))[:, None]
+    numbers = jnp.maximum(jnp.sum(read) * vectors.shape[1], 1)
+    mean = jnp.sum(jnp.where(read, vectors, 0.0)) / numbers
+    sd = jnp.sqrt(jnp.sum(jnp.where(read, (vectors - mean) ** 2, 0.0)) / numbers)
+    drawn = mean + sd * jax.random.normal(key, shape)
+    return jnp.where(jnp.any(read), drawn, uniform(key, shape))
+
+
+def initial_table(key: Array, draw: Draw, vectors: Array, pretrained: Array) -> Array:
+    """The vectors read, [R, D], and drawn ones where there is none (`pretrained` [R] bool)."""
+    return jnp.where(pretrained[:, None], vectors, draw(key, vectors.shape))

@@ -1,0 +1,49 @@
+"""Counts and scores of a classification: accuracy and F1 of each class.
+
+Notation: Y classes; axes before are of items.
+"""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = jax.Array
+
+
+def nll(logits: Array, labels: Array) -> Array:
+    """Negative log-likelihood [...] of labels [...] int32 by logits [..., Y]."""
+    log_probs = jax.nn.log_softmax(logits)
+    return -jnp.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
+
+
+def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
+    """Additive counts of items [...]: all, right ones, and those of each class.
+
+    Args:
+      gold, predicted: [...] int32; a gold label from Y on is of a class that is never predicted.
+      weights: [...] 1 for an item, 0 for padding.
+    """
+    right = (gold == predicted) * weights
+    counts = {"right": jnp.sum(right), "targets": jnp.sum(weights)}
+    for label in range(classes):
+        of_label = gold == label
+        counts[f"gold_{label}"] = jnp.sum(of_label * weights)
+        counts[f"predicted_{label}"] = jnp.sum((predicted == label) * weights)
+        counts[f"right_{label}"] = jnp.sum(of_label * right)
+    return counts
+
+
+def score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
+    """Accuracy, and the mean over all classes of F1 = 2 right / (gold + predicted).
+
+    F1 is 0 of a class that neither is gold nor predicted (scikit-learn's zero_division=0).
+    """
+    numbers = range(classes)
+    f1 = [
+        2.0 * counts[f"right_{k}"] / max(counts[f"gold_{k}"] + counts[f"predicted_{k}"], 1.0)
+        for k in numbers
+    ]
+    accuracy = counts["right"] / max(counts["targets"], 1.0)
+    return {"accuracy": accuracy, "macro_f1": float(np.mean(f1))}

@@ -1,0 +1,49 @@
+"""The word vectors of a saved model, for words that it need not have seen."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.tasks.prediction import SavedModel
+
+Tables = dict[str, np.ndarray]
+
+
+def of_saved(model: SavedModel, table: str, trained: bool, least: int) -> tuple[np.ndarray, int]:
+    """Vectors [V, D] that are not trained, and how many rows the vocabulary has.
+
+    Args:
+      model: with what lies beside it.
+      table: name of the trained vectors among the parameters.
+      trained: whether there are such.
+      least: rows that the vocabulary's numbers ask for.
+
+    Raises:
+      DataError: the files do not fit one another.
+    """
+    vectors, rows = model.tables.get("vectors"), 0
+    if trained:
+        parameters = model.arrays.get(table)
+        if parameters is None or parameters.ndim != 2:
+            raise DataError(f"parameters of another model: no table {table}", model.path)
+        rows = len(parameters)
+        vectors = np.zeros_like(parameters) if vectors is None else vectors
+        if vectors.shape[1:] != parameters.shape[1:]:
+            raise DataError("tables.npz holds vectors of another size", model.path)
+    if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise DataError("tables.npz beside it holds no word vectors", model.path)
+    if least > len(vectors):
+        message = f"rows up to {least - 1}, the word table has {len(vectors)}"
+        raise DataError(f"vocabulary of another model: {message}", model.meanings)
+    return vectors, rows or len(vectors)
+
+
+def tables(shared: Mapping[str, np.ndarray], vectors: np.ndarray) -> tuple[Tables, Tables]:
+    """The tables of a batch, shared and split, with vectors [V, D] of a saved model.
+
+    What its split does not know is in none of its vocabulary's tables: all rows are known.
+    """
+    rows = len(vectors)
+    known = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
+    return {**shared, "vectors": vectors, "pretrained": np.zeros(rows, bool)}, known

@@ -1,0 +1,229 @@
+"""The task sentiment: the laws of a Task, what is refused, training and predictions end to end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval import predict, runs, studies
+from jaxeval.config import shipped
+from jaxeval.contracts import Batch
+from jaxeval.data import generated_sentiment
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.studies import prepared as preparing
+from jaxeval.train import main as train
+from tests import conformance
+
+SMALL = [
+    *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.most_widths=1"),
+    *("model.hidden=8", "training.batch_size=4"),
+]
+CHOICES = {
+    "tdlstm": ["model.dropout.input=0.2", "model.target.include=false"],
+    "atae": [
+        "model.architecture=atae",
+        "model.words.target_table=true",
+        "model.initial.kind=uniform",
+        "model.dropout.attention_input=0.2",
+        "model.dropout.attention=0.2",
+    ],
+    "ian": [
+        *("model.architecture=ian", "data.rows=sentences", "model.target.inter_aspect=6"),
+        *("model.dropout.kind=naive", "model.dropout.hidden=0.2", "model.dropout.output=0.2"),
+    ],
+    "cnn": ["model.architecture=cnn", "model.words.trained=false", "model.cnn.filters=16"],
+}
+
+
+def _prepared(*changes: str) -> studies.Prepared:
+    return studies.prepare(studies.read(None, [*SMALL, *changes]))
+
+
+def _batch(prepared: studies.Prepared, rows: Any) -> Batch:
+    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[0].items()}
+    shared = jax.tree.map(jnp.asarray, prepared.data.corpus.shared)
+    tables = jax.tree.map(jnp.asarray, prepared.data.split(0).tables)
+    return Batch(columns, jnp.ones(len(rows)), shared, tables)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_laws(name: str) -> None:
+    """Dies if a choice of the config breaks a law of a Task."""
+    prepared = _prepared(*CHOICES[name])
+    forms = prepared.data.corpus.buckets[0]["forms"]
+    _, different = np.unique(forms, axis=0, return_index=True)  # what sees no target can learn it
+    rows = [row for row in np.sort(different) if row in {*prepared.data.split(0).train[0]}][:6]
+    hparams = dict(preparing.member_of(prepared).hparams)
+    assert ("initial_scale" in hparams) == (name == "atae")
+    conformance.check(
+        conformance.Case(
+            prepared.problem.task,
+            _batch(prepared, np.array(rows)),
+            {name: jnp.float32(value) for name, value in hparams.items()},
+            ["labels"],
+            len(prepared.data.labels),
+            lambda b: 1.0,
+            lambda b: b.rows["labels"],
+        )
+    )
+
+
+def test_the_loss_is_a_mean_over_targets() -> None:
+    """Dies if sentences of many targets count as much as those of one, or padding counts."""
+    apart, whole = _prepared(), _prepared("data.rows=sentences")
+    assert (apart.data.most_targets, whole.data.most_targets) == (1, 3)
+    assert np.ptp(whole.data.corpus.buckets[0]["targets"]) > 0
+    rows = [np.arange(len(p.data.corpus.buckets[0]["length"])) for p in (apart, whole)]
+    losses = []
+    for prepared, chosen in zip((apart, whole), rows, strict=True):
+        batch, task = _batch(prepared, chosen), apart.problem.task
+        params = jax.jit(task.init)(jax.random.key(0), _batch(apart, rows[0]), {})
+        losses.append(jax.jit(task.loss)(params, (), batch, jax.random.key(0), {})[0])
+        assert task.normaliser(batch) == len(rows[0])
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+def test_the_uniform_scale_is_a_members_own() -> None:
+    """Dies if weights begin within the config's scale instead of the member's."""
+    prepared = _prepared("model.initial.kind=uniform")
+    batch, init = _batch(prepared, np.arange(2)), jax.jit(prepared.problem.task.init)
+    for scale in (0.2, 0.05):
+        params = init(jax.random.key(0), batch, {"initial_scale": jnp.float32(scale)})
+        largest = [float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(params)]
+        assert max(largest) <= scale < 1.05 * max(largest)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("model.target.inter_aspect=5", r"data.rows = 'sentences', got 'targets'"),
+        ("model.dropout.hidden=1.5", "model.dropout.hidden"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change: str, message: str) -> None:
+    """Dies if a variant is trained on rows that it cannot read."""
+    with pytest.raises(ConfigError, match=message):
+        studies.read(None, [*SMALL, change])
+
+
+def test_models_of_targets_need_targets(tmp_path: Path) -> None:
+    """Dies if a target-dependent model is trained on whole texts, or a text model refuses them."""
+    for part in ("train", "dev", "test"):
+        lines = [f"so {word} a day in {part}\t{word}" for word in ("good", "bad", "fine")]
+        (tmp_path / f"{part}.tsv").write_text("\n".join(lines) + "\n")
+    data = f"data.source.path={tmp_path}"
+    with pytest.raises(ConfigError, match="tdlstm reads a target, and these texts have none"):
+        _prepared(data)
+    batch = _batch(_prepared(data, "model.architecture=bag"), np.arange(3))
+    assert batch.rows["targets"].tolist() == [1, 1, 1]
+
+
+def test_all_shipped_configs_are_read() -> None:
+    """Dies if a key of a shipped config is unknown, or a variant does not fit its model."""
+    names = [n for n in shipped.names() if 'task = "sentiment"' in shipped.read_text(n)]
+    configs = [studies.read(name) for name in names]
+    assert {c.model.architecture for c in configs} == {
+        *("majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian")
+    }
+    for config in configs:
+        assert config.model.target.inter_aspect is None or config.data.rows == "sentences"
+
+
+QUICK = [
+    *("data.dimension=16", "model.hidden=16", "data.most_widths=1", "training.lanes=2"),
+    *("training.evaluation_batch_size=32", "training.keep_models=true"),
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated corpus as JSON lines, a target each."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for part, texts in generated_sentiment.parts(1, 400).items():
+        lines = [
+            json.dumps({"text": t.text, "span": [target.start, target.end], "label": target.label})
+            for t in texts
+            for target in t.targets
+        ]
+        (folder / f"{part}.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _trained(corpus: Path, folder: Path, name: str, *changes: str) -> list[runs.MemberRow]:
+    options = ["--seeds", "2", "--data", str(corpus), "--out", str(folder)]
+    train([name, *options, *QUICK, *changes])
+    return runs.load(folder)
+
+
+def _majority(corpus: Path, part: str) -> float:
+    lines = (corpus / f"{part}.jsonl").read_text().splitlines()
+    labels = [json.loads(line)["label"] for line in lines]
+    return max(labels.count(label) for label in labels) / len(labels)
+
+
+def test_a_model_that_sees_no_target_is_no_better_than_the_majority(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Dies if the target leaks into the LSTM, or the corpus can be solved without it."""
+    members = _trained(corpus, tmp_path, "moss2019/lstm_small", "training.epochs=6")
+    assert all(member.test < _majority(corpus, "test") + 0.12 for member in members)
+
+
+@pytest.fixture(scope="module")
+def tdlstm(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
+    """Runs folder and members of TD-LSTM."""
+    folder = tmp_path_factory.mktemp("runs")
+    epochs = "training.epochs=14"
+    return folder, _trained(corpus, folder, "moss2019/tdlstm_small", epochs)
+
+
+def test_tdlstm_learns_what_targets_are_said_to_be(tdlstm: tuple[Path, list]) -> None:
+    """Dies if a side, its direction or its target is another's."""
+    assert min(member.test for member in tdlstm[1]) > 0.9
+
+
+def _predicted(folder: Path, file: Path, *words: str) -> list[dict[str, Any]]:
+    output = folder / "predicted"
+    options = ["--input", str(file), "--output", str(output)]
+    assert predict.main([str(folder), *options, *words]) == 0
+    return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+def test_predictions_are_those_that_were_scored(tdlstm: tuple[Path, list], corpus: Path) -> None:
+    """Dies if a word gets another number than in training, targets are mixed up, or a model's
+    column is another's: the accuracy of dev is then another."""
+    folder, members = tdlstm
+    gold = {
+        (line["text"], *line["span"]): line["label"]
+        for line in map(json.loads, (corpus / "dev.jsonl").read_text().splitlines())
+    }
+    lines = _predicted(folder, corpus / "dev.jsonl", "--all")
+    assert len(lines) == len((corpus / "dev.jsonl").read_text().splitlines())
+    best_first = sorted(members, key=lambda member: (-member.dev, member.seed))
+    for column, member in enumerate(best_first):
+        right = [gold[line["text"], *line["span"]] == line["label"][column] for line in lines]
+        assert np.mean(right) == pytest.approx(member.dev, abs=1e-6)
+    for line in lines:
+        assert line["target"] == line["text"][slice(*line["span"])]
+        assert all(0.33 < value <= 1 for value in line["probability"])
+
+
+def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_path: Path) -> None:
+    """Dies if one model gives a list, unknown words are refused, or an option of others is not."""
+    folder, _ = tdlstm
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"text": "zyzzyva was xylograph but qat", "target": "qat"}\n')
+    (one,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--vote")
+    (both,) = _predicted(folder, file, "--all")
+    assert one["span"] == [26, 29] and one["label"] == both["label"][0]
+    assert one["probability"] == both["probability"][0]
+    assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
+    with pytest.raises(ConfigError, match="--n-best: not of sentiment models"):
+        predict.main([str(folder), "--input", str(file), "--n-best", "2"])
+    file.write_text('{"text": "no target here"}\n')
+    with pytest.raises(DataError, match="target"):
+        predict.main([str(folder), "--input", str(file)])
