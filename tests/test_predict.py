@@ -256,7 +256,7 @@ def test_any_task_is_evaluated(
 
 
 def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
-    """Dies if models of all words, or of a random split, score a file that they have no rows for."""
+    """Dies if models of all words or of a random split score a file with other words."""
     words, data = [*TAGS, "data.vocabulary=all"], str(_tags(tmp_path / "data"))
     prepared = studies.prepare(studies.read(None, words, data))
     (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import pydantic
-import pydantic.fields
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.models import initialisers
@@ -20,24 +19,20 @@ SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
 }
 
 
-def _about(text: str) -> pydantic.fields.FieldInfo:
-    return pydantic.Field(description=text)
-
-
 @reading.settings
 class WordSettings:
     """Word embeddings."""
 
-    trained: Annotated[bool, _about("train the word vectors; false keeps them as read")] = True
+    trained: Annotated[bool, fields.about("train word vectors; false: as read")] = True
     others: Annotated[
         Literal["uniform", "normal"],
-        _about(
+        fields.about(
             "words without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read; drawn "
             "with all weights where those are uniform"
         ),
     ] = "uniform"
     target_table: Annotated[
-        bool, _about("trained vectors: the words of targets have a table of their own")
+        bool, fields.about("trained vectors: the words of targets have a table of their own")
     ] = False
 
 
@@ -47,7 +42,7 @@ class InitialSettings:
 
     kind: Annotated[
         initialisers.Kind,
-        _about(
+        fields.about(
             "keras: Glorot, recurrent kernels orthogonal; torch: U(+-1/sqrt(inputs)), of an "
             "LSTM U(+-1/sqrt(H)); uniform: U(+-scale)"
         ),
@@ -61,7 +56,7 @@ class InitialSettings:
         ),
         pydantic.Field(ge=0, le=1000, description="of uniform, word vectors among them"),
     ] = 0.1
-    zero_biases: Annotated[bool, _about("uniform: biases begin at 0")] = False
+    zero_biases: Annotated[bool, fields.about("uniform: biases begin at 0")] = False
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "InitialSettings":
@@ -79,22 +74,23 @@ class InitialSettings:
 class TargetSettings:
     """What a model makes of a target and of its place."""
 
-    include: Annotated[bool, _about("tdlstm, tclstm: both sides hold the target's words")] = True
+    include: Annotated[bool, fields.about("tdlstm, tclstm: both sides hold the target")] = True
     encoder: Annotated[
-        Literal["mean", "lstm"], _about("atae: the mean of its vectors, or an LSTM's last state")
+        Literal["mean", "lstm"],
+        fields.about("atae: mean of its vectors, or an LSTM's last state"),
     ] = "mean"
     position: Annotated[
         Literal["none", "weighting", "embedding"],
-        _about(
+        fields.about(
             "atae, ian: states of words weigh 1 - distance / length, or words have a vector of "
             "their distance"
         ),
     ] = "none"
-    position_size: Annotated[fields.Size, _about("embedding: its size")] = 30
-    most_distance: Annotated[fields.Length, _about("embedding: longer distances are this")] = 100
+    position_size: Annotated[fields.Size, fields.about("embedding: its size")] = 30
+    most_distance: Annotated[fields.Length, fields.about("embedding: the longest distance")] = 100
     inter_aspect: Annotated[
         fields.Size | None,
-        _about("units of an LSTM over the targets of a sentence; needs data.rows = sentences"),
+        fields.about("units of an LSTM over a sentence's targets; needs data.rows = sentences"),
     ] = None
 
 
@@ -102,11 +98,11 @@ class TargetSettings:
 class AttentionSettings:
     """The attention of atae."""
 
-    target: Annotated[bool, _about("its hidden layer reads the target too")] = True
-    bias: Annotated[bool, _about("its hidden layer has a bias")] = True
+    target: Annotated[bool, fields.about("its hidden layer reads the target too")] = True
+    bias: Annotated[bool, fields.about("its hidden layer has a bias")] = True
     projection: Annotated[
         Literal["none", "linear", "tanh"],
-        _about("after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)"),
+        fields.about("after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)"),
     ] = "tanh"
 
 
@@ -118,7 +114,7 @@ class ConvolutionSettings:
         tuple[Annotated[int, pydantic.Field(ge=1, le=64)], ...],
         pydantic.Field(min_length=1, max_length=8, description="words a window"),
     ] = (3, 4, 5)
-    filters: Annotated[fields.Size, _about("of each width")] = 100
+    filters: Annotated[fields.Size, fields.about("of each width")] = 100
 
 
 @reading.settings
@@ -127,28 +123,30 @@ class SentimentDropout:
 
     kind: Annotated[
         Literal["none", "naive", "variational"],
-        _about("of sequences; variational: one mask for all words; naive: a fresh one each"),
+        fields.about("of sequences; variational: one mask for all words; naive: a fresh one each"),
     ] = "variational"
     input: Annotated[
-        fields.Rate, markers.dropout("dropout_input"), _about("rate on word vectors")
+        fields.Rate, markers.dropout("dropout_input"), fields.about("rate on word vectors")
     ] = 0.0
     hidden: Annotated[
-        fields.Rate, markers.dropout("dropout_hidden"), _about("atae, ian: rate on LSTM states")
+        fields.Rate,
+        markers.dropout("dropout_hidden"),
+        fields.about("atae, ian: on LSTM states"),
     ] = 0.0
     attention_input: Annotated[
         fields.Rate,
         markers.dropout("dropout_attention_input"),
-        _about("atae: rate on what only the attention reads, states and target"),
+        fields.about("atae: rate on what only the attention reads, states and target"),
     ] = 0.0
     attention: Annotated[
         fields.Rate,
         markers.dropout("dropout_attention"),
-        _about("atae: rate on the attention's hidden layer"),
+        fields.about("atae: rate on the attention's hidden layer"),
     ] = 0.0
     output: Annotated[
         fields.Rate,
         markers.dropout("dropout_output"),
-        _about("rate on what the classifier reads"),
+        fields.about("rate on what the classifier reads"),
     ] = 0.0
 
 
@@ -158,23 +156,23 @@ class SentimentModel:
 
     architecture: Annotated[
         Architecture,
-        _about(
+        fields.about(
             "majority: a bias; bag: the mean word vector; cnn: Kim 2014; lstm: the last state; "
             "tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017"
         ),
     ] = "tdlstm"
-    hidden: Annotated[fields.Size, _about("H of every LSTM")] = 100
+    hidden: Annotated[fields.Size, fields.about("H of every LSTM")] = 100
     bag: Annotated[
         tuple[fields.Size, ...],
         pydantic.Field(max_length=8, description="widths of its ReLU layers"),
     ] = (100,)
-    tanh_logits: Annotated[bool, _about("logits are the tanh of a linear layer")] = False
-    words: Annotated[WordSettings, _about("word embeddings")] = WordSettings()
-    target: Annotated[TargetSettings, _about("the target")] = TargetSettings()
-    attention: Annotated[AttentionSettings, _about("atae's attention")] = AttentionSettings()
-    cnn: Annotated[ConvolutionSettings, _about("convolutions")] = ConvolutionSettings()
-    initial: Annotated[InitialSettings, _about("how weights begin")] = InitialSettings()
-    dropout: Annotated[SentimentDropout, _about("dropout")] = SentimentDropout()
+    tanh_logits: Annotated[bool, fields.about("logits are the tanh of a linear layer")] = False
+    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    target: Annotated[TargetSettings, fields.about("the target")] = TargetSettings()
+    attention: Annotated[AttentionSettings, fields.about("atae's attention")] = AttentionSettings()
+    cnn: Annotated[ConvolutionSettings, fields.about("convolutions")] = ConvolutionSettings()
+    initial: Annotated[InitialSettings, fields.about("how weights begin")] = InitialSettings()
+    dropout: Annotated[SentimentDropout, fields.about("dropout")] = SentimentDropout()
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "SentimentModel":
