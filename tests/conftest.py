@@ -2,6 +2,9 @@
 
 import os
 import sys
+from pathlib import Path
+
+import pytest
 
 # a fresh environment has no bytecode; where writing it is switched off, each of the processes that
 # tests start would compile all of jax's sources
@@ -21,3 +24,18 @@ backend.prepare()
 import jax  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+_TESTS = Path(__file__).parent
+_QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats"}  # train nothing
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the rooms that train nothing, and puts them last.
+
+    A file that trains, begun at the end, would keep one worker busy while the others wait.
+    """
+    for item in items:
+        room = item.path.relative_to(_TESTS).parts[0]
+        if room in _QUICK and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)
+    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] in _QUICK)

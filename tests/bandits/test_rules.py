@@ -187,6 +187,7 @@ def test_non_adaptive_waits_for_the_round() -> None:
     assert rule.answer(state) is not None
 
 
+@pytest.mark.slow
 def test_top_two_spends_less_than_batch_thompson() -> None:
     """Dies if pending results are not counted: a batch would pile up on the leader."""
     truth = {k: 0.6 + 0.02 * (k == "c") for k in "abcd"}

@@ -122,7 +122,8 @@ def test_a_group_goes_where_its_first_item_goes(sizes: list[int], start: int) ->
     assert behind.tolist() == [g for g, k in rest if k == 0]
 
 
-@hypothesis.settings(max_examples=40)
+@pytest.mark.slow
+@hypothesis.settings(max_examples=40, deadline=None)
 @hypothesis.given(SIZES, strategies.integers(0, 5), strategies.sampled_from([0.2, 0.35, 0.6]))
 def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: float) -> None:
     """Dies if a start is left out, or a bound is loose: against all starts of test and dev."""

@@ -226,6 +226,7 @@ def test_percent_and_fractions_in_one_table_are_noticed(tmp_path: Path) -> None:
     assert not tables.read(_write(tmp_path, "c.csv", TIDY), Layout()).warnings
 
 
+@pytest.mark.slow
 def test_a_million_rows_take_seconds(tmp_path: Path) -> None:
     """Dies if reading is quadratic or walks rows many times (3 s here; the bar is 10)."""
     draw = random.Random(0)

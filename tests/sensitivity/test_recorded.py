@@ -49,6 +49,7 @@ def test_a_folder_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) 
     )
 
 
+@pytest.mark.slow
 def test_two_sweeps_of_other_hyperparameters(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
