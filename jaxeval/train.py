@@ -35,12 +35,7 @@ def parser() -> argparse.ArgumentParser:
     made = cli.parser("train", _DESCRIPTION, _EXAMPLES)
     cli.add_config(made)
     cli.add_seeds(made)
-    made.add_argument(
-        "--splits",
-        type=cli.positive,
-        metavar="N",
-        help="random splits 1 .. N instead of the given",
-    )
+    cli.add_splits(made)
     made.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     cli.add_again(made)
     made.add_argument(
@@ -69,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(reading.keys(registry.kind(task).Config))
         return 0
     config = studies.read(given.config, given.changes, given.data)
-    seeds, splits = cli.seeds_of(given), range(1, given.splits + 1) if given.splits else [0]
+    seeds, splits = cli.seeds_of(given), cli.splits_of(given)
     if len(seeds) * len(splits) > cli.MOST:
         raise ConfigError(
             f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
