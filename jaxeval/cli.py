@@ -104,6 +104,16 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
 
 
+def add_splits(parser: argparse.ArgumentParser) -> None:
+    """Adds which random splits; `splits_of` reads them."""
+    which = parser.add_mutually_exclusive_group()
+    about = "random splits 1 .. N instead of the given"
+    which.add_argument("--splits", type=positive, metavar="N", help=about)
+    which.add_argument(
+        "--split-list", type=_from_one, metavar="A,B,..", help="these random splits"
+    )
+
+
 def add_again(parser: argparse.ArgumentParser) -> None:
     """Adds --again, of verbs that can keep models."""
     about = "train members again that have ended without what is to be kept of them"
@@ -113,6 +123,12 @@ def add_again(parser: argparse.ArgumentParser) -> None:
 def seeds_of(args: argparse.Namespace) -> list[int]:
     """The seeds that were asked for."""
     return args.seed_list or list(range(1, args.seeds + 1))
+
+
+def splits_of(args: argparse.Namespace) -> list[int]:
+    """The splits that were asked for; 0: the data's own."""
+    drawn = range(1, args.splits + 1) if args.splits else [0]
+    return args.split_list or list(drawn)
 
 
 def parse_config(
@@ -155,6 +171,13 @@ def _numbers(text: str) -> list[int]:
             f"expected whole numbers below 2^32, such as 3,5,8, got {text!r}"
         )
     return list(dict.fromkeys(int(part) for part in parts))
+
+
+def _from_one(text: str) -> list[int]:
+    numbers = _numbers(text)
+    if 0 in numbers:
+        raise argparse.ArgumentTypeError(f"expected numbers from 1, such as 3,5,8, got {text!r}")
+    return numbers
 
 
 def write_json(target: str, content: object) -> None:

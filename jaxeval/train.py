@@ -36,12 +36,7 @@ def parser() -> argparse.ArgumentParser:
     parser = cli.parser("train", _DESCRIPTION, _EXAMPLES)
     cli.add_config(parser)
     cli.add_seeds(parser)
-    parser.add_argument(
-        "--splits",
-        type=cli.positive,
-        metavar="N",
-        help="random splits 1 .. N instead of the given",
-    )
+    cli.add_splits(parser)
     parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     cli.add_again(parser)
     parser.add_argument(
@@ -70,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(listing.keys(registry.kind(task).Config))
         return 0
     config = studies.read(args.config, args.changes, args.data)
-    seeds, splits = cli.seeds_of(args), range(1, args.splits + 1) if args.splits else [0]
+    seeds, splits = cli.seeds_of(args), cli.splits_of(args)
     if len(seeds) * len(splits) > cli.MOST:
         raise ConfigError(
             f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "

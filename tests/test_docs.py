@@ -38,7 +38,8 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)
 # Python blocks, those first that write what others read
 WITH_PYTHON = ["docs/seq2seq.md", "docs/runs.md", "docs/sweeps.md", "docs/compare.md"]
-WITH_PYTHON += ["docs/select.md", "docs/noise.md", "docs/add_a_task.md", "README.md"]
+WITH_PYTHON += ["docs/select.md", "docs/fiesta.md", "docs/noise.md", "docs/add_a_task.md"]
+WITH_PYTHON += ["README.md"]
 # of the embedded default, for README
 SMALL = ["data.train_sentences=60", "data.dimension=4", "data.most_widths=1", "model.layers=[4]"]
 SMALL += ["model.characters.encoder=none", "training.epochs=1", "training.batch_size=32"]

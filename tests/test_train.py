@@ -213,3 +213,7 @@ def test_random_splits(environment: dict, tmp_path: Path) -> None:
     members, _ = _rows(tmp_path)
     assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
     assert len({m.test for m in members}) == 3
+    one = _train(environment, tmp_path, "--seed-list", "7", "--split-list", "2", "--json", "-")
+    assert json.loads(one.stdout)["test"]["median"] == members[1].test
+    wrong = _train(environment, tmp_path, "--split-list", "0,2")
+    assert wrong.returncode == 2 and "expected numbers from 1" in wrong.stderr

@@ -34,7 +34,7 @@ examples:
   python -m jaxeval.select A.toml B.toml --data DIR --rule batch --batch 4 --budget 40
   python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
   python -m jaxeval.select a b --json-field test.median --command \\
-      "python -m jaxeval.train {model}.toml --seed-list {seed} --json -"
+      "python -m jaxeval.train {model}.toml --split-list {split} --seed-list {seed} --json -"
   python -m jaxeval.select --table scores.json --delta 0.1
   python -m jaxeval.select --table scores.json --simulate 500 --rule batch --batch 4
 

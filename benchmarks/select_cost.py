@@ -1,0 +1,113 @@
+"""What does a selection save by training its models in one process?
+
+The same fixed-confidence search among the four small models of Moss et al. (2019) on the generated
+corpus, by the verb `select`, in wall seconds from its start to its end: with configs as models,
+trained in process; and with `--command`, one `python -m jaxeval.train` an evaluation. The first
+search begins with an empty compilation cache (`first`); then both find all programs in it, so that
+the commands do not compile either. All must evaluate the same, to the same scores. One JSON line.
+
+    python benchmarks/select_cost.py
+
+With --workers above 1 the rule must not depend on which result comes first: --rule non-adaptive.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+MODELS = ("lstm_small", "tdlstm_small", "atae_small", "ian_small")
+
+
+class Timed(NamedTuple):
+    """A search's wall seconds, and what `select --json` tells of it."""
+
+    seconds: float
+    told: Mapping[str, Any]
+
+
+def main() -> None:
+    """Searches three times, compares, prints."""
+    given = _parser().parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = _search(_in_process(given, folder / "first"), folder)
+        within = _search(_in_process(given, folder / "within"), folder)
+        apart = _search(_by_command(given, folder / "apart"), folder)
+    for other in (first, apart):
+        assert other.told["scores"] == within.told["scores"], "other evaluations, or scores"
+        assert other.told["best"] == within.told["best"]
+    import common
+
+    common.report(
+        benchmark="select_cost",
+        **vars(given),
+        best=within.told["best"],
+        evaluations={model: len(scores) for model, scores in within.told["scores"].items()},
+        seconds={
+            "in_process_first": round(first.seconds, 1),
+            "in_process": round(within.seconds, 1),
+            "by_command": round(apart.seconds, 1),
+        },
+        ratio=round(apart.seconds / within.seconds, 2),
+        ratio_first=round(apart.seconds / first.seconds, 2),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--rule", choices=("top-two", "non-adaptive"), default="top-two")
+    made.add_argument("--delta", type=float, default=0.05)
+    made.add_argument("--workers", type=int, default=1, help="commands at once (1)")
+    made.add_argument("--sentences", type=int, default=400, help="of train (400)")
+    made.add_argument("--epochs", type=int, default=12, help="at most (12)")
+    return made
+
+
+def _changes(given: argparse.Namespace) -> Sequence[str]:
+    return f"data.source.sentences={given.sentences}", f"training.epochs={given.epochs}"
+
+
+def _rule(given: argparse.Namespace) -> Sequence[str]:
+    return "--rule", given.rule, "--delta", str(given.delta), "--batch", str(given.workers)
+
+
+def _in_process(given: argparse.Namespace, runs: Path) -> Sequence[str]:
+    models = [f"moss2019/{model}" for model in MODELS]
+    return [*models, *_changes(given), *_rule(given), "--out", str(runs)]
+
+
+def _by_command(given: argparse.Namespace, runs: Path) -> Sequence[str]:
+    train = [sys.executable, "-m", "jaxeval.train", "moss2019/{model}", *_changes(given)]
+    train += ["--split-list", "{split}", "--seed-list", "{seed}", "--json", "-"]
+    train += ["--out", f"{runs}/{{model}}_{{seed}}"]
+    command = ["--command", shlex.join(train), "--json-field", "test.median"]
+    options = ["--workers", str(given.workers), "--state", f"{runs}.json"]
+    return [*MODELS, *_rule(given), *command, *options]
+
+
+def _search(words: Sequence[str], folder: Path) -> Timed:
+    """Runs the verb in a process of its own; all searches share a compilation cache."""
+    answer = folder / "answer.json"
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "jaxeval.select", *words, "--json", str(answer)],
+        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": str(folder / "cache")},
+        cwd=ROOT,
+        check=True,
+    )
+    return Timed(time.perf_counter() - begin, json.loads(answer.read_text()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Selections among models of sentiment as in Moss et al. (2019): evaluation k has split k, seed k.
+
+The models see a corpus of 30 sentences for two epochs: what they learn does not matter here.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import runs, studies
+from jaxeval.bandits import TopTwoThompson
+from jaxeval.population import engine
+from jaxeval.select import configs, training
+
+TINY = [
+    *("data.source.sentences=30", "data.dimension=8", "data.most_widths=1", "model.hidden=8"),
+    *("training.batch_size=8", "training.evaluation_batch_size=32", "training.epochs=2"),
+]
+RULE = TopTwoThompson(delta=1e-9, budget=14, batch_size=4)
+OPTIONS = ["--delta", "1e-9", "--budget", "14", "--batch", "4"]
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Grows by one with every compilation of a population's programs."""
+    calls: list[Any] = []
+    original = engine.compile_all
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(engine, "compile_all", counted)
+    return calls
+
+
+def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> None:
+    """Dies if evaluations of a model in one batch are trained one after the other, later batches
+    compile, evaluation k is of another split or seed, or another part's score is told."""
+    arms = configs.arms(["baselines/sentiment_bag", "moss2019/lstm_small"], TINY, None)
+    batches, cohorts, state = [], [], RULE.begin([*arms.configs])
+    with runs.open_store(tmp_path) as store:
+        for event in configs.select(RULE, state, arms, store, tmp_path):
+            if isinstance(event, configs.Batch):
+                batches.append([*event.evaluations.values()])
+            elif isinstance(event, studies.events.Started):
+                cohorts.append(len(event.cohort.members))
+            state = getattr(event, "state", state)
+    assert len(batches) > 2 and cohorts == [size for batch in batches for size in batch]
+    assert len(compiled) == len(arms.configs)
+    rows = runs.load(tmp_path)
+    assert all(row.seed == row.split for row in rows)
+    for model, scores in zip(state.models, state.scores, strict=True):
+        assert scores == {row.split: row.test for row in rows if row.name == model}
+
+
+def test_a_killed_selection_ends_as_one_that_was_not(tmp_path: Path, compiled: list[Any]) -> None:
+    """Dies if kill -9 loses what was pending, the same command chooses anything else, or a block
+    is as large as its split lets it be: another shape, another program."""
+    models = ["moss2019/lstm_small", "moss2019/tdlstm_small"]
+    arms = configs.arms(models, [*TINY, "data.split=block"], None)
+    whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
+    words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]
+    command = [sys.executable, "-m", "jaxeval.select", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if b", evaluation " in line:  # a score was told: the state is on disk
+                break
+        process.kill()
+    known = len(runs.load(tmp_path / "killed"))
+    assert 0 < known < RULE.budget
+    again = training.select(RULE, arms, tmp_path / "killed", quiet=True)
+    assert again == whole and again["evaluations"] == RULE.budget
+    assert len(runs.load(tmp_path / "killed")) == RULE.budget
+    assert len(compiled) == len(models)
