@@ -42,36 +42,27 @@ Batches = list[dict[str, np.ndarray]]  # rows of a bucket each
 
 def main() -> None:
     """Measures and prints."""
-    given = _parser().parse_args()
-    prepared = _prepare(given)
-    count = max(1, given.rows // given.batch)
-    population, compile_seconds = population_of(prepared, given.members, count)
+    arguments = _parser().parse_args()
+    prepared = _prepare(arguments)
+    count = max(1, arguments.rows // arguments.batch)
+    population, compile_seconds = population_of(prepared, arguments.members, count)
     cores = jax.device_count()
     batches = [batches_of(prepared, population, seed) for seed in range(cores)]
-    state = jax.device_get(population.state.params)
-    params = [jax.tree.map(lambda leaf, n=n: leaf[n], state) for n in range(cores)]
+    params = _params(population, cores)
     differences = agreement(prepared, params[0], batches[0][0])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "payload"
-        torch.save(payload(prepared, params, batches), path)
-        with processes.start(Path(sentiment_pytorch.__file__), path, cores) as group:
-            rounds = peers.measure(
-                lambda: common.epoch_seconds(population) / given.members,
-                group,
-                peers.choices(sentiment_pytorch.WAYS, cores),
-                given.pairs,
-            )
+    content = payload(prepared, params, batches)
+    rounds = _measure(population, content, arguments)
     lengths = np.concatenate([batch["length"] for batch in batches[0]])
-    peers.announce(f"{given.model}, batch {given.batch}", rounds)
+    peers.announce(f"{arguments.model}, batch {arguments.batch}", rounds)
     common.report(
         benchmark="sentiment_vs_pytorch",
-        model=given.model,
-        data="drawn" if given.data is None else "/".join(Path(given.data).parts[-2:]),
+        model=arguments.model,
+        data="/".join(Path(arguments.data).parts[-2:]) if arguments.data else "drawn",
         **peers.summary(rounds, "rows_per_second", lambda seconds: len(lengths) / seconds),
-        batch=given.batch,
+        batch=arguments.batch,
         rows=len(lengths),
         mean_length=round(float(lengths.mean()), 1),
-        members=given.members,
+        members=arguments.members,
         parameters=common.parameters(prepared),
         vocabulary=prepared.data.table.vocabulary,
         agreement=differences,
@@ -80,26 +71,49 @@ def main() -> None:
     )
 
 
+def _params(population: loop.Population, count: int) -> list[Any]:
+    """Those with which the first members begin."""
+    params = jax.device_get(population.state.params)
+    return [jax.tree.map(lambda leaf, n=n: leaf[n], params) for n in range(count)]
+
+
+def _measure(
+    population: loop.Population, content: dict[str, Any], arguments: argparse.Namespace
+) -> peers.Rounds:
+    """A turn is an epoch of a member."""
+    cores = jax.device_count()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "payload"
+        torch.save(content, path)
+        with processes.start(Path(sentiment_pytorch.__file__), path, cores) as group:
+            return peers.measure(
+                lambda: common.epoch_seconds(population) / arguments.members,
+                group,
+                peers.choices(sentiment_pytorch.WAYS, cores),
+                arguments.pairs,
+            )
+
+
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", help="file or folder of texts with targets; absent: drawn")
-    made.add_argument("--model", choices=tuple(sentiment_pytorch.MODELS), default="atae")
-    made.add_argument("--batch", type=int, default=32)
-    made.add_argument("--members", type=int, default=8)
-    made.add_argument("--rows", type=int, default=512, help="of a timed turn")
-    made.add_argument("--pairs", type=int, default=5, help="rounds")
-    return made
+    parser.add_argument("--data", help="file or folder of texts with targets; absent: drawn")
+    parser.add_argument("--model", choices=tuple(sentiment_pytorch.MODELS), default="atae")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--members", type=int, default=8)
+    parser.add_argument("--rows", type=int, default=512, help="of a timed turn")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds")
+    return parser
 
 
-def _prepare(given: argparse.Namespace) -> studies.Prepared:
-    if given.data is not None:
-        return prepare(given.model, given.data, [f"training.batch_size={given.batch}"])
+def _prepare(arguments: argparse.Namespace) -> studies.Prepared:
+    if arguments.data is not None:
+        return prepare(arguments.model, arguments.data, [f"training.batch_size={arguments.batch}"])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.raw"
         file.write_text("".join(_texts(TEXTS)), encoding="utf-8")
-        return prepare(given.model, str(file), [f"training.batch_size={given.batch}"])
+        return prepare(arguments.model, str(file), [f"training.batch_size={arguments.batch}"])
 
 
 def prepare(model: str, data: str | None, changes: list[str]) -> studies.Prepared:
@@ -130,16 +144,16 @@ def population_of(
     prepared: studies.Prepared, members: int, count: int
 ) -> tuple[loop.Population, float]:
     """Members whose epochs are cut to `count` steps, and the seconds of compiling."""
-    made = loop.Population(prepared.problem, common.members_of(prepared, members), members)
-    shared = made.engine.shared
+    population = loop.Population(prepared.problem, common.members_of(prepared, members), members)
+    shared = population.engine.shared
     steps = jax.device_get(shared.steps)
     bucket, batch = steps.bucket[:count], steps.batch[:count]
     cut = steps._replace(bucket=bucket, batch=batch, count=np.int32(len(bucket)))
-    shared = shared._replace(steps=lanes.replicate(cut, made.engine.mesh))
-    made.engine = made.engine._replace(shared=shared)
-    seconds = made.compile()
-    made.arrange()
-    return made, seconds
+    shared = shared._replace(steps=lanes.replicate(cut, population.engine.mesh))
+    population.engine = population.engine._replace(shared=shared)
+    seconds = population.compile()
+    population.arrange()
+    return population, seconds
 
 
 def batches_of(prepared: studies.Prepared, population: loop.Population, seed: int) -> Batches:
@@ -191,7 +205,7 @@ def payload(
     row = prepared.data.corpus.shared["row"]
     return {
         **model_of(prepared),
-        "weights": [sentiment_agreement.named(one) for one in params],
+        "weights": [sentiment_agreement.named(member) for member in params],
         "batches": [
             [tuple(sentiment_pytorch.prepare(batch, row)) for batch in some] for some in batches
         ],
