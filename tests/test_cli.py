@@ -2,9 +2,9 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,14 +20,20 @@ def _verb(folder: Path, verb: str, *arguments: str) -> subprocess.CompletedProce
     )
 
 
+def _seconds_of_children() -> float:
+    """Of the processor, which others on the machine do not lengthen."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 @pytest.mark.parametrize("verb", ["train", "report", "runs"])
 def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
     """Dies if jax is imported before the arguments are parsed."""
     seconds = []
     for _ in range(3):
-        begin = time.perf_counter()
+        begin = _seconds_of_children()
         done = _verb(tmp_path, verb, "--help")
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(_seconds_of_children() - begin)
         assert done.returncode == 0 and "examples:" in done.stdout
     assert min(seconds) < 0.5
 
