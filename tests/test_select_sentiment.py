@@ -40,7 +40,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> None:
     """Dies if evaluations of a model in one batch are trained one after the other, later batches
     compile, evaluation k is of another split or seed, or another part's score is told."""
-    arms = configs.arms(["baselines/sentiment_bag", "moss2019/lstm_small"], TINY, None)
+    arms = configs.arms(["baselines/bag", "moss2019/lstm_small"], TINY, None)
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
         for event in configs.select(RULE, state, arms, store, tmp_path):
