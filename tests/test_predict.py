@@ -9,68 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import evaluate, predict, runs, studies
-from jaxeval.contracts import Member
+from jaxeval import predict, runs
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
-from jaxeval.studies import evaluation
 from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
 from jaxeval.train import main as train
+from tests import tiny_corpora
 
 SHORT = ["training.keep_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
-RATE = "training.optimiser.hyperparameters.learning_rate=0.02"
-TAGS = [
-    *("data.dimension=6", "model.layers=[5]", "model.characters.dimension=3", "data.scheme=iobes"),
-    *("model.characters.filters=4", "model.characters.masked=false", "data.most_widths=1"),
-    *("training.batch_size=8", "training.epochs=10", RATE),
-]
-PAIRS = [
-    *("task=seq2seq", "data.most_widths=1", "model.embedding=4", "model.hidden=8"),
-    *("training.batch_size=8", "training.epochs=12", RATE),
-]
-TEXT = [
-    *("task=language", "data.window=6", "data.turn=8", "model.hidden=7", "data.dev=*dev*"),
-    *("training.batch_size=3", "training.epochs=3"),
-]
-NAMES, VERBS = ("Ann", "Bo", "Zoe"), ("saw", "met", "left")
-
-
-def _tags(folder: Path) -> Path:
-    """Sentences with entities of one and two words; dev has words that train lacks."""
-    draw = np.random.default_rng(1)
-    for part, count, more in (("train", 40, ()), ("dev", 12, ("Cy", "Zoë", "ran2"))):
-        sentences = []
-        for _ in range(count):
-            first, second = draw.choice([*NAMES, *more], 2).tolist()
-            person = [f"{first} B-PER", f"{second} I-PER"][: draw.integers(1, 3)]
-            town = f"{draw.choice(['Rome', 'Oslo'])} B-LOC"
-            sentences.append([*person, f"{draw.choice(VERBS)} O", "in O", town])
-        _write(folder / part, "\n\n".join("\n".join(sentence) for sentence in sentences) + "\n")
-    shutil.copy(folder / "dev", folder / "test")
-    return folder
-
-
-def _pairs(folder: Path) -> Path:
-    """Words and their copies in capitals; dev has a letter that train lacks."""
-    draw = np.random.default_rng(2)
-    for part, count, letters in (("train", 60, "abc"), ("dev", 15, "abcé")):
-        words = ["".join(draw.choice([*letters], draw.integers(1, 4))) for _ in range(count)]
-        _write(folder / part, "".join(f"{word}\t{word.upper()}\n" for word in words))
-    shutil.copy(folder / "dev", folder / "test")
-    return folder
-
-
-def _text(folder: Path) -> Path:
-    for part, times in (("train", 30), ("dev", 4), ("test", 4)):
-        more = "" if part == "train" else "the bird sat .\n\n"
-        _write(folder / part, "the cat sat on the mat .\na dog ran .\n" * times + more)
-    return folder
-
-
-def _write(file: Path, content: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content)
-
-
 Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
 
 
@@ -85,18 +30,18 @@ def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> M
 
 @pytest.fixture(scope="module")
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return _trained(tmp_path_factory.mktemp("tags"), _tags, TAGS)
+    return _trained(tmp_path_factory.mktemp("tags"), tiny_corpora.tags, tiny_corpora.TAGS)
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return _trained(tmp_path_factory.mktemp("pairs"), _pairs, PAIRS)
+    return _trained(tmp_path_factory.mktemp("pairs"), tiny_corpora.pairs, tiny_corpora.PAIRS)
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    words = [*TEXT, "training.evaluation_batch_size=1"]
-    return _trained(tmp_path_factory.mktemp("text"), _text, words)
+    words = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]
+    return _trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, words)
 
 
 def _predicted(made: Made, *words: str, file: Path | None = None) -> list[list[str]]:
@@ -211,59 +156,15 @@ def test_the_best_of_a_sweep(tmp_path: Path) -> None:
         '[hidden]\nkey = "model.hidden"\nchoices = [4, 8]\n[learning_rate]\nkey = '
         '"training.optimiser.hyperparameters.learning_rate"\nlog_uniform = [1e-2, 4e-2]\n'
     )
-    data, folder = _pairs(tmp_path / "data"), tmp_path / "runs"
+    data, folder = tiny_corpora.pairs(tmp_path / "data"), tmp_path / "runs"
     words = ["--space", str(space), "--runs", "3", "--most-cohorts", "1"]
-    sweep([*PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
+    sweep([*tiny_corpora.PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
     made = folder, data / "dev", runs.load(folder)
     rows = [row for row in _members(made) if row.dev is not None]
     right = [target == output for _, target, output in _predicted(made)]
     assert np.mean(right) == pytest.approx(rows[0].dev, abs=1e-9)
     assert rows[0].dev > rows[-1].dev
     assert {json.loads(row.hparams)["hidden"] for row in rows} == {4, 8}
-
-
-@pytest.mark.parametrize(
-    ("corpus", "words"),
-    [(_tags, TAGS), (_pairs, PAIRS), (_text, [*TEXT, "training.evaluation_batch_size=1"])],
-    ids=["tags", "pairs", "text"],
-)
-def test_any_task_is_evaluated(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
-    corpus: Callable[[Path], Path],
-    words: list[str],
-) -> None:
-    """Dies if saved models score a part, or a file of one's own, otherwise than in training."""
-    data, folder = corpus(tmp_path / "data"), tmp_path / "runs"
-    words = [*words, *SHORT[:1], SHORT[2], "--seeds", "2", "--data", str(data)]
-    words += ["--out", str(folder)]
-    train(words)
-    recorded = {row.seed: row.dev for row in runs.load(folder)}
-    mine = shutil.copy(data / "dev", tmp_path / "mine")
-    capsys.readouterr()
-    for asked in (["--part", "dev"], ["--input", str(mine)]):
-        if corpus is _text:
-            asked += ["--batch", "1"]
-        assert evaluate.main([*words, *asked, "--json", "-"]) == 0
-        rows = json.loads(capsys.readouterr().out)
-        assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
-        assert {row["part"] for row in rows} == {asked[1]}
-    if corpus is not _text:
-        with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is"):
-            evaluate.main([*words, "--dynamic"])
-    with pytest.raises(DataError, match="no file"):
-        evaluate.main([*words, "--input", str(tmp_path / "none")])
-
-
-def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
-    """Dies if models of all words or of a random split score a file with other words."""
-    words, data = [*TAGS, "data.vocabulary=all"], str(_tags(tmp_path / "data"))
-    prepared = studies.prepare(studies.read(None, words, data))
-    (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
-    for split, message in ((0, "vocabulary of train"), (1, "of the given split")):
-        models = evaluation.Models(prepared, [Member(1, split)], ())
-        with pytest.raises(ConfigError, match=message):
-            evaluation.on_file(models, str(tmp_path / "mine"))
 
 
 def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
@@ -337,10 +238,16 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
             "".join(f"{k}\t{w}\t_\t{_tag(w)}" + "\t_" * 6 + "\n" for k, w in enumerate(words, 1))
             for words in map(str.split, content.splitlines())
         ]
-        _write(tmp_path / f"data/{part}.conllu", "# a comment\n" + "\n".join(sentences) + "\n")
+        tiny_corpora.write(
+            tmp_path / f"data/{part}.conllu", "# a comment\n" + "\n".join(sentences) + "\n"
+        )
     names = "".join(f"{name} 1 {k} 0\n" for k, name in enumerate(("ann", "bo", "cy", "di")))
-    _write(tmp_path / "vectors", names + "met 0 0 1\nleft 0 1 1\n")
-    words = [f"data.vectors={tmp_path / 'vectors'}", f"model.words.trained={trained}", RATE]
+    tiny_corpora.write(tmp_path / "vectors", names + "met 0 0 1\nleft 0 1 1\n")
+    words = [
+        f"data.vectors={tmp_path / 'vectors'}",
+        f"model.words.trained={trained}",
+        tiny_corpora.RATE,
+    ]
     words += ["data.zero_digits=true", "model.layers=[4]", "model.characters.encoder=none"]
     words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
     data, folder = tmp_path / "data", tmp_path / "runs"
@@ -354,13 +261,13 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
 
 
 def _tag(word: str) -> str:
-    return "V" if word in VERBS else "N"
+    return "V" if word in tiny_corpora.VERBS else "N"
 
 
 def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a byte is another number than in training, or stdin is not read."""
-    data, folder = _text(tmp_path / "data"), tmp_path / "runs"
-    words = [*SHORT, *TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
+    data, folder = tiny_corpora.text(tmp_path / "data"), tmp_path / "runs"
+    words = [*SHORT, *tiny_corpora.TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
     train([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
     made = folder, data / "dev", runs.load(folder)
     with (data / "dev").open() as stream:

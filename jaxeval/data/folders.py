@@ -22,10 +22,12 @@ def at_most_one(folder: Path, pattern: str, part: str, key: str) -> Path | None:
     """The same, None if there is none. An absolute path is no pattern: it is the file.
 
     Raises:
-      DataError: several.
+      DataError: several, or an absolute path without a file.
     """
     if Path(pattern).is_absolute():
-        return Path(pattern) if Path(pattern).is_file() else None
+        if not Path(pattern).is_file():
+            raise DataError(f"no such file; {key} names it as the {part} part", pattern)
+        return Path(pattern)
     fitting = [name for name in names(folder) if fnmatch(name, pattern)]
     if len(fitting) > 1:
         raise DataError(_unfit(folder, fitting, pattern, part, key), folder)
@@ -38,8 +40,6 @@ def names(folder: Path) -> list[str]:
 
 
 def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) -> str:
-    if Path(pattern).is_absolute():
-        return f"{pattern}, which {key} names, is no file"
     count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
     there = ", ".join(names(folder)[:8])
     return f"{count} the {part} pattern {pattern!r}; the folder holds {there}; set {key}=NAME"

@@ -1,7 +1,6 @@
 """Which trials share a program, with which arguments, under which ids; nothing is trained."""
 
 import dataclasses
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -259,4 +258,3 @@ def test_a_trial_is_plain_data() -> None:
         again = reading.from_dict(toy_kind.Config, trial.config)
         assert reading.to_dict(again) == trial.config
         assert reading.canonical(dataclasses.asdict(trial))
-        assert pickle.loads(pickle.dumps(trial)) == trial

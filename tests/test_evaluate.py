@@ -1,0 +1,70 @@
+"""Saved models scored again: on a part of their data, or on a file of one's own."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jaxeval import evaluate, runs, studies
+from jaxeval.contracts import Member
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.studies import evaluation
+from jaxeval.train import main as train
+from tests import tiny_corpora
+
+KEPT = ["training.keep_models=true", "training.patience=0"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "words"),
+    [
+        (tiny_corpora.tags, tiny_corpora.TAGS),
+        (tiny_corpora.pairs, tiny_corpora.PAIRS),
+        (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
+        (tiny_corpora.opinions, tiny_corpora.OPINIONS),
+    ],
+    ids=["tags", "pairs", "text", "opinions"],
+)
+def test_any_task_is_evaluated(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    corpus: Callable[[Path], Path],
+    words: list[str],
+) -> None:
+    """Dies if saved models score a part, or a file of one's own, otherwise than in training."""
+    data, folder = corpus(tmp_path / "data"), tmp_path / "runs"
+    (test,), (dev,) = data.glob("test*"), data.glob("dev*")
+    lines = test.read_text().splitlines(keepends=True)
+    test.write_text("".join(lines[: len(lines) // 2]))  # else it might be dev
+    words = [*words, *KEPT, "--seeds", "2", "--data", str(data), "--out", str(folder)]
+    train(words)
+    recorded = {row.seed: row.dev for row in runs.load(folder)}
+    assert recorded != pytest.approx({row.seed: row.test for row in runs.load(folder)}, rel=1e-3)
+    mine = shutil.copy(dev, tmp_path / f"mine{dev.suffix}")
+    capsys.readouterr()
+    for asked in (["--part", "dev"], ["--input", str(mine)]):
+        if corpus is tiny_corpora.text:
+            asked += ["--batch", "1"]
+        assert evaluate.main([*words, *asked, "--json", "-"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
+        assert {row["part"] for row in rows} == {asked[1]}
+    if corpus is not tiny_corpora.text:
+        with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is"):
+            evaluate.main([*words, "--dynamic"])
+    with pytest.raises(DataError, match="no such file"):
+        evaluate.main([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
+
+
+def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
+    """Dies if models of all words or of a random split score a file with other words."""
+    data = tiny_corpora.tags(tmp_path / "data")
+    words = [*tiny_corpora.TAGS, "data.vocabulary=all"]
+    prepared = studies.prepare(studies.read(None, words, str(data)))
+    (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
+    for split, message in ((0, "vocabulary of train"), (1, "of the given split")):
+        models = evaluation.Models(prepared, [Member(1, split)], ())
+        with pytest.raises(ConfigError, match=message):
+            evaluation.on_file(models, str(tmp_path / "mine"))
