@@ -16,6 +16,11 @@ os.environ["JAX_NUM_CPU_DEVICES"] = "4"
 # and the processes that tests start find what another one has compiled.
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+# compiles in a third of the time: one LLVM module a program, kernels without MLIR
+os.environ["XLA_FLAGS"] = (
+    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
+)
+os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = "0"  # nobody reads where an operation was made
 
 from jaxeval import backend  # noqa: E402  (the environment must be set before)
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxeval.models import recurrence, sentence_lstm
+from jaxeval.models import module, recurrence, sentence_lstm
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.initialisers import Initial
 from jaxeval.models.sentence_lstm import Sentences
@@ -32,7 +32,7 @@ def attend(scores: Array, states: Array, valid: Array) -> Array:
     return jnp.sum(weights[..., None] * states[:, :, None], axis=0)
 
 
-class TextLSTM(nn.Module):
+class TextLSTM(module.Module):
     """States of an LSTM over the words, with what is known of the target's place.
 
     Position weighting multiplies state i of n by 1 - d / n, d its distance from the target (Chen
@@ -74,7 +74,7 @@ def _valid(sentences: Sentences, like: Array) -> Array:
     return valid if like.shape[1] == valid.shape[1] else sentences.by_target(valid)
 
 
-class TargetLSTM(nn.Module):
+class TargetLSTM(module.Module):
     """States [W, R, H] of an LSTM over the words [W, R, D] of targets."""
 
     hidden: int
@@ -88,7 +88,7 @@ class TargetLSTM(nn.Module):
         return sentence_lstm.run(weights, gates, sentences.valid_target)
 
 
-class Atae(nn.Module):
+class Atae(module.Module):
     """ATAE-LSTM: features [R, H] by attention over states of [word; target].
 
     Wang et al. (2016, equations 4 to 7): a = softmax(w . M), r = the mean of the states h_i
@@ -151,7 +151,7 @@ class Atae(nn.Module):
         return jnp.tanh(features) if self.attention.projection == "tanh" else features
 
 
-class InteractiveAttention(nn.Module):
+class InteractiveAttention(module.Module):
     """IAN: features [R, 2 H]: text read for the target, beside the target read for the text.
 
     Ma et al. (2017, equations 2 to 7): the weight of state h_i is softmax(tanh(m W h_i + b)), m

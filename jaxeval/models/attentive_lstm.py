@@ -15,10 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from flax import linen as nn
 from jax import lax
 
-from jaxeval.models import lstm, ragged, recurrence, unroll
+from jaxeval.models import lstm, module, ragged, recurrence, unroll
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Shape, Weights
@@ -103,7 +102,7 @@ def _initial_state(key: Array, axes: _Axes) -> Weights:
     return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}
 
 
-class AttentiveLstm(nn.Module):
+class AttentiveLstm(module.Module):
     """See the module; methods as in `seq2seq.Model`."""
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import recurrence, unroll
+from jaxeval.models import module, recurrence, unroll
 
 State = Tree  # (h, c), or s of a highway
 Kind = Literal["lstm", "rhn", "nas"]
@@ -180,7 +180,7 @@ def _layer_norm(x: Array, scale: Array, shift: Array) -> Array:
     return centred / deviation * scale[None] + shift[None]
 
 
-class Layer(nn.Module):
+class Layer(module.Module):
     """One layer of a cell over a window of time."""
 
     cell: Cell

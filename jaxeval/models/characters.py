@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
 
-from jaxeval.models import lstm
+from jaxeval.models import lstm, module
 from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
@@ -84,7 +84,7 @@ def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, 
 table_convolution.defvjp(_largest, _largest_gradient)
 
 
-class ConvolutionEncoder(nn.Module):
+class ConvolutionEncoder(module.Module):
     """Convolution over the characters, then the maximum over positions (Ma & Hovy 2016).
 
     Attributes:
@@ -131,7 +131,7 @@ class ConvolutionEncoder(nn.Module):
         return jnp.maximum(jnp.sum(ids > 0, axis=-1) + beyond, 1)
 
 
-class RecurrentEncoder(nn.Module):
+class RecurrentEncoder(module.Module):
     """Last states of a forward and a backward LSTM over the characters (Lample et al. 2016)."""
 
     units: int

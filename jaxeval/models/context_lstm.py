@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxeval.models import sentence_lstm
+from jaxeval.models import module, sentence_lstm
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.initialisers import Initial
 from jaxeval.models.sentence_lstm import Sentences
@@ -15,7 +15,7 @@ from jaxeval.models.sentence_lstm import Sentences
 Array = jax.Array
 
 
-class ContextLSTM(nn.Module):
+class ContextLSTM(module.Module):
     """The last states of an LSTM from the left and of one from the right: [R, 2 H].
 
     Tang et al. (2016, sections 3.2, 3.3): the left one reads the words up to the target, the right

@@ -14,7 +14,7 @@ from flax import linen as nn
 from jax import lax
 
 from jaxeval.contracts import Tree
-from jaxeval.models import cells
+from jaxeval.models import cells, module
 from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout
@@ -34,7 +34,7 @@ def window_dropout(rates: Mapping[str, Array], key: Array | None) -> KeyedDropou
     return KeyedDropout(rates, key, sites=SITES)
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(module.Module):
     """Tokens to what the softmax sees."""
 
     shape: LanguageShape

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.config import fields, reading
-from jaxeval.models import recurrence
+from jaxeval.models import module, recurrence
 
 Array = jax.Array
 
@@ -74,7 +74,7 @@ class LSTMCell:
         return sigmoid(output_gate) * jnp.tanh(memory), memory
 
 
-class LSTM(nn.Module):
+class LSTM(module.Module):
     """One direction of an LSTM layer: inputs [T, B, D] -> hidden [T, B, H].
 
     Kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all gates, so one QR

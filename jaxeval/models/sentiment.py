@@ -21,6 +21,7 @@ from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.models import (
     aspect_attention,
     context_lstm,
+    module,
     recurrence,
     sentence_lstm,
     text_encoders,
@@ -42,7 +43,7 @@ class Sizes(NamedTuple):
     longest_target: int  # in words, at least 1
 
 
-class Words(nn.Module):
+class Words(module.Module):
     """The word vectors of a batch; see the module's docstring for its fields."""
 
     choices: settings.SentimentModel
@@ -112,7 +113,7 @@ def _target_forms(forms: Array, start: Array, longest: int) -> Array:
     return forms[rows[None], jnp.minimum(positions, forms.shape[1] - 1)]
 
 
-class Classifier(nn.Module):
+class Classifier(module.Module):
     """Words, an encoder, logits."""
 
     choices: settings.SentimentModel

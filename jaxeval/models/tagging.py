@@ -19,7 +19,7 @@ from flax import linen as nn
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, lstm, word_vectors
+from jaxeval.models import characters, crf, lstm, module, word_vectors
 from jaxeval.models import tagging_settings as settings
 from jaxeval.models.dropout import KeyedDropout
 
@@ -42,7 +42,7 @@ class TaggerLogits(NamedTuple):
     potentials: crf.Potentials | None  # None for softmax; transitions [Y, Y] or [T, B, Y, Y]
 
 
-class Features(nn.Module):
+class Features(module.Module):
     """Word vector, character vector and casing of every position, side by side: [T, B, D]."""
 
     choices: settings.TaggerSettings
@@ -104,7 +104,7 @@ class Features(nn.Module):
         return self.param("casing", nn.initializers.uniform(0.1), shape)[kinds]
 
 
-class Tagger(nn.Module):
+class Tagger(module.Module):
     """Features, one to three BiLSTM layers, label logits."""
 
     choices: settings.TaggerSettings

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxeval.models import recurrence, sentence_lstm
+from jaxeval.models import module, recurrence, sentence_lstm
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.initialisers import Initial
 from jaxeval.models.sentence_lstm import Sentences
@@ -15,7 +15,7 @@ from jaxeval.models.sentence_lstm import Sentences
 Array = jax.Array
 
 
-class LastState(nn.Module):
+class LastState(module.Module):
     """The last state of an LSTM over the words: [B, H]."""
 
     hidden: int
@@ -30,7 +30,7 @@ class LastState(nn.Module):
         return sentence_lstm.run(weights, gates, sentences.valid)[-1]
 
 
-class Convolutions(nn.Module):
+class Convolutions(module.Module):
     """The maximum over all windows of filters of several widths: [B, N widths] (Kim 2014).
 
     c(i) = relu(w . x(i : i + width) + b), equation 2. A text shorter than a filter has one window,
@@ -80,7 +80,7 @@ def _pooled(products: Array, width: int, bias: Array, length: Array) -> Array:
     return jnp.max(jnp.where(valid[..., None], jax.nn.relu(windows), 0.0), axis=0)
 
 
-class Bag(nn.Module):
+class Bag(module.Module):
     """The mean of the word vectors through ReLU layers (Iyyer et al. 2015): [B, last width]."""
 
     widths: tuple[int, ...]

@@ -17,11 +17,10 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from flax import linen as nn
 from jax import lax
 
 from jaxeval.contracts import Tree
-from jaxeval.models import ragged
+from jaxeval.models import module, ragged
 from jaxeval.models import transformer_weights as initial
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
@@ -55,7 +54,7 @@ class Cache(NamedTuple):
     values: Array
 
 
-class Transformer(nn.Module):
+class Transformer(module.Module):
     """See the module; methods as in `seq2seq.Model`."""
 
     rows_axis: ClassVar[int] = 1  # of the cache
