@@ -90,7 +90,9 @@ def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
     """A member before its first epoch."""
     rows = min(program.at_once, program.batch_size)
     batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
-    params = program.task.init(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
+    # jit: traced once for all that ask for shapes, and for the program that fills lanes
+    draw = jax.jit(program.task.init)
+    params = draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
     epoch = jnp.int32(0)
     size = batch_size(program, inputs)
     state = optimisers.make(program.optimiser, inputs.hparams, epoch, size).init(params)
@@ -99,7 +101,8 @@ def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
 
 def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
     """Shapes and types of a member's parameters; nothing is computed."""
-    inputs = Inputs(jnp.uint32(who.seed), dict(who.hparams), split.train, split.tables)
+    hparams = {name: np.float32(value) for name, value in who.hparams}
+    inputs = Inputs(np.uint32(who.seed), hparams, split.train, split.tables)
     shared = Shared(corpus, schedule.steps([0], program.batch_size))
     return jax.eval_shape(functools.partial(init, program), shared, inputs).params
 
