@@ -29,7 +29,7 @@ def main() -> None:
     given = made.parse_args()
     before = _peak()
     sizes = [f"model.hidden={given.hidden}", f"training.batch_size={given.batch}"]
-    changes = ["task=language", f"data.window={given.window}", "data.turn=2", *sizes]
+    changes = ["task=language", f"data.window={given.window}", "data.steps_per_epoch=2", *sizes]
     prepared = studies.prepare(studies.read(None, changes, given.data))
     population, _ = common.population(prepared, given.members)
     common.epoch_seconds(population)

@@ -78,7 +78,7 @@ def _prepare(given: argparse.Namespace) -> studies.Prepared:
         "task=language",
         f"data.unit={given.unit}",
         f"data.window={given.window}",
-        f"data.turn={given.steps}",
+        f"data.steps_per_epoch={given.steps}",
         f"model.kind={given.kind}",
         *gates[given.kind],
         f"model.layers={given.layers}",

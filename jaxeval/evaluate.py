@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
-Scores models that `train` has kept (training.keep_models=true). Language models: by one reader and
+Scores models that `train` has kept (training.save_models=true). Language models: by one reader and
 by as many as read in training, and, where asked for, with another softmax temperature, averaged
 over dropout masks, or learning while they are tested. CONFIG, changes, data, seeds as for train.
 """

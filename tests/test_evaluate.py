@@ -14,7 +14,7 @@ from jaxeval.studies import evaluation
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
-KEPT = ["training.keep_models=true", "training.patience=0"]
+KEPT = ["training.save_models=true", "training.patience=0"]
 
 
 @pytest.mark.parametrize(

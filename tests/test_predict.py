@@ -15,7 +15,7 @@ from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's fun
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
-SHORT = ["training.keep_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
+SHORT = ["training.save_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
 Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
 
 
@@ -171,7 +171,7 @@ def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
     """Dies if a wrong name ends in a traceback, or does not say what there is."""
     with pytest.raises(RunError, match="no such folder"):
         predict.main([str(tmp_path / "none"), "--input", "-"])
-    with pytest.raises(RunError, match=r"no saved model; train with training\.keep_models=true"):
+    with pytest.raises(RunError, match=r"no saved model; train with training\.save_models=true"):
         predict.main([str(tmp_path), "--input", "-"])
     with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
         _predicted(tags, "--seed", "9")

@@ -16,7 +16,7 @@ from jaxeval.population import engine
 from jaxeval.select import configs, training
 
 TINY = [
-    *("data.source.sentences=30", "data.dimension=8", "data.most_widths=1", "model.hidden=8"),
+    *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1", "model.hidden=8"),
     *("training.batch_size=8", "training.evaluation_batch_size=32", "training.epochs=2"),
 ]
 RULE = TopTwoThompson(delta=1e-9, budget=14, batch_size=4)

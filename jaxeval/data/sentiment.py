@@ -80,7 +80,7 @@ class SentimentData:
         Literal["train", "train+dev", "all"],
         pydantic.Field(description="texts whose words a model has rows for"),
     ] = "train"
-    most_widths: Annotated[
+    max_widths: Annotated[
         fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
@@ -212,7 +212,7 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
     names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
     numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.most_widths)
+    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
     given = splits.given(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}

@@ -83,7 +83,7 @@ def encode(
     # a text to be classified has no label, or one that is not read
     labels = sorted({target.label for row in rows for target in row.targets})
     numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(rows, numbers, batch, settings.most_widths)
+    laid_out = targeted.lay_out(rows, numbers, batch, settings.max_widths)
     for arrays in laid_out.columns:
         del arrays["labels"]
     fold = str.lower if settings.lower_case else str

@@ -51,14 +51,14 @@ class Seq2SeqData:
     tied: Annotated[bool, pydantic.Field(description="one vocabulary for sources and targets")] = (
         True
     )
-    longest: Annotated[
+    max_length: Annotated[
         fields.Length,
         pydantic.Field(description="most symbols of a source with features, of a target"),
     ] = 128
     train_items: Annotated[
         fields.Count | None, pydantic.Field(description="only the first n train pairs")
     ] = None
-    most_widths: Annotated[
+    max_widths: Annotated[
         fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
@@ -132,7 +132,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     sources = [vocabularies.encode_source(pair) for pair in pairs]
     targets = [vocabularies.encode_target(pair) for pair in pairs]
     lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
     columns = [
         {
@@ -233,8 +233,8 @@ def pair_of(
     source = symbols.split(values["source"], settings.source_symbols)
     target = symbols.split(values.get("target", ""), settings.target_symbols)
     for name, length in (("source", len(source) + len(features)), ("target", len(target))):
-        if length > settings.longest:
-            message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
+        if length > settings.max_length:
+            message = f"a {name} of {length} symbols; data.max_length allows {settings.max_length}"
             raise DataError(message, file, line)
     return SequencePair(source, target, features)
 

@@ -75,7 +75,7 @@ class TaggingData:
     max_characters: Annotated[
         fields.Length, pydantic.Field(description="longer words are cut for the character encoder")
     ] = 25
-    most_widths: Annotated[
+    max_widths: Annotated[
         fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
@@ -183,7 +183,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
     numbers = words.alphabet(vocabulary)
     lengths = [len(sentence.words) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
     columns = [
         _columns([sentences[r] for r in chosen], forms, labels, width)

@@ -62,7 +62,7 @@ def encode(
     forms = ["", *sorted({word for sentence in sentences for word in sentence})]
     number = {form: k for k, form in enumerate(forms)}
     lengths = [len(sentence) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
     chosen = buckets.assign(lengths, widths)
     columns = []
     for rows, width in zip(chosen, widths, strict=True):

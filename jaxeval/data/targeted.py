@@ -90,10 +90,10 @@ class LaidOut(NamedTuple):
     most_targets: int
 
 
-def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, most_widths: int) -> LaidOut:
+def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, max_widths: int) -> LaidOut:
     """Rows as arrays, in buckets by length for batches of `batch_size`."""
     lengths = [len(row.sentence.words) for row in of]
-    widths = buckets.choose_widths(lengths, batch_size, most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, max_widths)
     chosen = buckets.assign(lengths, widths)
     most = max(len(row.targets) for row in of)
     arrays = (

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.models import initialisers
+from jaxeval.models import dropout, initialisers
 
 Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
@@ -24,7 +24,7 @@ class WordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, fields.about("train word vectors; false: as read")] = True
-    others: Annotated[
+    initialiser: Annotated[
         Literal["uniform", "normal"],
         fields.about(
             "words without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read; drawn "
@@ -87,7 +87,7 @@ class TargetSettings:
         ),
     ] = "none"
     position_size: Annotated[fields.Size, fields.about("embedding: its size")] = 30
-    most_distance: Annotated[fields.Length, fields.about("embedding: the longest distance")] = 100
+    max_distance: Annotated[fields.Length, fields.about("embedding: the longest distance")] = 100
     inter_aspect: Annotated[
         fields.Size | None,
         fields.about("units of an LSTM over a sentence's targets; needs data.rows = sentences"),
@@ -197,14 +197,11 @@ class SentimentModel:
         """Traced numbers that no member has, by name."""
         every = frozenset.union(*SITES.values())
         sites = frozenset() if self.dropout.kind == "none" else SITES[self.architecture]
-        return frozenset(f"dropout_{site}" for site in every - sites)
+        return frozenset(map(dropout.rate_name, every - sites))
 
     @property
     def rates(self) -> dict[str, str]:
         """Dropout sites -> names of the hyperparameters that are their rates."""
         names = markers.active(self)
-        return {
-            site: f"dropout_{site}"
-            for site in sorted(SITES[self.architecture])
-            if f"dropout_{site}" in names
-        }
+        rates = {site: dropout.rate_name(site) for site in sorted(SITES[self.architecture])}
+        return {site: name for site, name in rates.items() if name in names}

@@ -173,7 +173,7 @@ class Population:
         test = self._score("test", self.state.best, [event.test for event in events])
         scores = reports.epoch_scores(self.slots, metric, losses, dev, test)
         best = {}
-        if training.keep_models:
+        if training.save_models:
             best = reports.best_params(self.slots, events, self.state.best)
         rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
         ended = self._failed + reports.ended(self.slots, events, metric, test)

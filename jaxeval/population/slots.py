@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from jaxeval.config import renamed
 from jaxeval.contracts import Member, Metric
 from jaxeval.files import Json
 from jaxeval.population import stopping
@@ -158,7 +159,8 @@ def decay(slot: Slot, latest: int | None) -> Slot:
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return slot
     waited = (
-        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_after", 1.0) < slot.epoch
+        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_patience", 1.0)
+        < slot.epoch
     )
     overdue = latest is not None and not slot.decays and latest <= slot.epoch
     if not (waited or overdue):
@@ -236,6 +238,6 @@ def from_json(data: Mapping[str, Any]) -> Slot:
     plain = data["member"]
     if plain is None:
         return Slot()
-    hparams = tuple((name, value) for name, value in plain["hparams"])
-    member = Member(plain["seed"], plain["split"], hparams, plain.get("repeat", 0))
+    hparams = renamed.hyperparameters(dict(plain["hparams"]))
+    member = Member(plain["seed"], plain["split"], (*hparams.items(),), plain.get("repeat", 0))
     return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})

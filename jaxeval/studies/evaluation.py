@@ -81,7 +81,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{preparing.listed(missing)}; train it with training.keep_models=true (and "
+            f"{preparing.listed(missing)}; train it with training.save_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"
         )

@@ -154,5 +154,5 @@ def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 def _without_models(config: Any) -> dict[str, Any]:
     """A study's members differ from what their config says: their models are not saved."""
-    training = dataclasses.replace(config.training, keep_models=False)
+    training = dataclasses.replace(config.training, save_models=False)
     return reading.to_dict(dataclasses.replace(config, training=training))

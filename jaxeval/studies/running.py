@@ -171,9 +171,9 @@ def refuse_impossible(
 ) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
-        if again and not (outputs or cohort.config.training.keep_models):
+        if again and not (outputs or cohort.config.training.save_models):
             raise ConfigError(
-                "--again goes with training.keep_models=true: it trains again what ended without "
+                "--again goes with training.save_models=true: it trains again what ended without "
                 "a saved model (or, of train --outputs, without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members)

@@ -8,6 +8,7 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
                                          that are not trained; absent where there are none
 """
 
+import dataclasses
 import functools
 import json
 import math
@@ -19,7 +20,7 @@ import numpy as np
 import pydantic
 
 from jaxeval import __version__, cli
-from jaxeval.config import reading
+from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError
 from jaxeval.population import kept
@@ -152,7 +153,7 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
     models = [Found(path, _described(path.with_suffix(".json"))) for path in files]
     if not models:
         raise RunError(
-            f"{folder}: no saved model; train with training.keep_models=true, and --again if "
+            f"{folder}: no saved model; train with training.save_models=true, and --again if "
             "that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
@@ -178,7 +179,12 @@ def _is(key: str, name: str, asked: str) -> bool:
 
 
 def _described(path: Path) -> Description:
-    return prediction.checked(Description, _read_json(path), path)
+    about = prediction.checked(Description, _read_json(path), path)
+    return dataclasses.replace(
+        about,
+        config=renamed.today(about.config),
+        hparams=renamed.hyperparameters(about.hparams),
+    )
 
 
 def _read_json(path: Path) -> Any:

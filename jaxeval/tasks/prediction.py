@@ -50,7 +50,7 @@ class Options(NamedTuple):
       vote: one prediction of all models instead of one each.
       n_best: seq2seq: so many hypotheses, with their log-probabilities.
       beam: seq2seq: width of the beam, instead of the config's.
-      max_length: seq2seq: most symbols that are generated, instead of the config's `data.longest`.
+      max_length: seq2seq: most symbols generated, instead of the config's `data.max_length`.
       whole: language: the score of the whole text instead of one a line.
     """
 

@@ -55,7 +55,7 @@ def _program(
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
     numbers, columns = seq2seq_lookup.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
-    generate = seq2seq.hypotheses(width, (options.max_length or config.data.longest) + 1)  # END
+    generate = seq2seq.hypotheses(width, (options.max_length or config.data.max_length) + 1)  # END
     sizes = len(vocabularies.source_names), len(vocabularies.target)
 
     @jax.jit

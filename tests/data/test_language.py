@@ -36,7 +36,7 @@ def test_windows_cover_every_token_once(tokens: int, window: int, streams: int) 
 
 def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     """Dies if an end of line is lost or doubled, or an unknown word is dropped."""
-    settings = language.LanguageData(path=_text(tmp_path), window=4, turn=2)
+    settings = language.LanguageData(path=_text(tmp_path), window=4, steps_per_epoch=2)
     text = language.build(settings, batch=3, evaluation_batch=2)
     assert text.vocabulary == 5  # end, unknown, a, b, c
     assert text.tokens == {"train": 72, "dev": 5, "test": 2}

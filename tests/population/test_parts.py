@@ -242,7 +242,7 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     who = Member(
-        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items()))
+        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(patience=26)).items()))
     )
     slot, fell = slots.Slot(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
@@ -273,9 +273,9 @@ def test_the_rate_falls_to_the_floor() -> None:
 
 def test_improvement_is_looked_for_in_a_growing_past() -> None:
     """Dies if the ramp is off (public code: 1 + int(29 / 60 * turn), 30 from turn 60 on)."""
-    stopping = Stopping(turns=30, ramp=60)
+    stopping = Stopping(patience=30, rampup_epochs=60)
     assert [lookback(stopping, t) for t in (0, 2, 3, 59, 60, 900)] == [1, 1, 2, 29, 30, 30]
-    assert lookback(Stopping(turns=7, ramp=0), 1) == 7
+    assert lookback(Stopping(patience=7, rampup_epochs=0), 1) == 7
     bests = [5.0, 4.0, 3.5, 3.0]
     assert reachable(bests, 2, 4) == 3.0 - (4.0 - 3.0) * 4 / 2
     np.testing.assert_allclose(reachable(bests, 2, 4, log=True), 3.0 * (3 / 4) ** 2)
@@ -286,7 +286,7 @@ def test_a_member_without_a_chance_ends() -> None:
     bits, f1 = Metric("bits", False), Metric("f1")
 
     def ends(bests: list[float], metric: Metric, decays: int = 0, **settings: Any) -> bool:
-        stopping = Stopping(**{"turns": 2, "ramp": 0, **settings})
+        stopping = Stopping(**{"patience": 2, "rampup_epochs": 0, **settings})
         best = bests.index(min(bests) if metric is bits else max(bests)) + 1
         return should_stop(bests, best, len(bests), decays, 10, stopping, metric)
 

@@ -109,18 +109,18 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
 
 
 def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: Path) -> None:
-    """Dies if keep_models does nothing for members that have ended, or --again trains those too
+    """Dies if save_models does nothing for members that have ended, or --again trains those too
     whose models are saved, or changes a score."""
     observe.train(TRIALS[:2], tmp_path)
     with pytest.raises(
         RunError, match=r"2 members .* without a saved model .*seed 1, 2\); --again"
     ):
-        _train(tmp_path, keep_models=True)
+        _train(tmp_path, save_models=True)
     assert not (tmp_path / "models").exists()
-    _train(tmp_path, keep_models=True, again=True)
+    _train(tmp_path, save_models=True, again=True)
     assert _rows(tmp_path) == truth
     models = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").rglob("*.npz")}
-    _train(tmp_path, keep_models=True, again=True)
+    _train(tmp_path, save_models=True, again=True)
     assert models == {path: path.stat().st_mtime_ns for path in models}
     assert sorted(path.name for path in models) == [
         *(f"seed{seed}.npz" for seed in (1, 2, 3)),
@@ -137,7 +137,7 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
 
     adam = dataclasses.replace(toy.problem().training.optimiser)
     adam = optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.5})
-    trials = toy_kind.trials((1, 2), keep_models=True, epochs=6, optimiser=adam)
+    trials = toy_kind.trials((1, 2), save_models=True, epochs=6, optimiser=adam)
     cohort = toy_kind.cohort(trials)
     task = dataclasses.replace(toy.TASK, loss=breaking, score=lambda counts: {"accuracy": 0.0})
     cohort = cohort._replace(problem=cohort.problem._replace(task=task))
@@ -149,7 +149,7 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
 
 def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
-    config = toy_kind.config(keep_models=True, epochs=1)
+    config = toy_kind.config(save_models=True, epochs=1)
     trials = proposers.seeds_by_splits(config, [1], [2])
     observe.train(trials, tmp_path)
     cohort = toy_kind.cohort(trials)
@@ -191,7 +191,7 @@ def test_the_last_epoch_ends_any_member() -> None:
 
 def test_again_without_models_is_refused(tmp_path: Path) -> None:
     """Dies if --again does nothing in silence."""
-    with pytest.raises(ConfigError, match=r"--again goes with training\.keep_models=true"):
+    with pytest.raises(ConfigError, match=r"--again goes with training\.save_models=true"):
         _train(tmp_path, again=True)
     assert not list(tmp_path.iterdir())
 
@@ -226,7 +226,7 @@ def test_all_are_checked_before_the_first_is_trained(
     or the message leaves its split out."""
     trained = _untrained(monkeypatch)
     first, all_three = toy_kind.cohort(TRIALS[:2]), toy_kind.cohort(TRIALS)
-    config = toy_kind.config(keep_models=True)
+    config = toy_kind.config(save_models=True)
     later = toy_kind.cohort(proposers.seeds_by_splits(config, [2], [3]))
     _record_ended(tmp_path, later.entries[0])
     with pytest.raises(RunError, match=r"\(seed 2 of split 3\); --again"):

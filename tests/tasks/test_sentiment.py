@@ -19,7 +19,7 @@ from jaxeval.train import main as train
 from tests import conformance
 
 SMALL = [
-    *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.most_widths=1"),
+    *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),
     *("model.hidden=8", "training.batch_size=4"),
 ]
 CHOICES = {
@@ -134,8 +134,8 @@ def test_all_shipped_configs_are_read() -> None:
 
 
 QUICK = [
-    *("data.dimension=16", "model.hidden=16", "data.most_widths=1", "training.lanes=2"),
-    *("training.evaluation_batch_size=32", "training.keep_models=true"),
+    *("data.dimension=16", "model.hidden=16", "data.max_widths=1", "training.lanes=2"),
+    *("training.evaluation_batch_size=32", "training.save_models=true"),
 ]
 
 
