@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _say(chosen: "Sequence[saved.Found]", known: int) -> None:
+def _say(chosen: "Sequence[saved.ModelFile]", known: int) -> None:
     """Which models are used, in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"

@@ -101,7 +101,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     state = rule.begin(list(replay.scores))
     while models := rule.ask(state):
         for model, times in Counter(models).items():
-            if is_spent(len(state.scores[state.place(model)]) + times, replay.most(model)):
+            if is_spent(len(state.scores[state.index_of(model)]) + times, replay.most(model)):
                 return state, _cut_short(rule, state, model)
         for model in models:
             number = state.next_number(model)

@@ -142,9 +142,9 @@ def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.
       fraction: of the items, rounded down.
     """
     total = int(items.sum())
-    place = (np.cumsum(items) - items - start) % total  # of a group's first item in the circle
-    order = np.argsort(place)
-    taken = int(np.sum(place < int(fraction * total)))
+    offsets = (np.cumsum(items) - items - start) % total  # of a group's first item in the circle
+    order = np.argsort(offsets)
+    taken = int(np.sum(offsets < int(fraction * total)))
     return order[:taken], order[taken:]
 
 

@@ -70,7 +70,7 @@ class Text(NamedTuple):
     findings: checks.Findings = checks.Findings()
 
     @property
-    def places(self) -> list[np.ndarray]:
+    def positions(self) -> list[np.ndarray]:
         """Where each window begins in the text, by bucket; -1 of one that holds no token."""
         return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
 

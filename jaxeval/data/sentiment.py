@@ -114,7 +114,7 @@ class Classified(NamedTuple):
     there are) and labels [N, K], all int32; shared are row [F], vectors [V, D], pretrained [V].
 
     Attributes:
-      given: the corpus's own split.
+      given_split: the corpus's own split.
       labels: names of the Y classes.
       targeted: whether labels are of targets, not of whole texts.
       tokenised: whether words are what stands between blanks in the files.
@@ -123,11 +123,11 @@ class Classified(NamedTuple):
       sizes: [P, B] rows of each part and bucket in the arrays of all splits.
       settings: by which random splits are drawn.
       fingerprint: of the sentences.
-      places: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     table: word_table.WordTable
     labels: Sequence[str]
     targeted: bool
@@ -139,7 +139,7 @@ class Classified(NamedTuple):
     fingerprint: str
     widths: Sequence[int]
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     @property
     def pooled(self) -> bool:
@@ -183,7 +183,7 @@ class Classified(NamedTuple):
 
     def _rows(self, number: int) -> splits.Rows:
         if number == GIVEN_SPLIT:
-            return group_splits.pad(self.given, self.sizes)
+            return group_splits.pad(self.given_split, self.sizes)
         if not self.pooled:
             raise ConfigError(
                 f"split {number}: this corpus has the vocabulary of the given split; random ones "
@@ -213,19 +213,19 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
     numbers = targeted.Numbers(forms, labels)
     laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
-    given = splits.given(names, laid_out.numbers)
+    given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}
     return Classified(
         Corpus(laid_out.columns, shared),
-        given,
+        given_split,
         table,
         labels,
         read.targeted,
         read.tokenised,
         laid_out.most_targets,
         groups,
-        _sizes(settings, groups, given),
+        _sizes(settings, groups, given_split),
         settings,
         splits.fingerprint(parts),
         laid_out.widths,
@@ -263,9 +263,11 @@ def _groups(
     return group_splits.collect(keys, labels, parts, chosen)
 
 
-def _sizes(settings: SentimentData, groups: group_splits.Groups, given: splits.Rows) -> np.ndarray:
+def _sizes(
+    settings: SentimentData, groups: group_splits.Groups, given_split: splits.Rows
+) -> np.ndarray:
     """[P, B] rows of each part and bucket that hold those of any split that may be asked for."""
-    own = np.array([[len(rows) for rows in given[part]] for part in splits.PARTS])
+    own = np.array([[len(rows) for rows in given_split[part]] for part in splits.PARTS])
     if settings.vocabulary != "all":
         return own
     if settings.split == "block":

@@ -88,21 +88,23 @@ class Pairs(NamedTuple):
       units: of sources and of targets.
       fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
-      places: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     vocabularies: Vocabularies
     widths: Sequence[tuple[int, int]]
     units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
-        rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
+        rows = (
+            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
+        )
         train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
         return Split(train, dev, test, ())
 
@@ -143,7 +145,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     ]
     return Pairs(
         Corpus(tuple(columns), {}),
-        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
+        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),

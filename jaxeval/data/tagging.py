@@ -91,11 +91,11 @@ class Tagged(NamedTuple):
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       characters: those with a number of their own, in its order.
-      places: bucket b: [N_b] of its sentences among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its sentences among all, those of train, dev, test in turn.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     table: word_table.WordTable
     min_count: int
     labels: Sequence[str]
@@ -108,7 +108,7 @@ class Tagged(NamedTuple):
     widths: Sequence[int]
     characters: Sequence[str]
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     @property
     def entities(self) -> bool:
@@ -152,7 +152,9 @@ class Tagged(NamedTuple):
                 f"split {number}: this corpus has the vocabulary of the given split; random ones "
                 "need data.vocabulary=all (prepare it with random_splits)"
             )
-        rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
+        rows = (
+            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
+        )
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
         tables = self.table.of_split(forms, self.min_count)
@@ -192,7 +194,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     scheme = settings.scheme if entities else "none"
     return Tagged(
         Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
-        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
+        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
         table,
         settings.min_count,
         labels,

@@ -39,10 +39,10 @@ def sentences(
     """
     borders: dict[str, set[int]] = {}
     for each in (text for texts in parts.values() for text in texts):
-        places = {place for target in each.targets for place in (target.start, target.end)}
-        borders.setdefault(each.text, set()).update(places)
+        ends = {end for target in each.targets for end in (target.start, target.end)}
+        borders.setdefault(each.text, set()).update(ends)
     split = tokens.split_at_blanks if tokenised else tokens.split
-    spans = {text: tokens.cut(split(text), places) for text, places in borders.items()}
+    spans = {text: tokens.cut(split(text), at) for text, at in borders.items()}
     return {
         part: [_sentence(each, spans[each.text]) for each in texts]
         for part, texts in parts.items()

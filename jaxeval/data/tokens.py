@@ -49,10 +49,10 @@ def split_at_blanks(text: str) -> list[Span]:
 
 def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
     """The same spans, those that a border lies in cut there."""
-    places = sorted({*borders})
+    positions = sorted({*borders})
     pieces = []
     for start, end in spans:
-        inside = [place for place in places if start < place < end]
+        inside = [position for position in positions if start < position < end]
         pieces += [Span(*ends) for ends in zip([start, *inside], [*inside, end], strict=True)]
     return pieces
 

@@ -61,18 +61,18 @@ def compare(
                     "expected at least 2, better 5 or more (other seeds, other splits)"
                 )
     tests = []
-    for done, one in enumerate(scores):
+    for done, pair in enumerate(scores):
         told(_SHARE_OF_TESTS * done / len(scores))
-        tests.append(pairwise.tests(one, rules))
+        tests.append(pairwise.tests(pair, rules))
     adjusted, verdict, further = pairwise.corrected(
-        tests, [one.verdict_tests for one in scores], rules
+        tests, [pair.verdict_tests for pair in scores], rules
     )
     pairs = []
-    for done, one in enumerate(scores):
+    for done, pair in enumerate(scores):
         told(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
-        sizes, rope = pairwise.sizes(one, rules, len(scores)), pairwise.rope(one, rules)
-        plan = planning.plan(one, rules, verdict)
-        pairs.append(Pair(one, tests[done], adjusted[done], sizes, rope, plan))
+        sizes, rope = pairwise.sizes(pair, rules, len(scores)), pairwise.rope(pair, rules)
+        plan = planning.plan(pair, rules, verdict)
+        pairs.append(Pair(pair, tests[done], adjusted[done], sizes, rope, plan))
     return Comparison(tuple(pairs), rules, verdict, further)
 
 

@@ -75,9 +75,9 @@ def compare(
       control: only pairs with this model.
       iterations: shuffles of approximate randomisation.
     """
-    unkept = [one for one in trained if one.counts is None]
+    unkept = [model for model in trained if model.counts is None]
     if unkept:
-        names = ", ".join(dict.fromkeys(one.model for one in unkept))
+        names = ", ".join(dict.fromkeys(model.model for model in unkept))
         return SingleModels((), (f"No tests on single items: {names} without outcomes; {_KEEP}.",))
     notes, pairs = [], []
     for a, b in itertools.combinations(trained, 2):
@@ -93,8 +93,8 @@ def compare(
 
 def scoring(metric: str, names: Sequence[str]) -> Scoring | None:
     """How a metric is computed from counts of these names; None: unknown."""
-    fitting = (one for one in _SCORINGS.get(metric, ()) if set(one.columns) <= set(names))
-    return next(fitting, None)
+    known = _SCORINGS.get(metric, ())
+    return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
 def _best_f1(counts: np.ndarray) -> np.ndarray:

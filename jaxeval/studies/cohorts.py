@@ -43,7 +43,7 @@ class Cohort(NamedTuple):
       members: of each entry.
       config: of the program; sizes are those that it is padded to.
       program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
-      place: name of its checkpoints.
+      name: of its checkpoints and its lock.
       estimate: what it should cost, where that was asked for.
     """
 
@@ -52,7 +52,7 @@ class Cohort(NamedTuple):
     config: Any
     problem: Problem
     program: str
-    place: str
+    name: str
     estimate: costs.Estimate | None = None
 
     @property
@@ -130,12 +130,12 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     for (program, _), group in groups.items():
         first, members = group[0].prepared, tuple(map(_member, group))
         cohorts.append(
-            Cohort(tuple(group), members, first.config, first.problem, program, _place(group))
+            Cohort(tuple(group), members, first.config, first.problem, program, _name(group))
         )
     return cohorts
 
 
-def _place(group: Sequence[Entry]) -> str:
+def _name(group: Sequence[Entry]) -> str:
     """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
     ids = sorted({entry.record.id for entry in group})
     return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
@@ -221,7 +221,7 @@ def by_estimates(
         sizes = _sizes(group, whole) if ragged else [{}] * len(group)
         neutral = _neutral(group)
         members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
-        place = f"{group[0].record.id}-{number}"
+        name = f"{group[0].record.id}-{number}"
         cohorts.append(
             Cohort(
                 tuple(group),
@@ -229,7 +229,7 @@ def by_estimates(
                 whole.config,
                 whole.problem,
                 program_of(whole, filled=True),
-                place,
+                name,
                 estimate,
             )
         )

@@ -99,13 +99,13 @@ def on_file(models: Models, file: str) -> Models:
       DataError: the file cannot be read.
     """
     prepared = models.prepared
-    place, _, _ = prepared.kind.data_key.rpartition(".")
+    table, _, _ = prepared.kind.data_key.rpartition(".")
     folder = preparing.at(reading.to_dict(prepared.config), prepared.kind.data_key)
     if folder is None or not Path(folder).is_dir():
         raise ConfigError("--input: expected models of a folder's files; name it with --data DIR")
     if any(who.split for who in models.members):
         raise ConfigError("--input: expected models of the given split, not of random ones")
-    change = f"{place}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
+    change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(prepared.config), prepared.config, [change])
     other = preparing.prepare(config)
     if other.source.vocabulary(0) != prepared.source.vocabulary(0):

@@ -89,7 +89,7 @@ def run_cohorts(
         yield events.Started(number, cohort, [*ended.values()])
         for entry, result in ended.items():
             yield events.Ended(entry.trial, result)
-        with locked(folder, cohort.place):
+        with locked(folder, cohort.name):
             waiting = [
                 member
                 for entry, member in zip(cohort.entries, cohort.members, strict=True)
@@ -109,7 +109,7 @@ def _train(
     outputs: bool,
 ) -> Iterator[events.Event]:
     """Trains the members that wait."""
-    checkpoints = folder / "checkpoints" / cohort.place
+    checkpoints = folder / "checkpoints" / cohort.name
     recorder = recording.Recorder(store, cohort, folder)
     recorded: dict[Entry, runs.MemberResult] = {}
 

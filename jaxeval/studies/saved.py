@@ -56,8 +56,8 @@ class Description:
     jaxeval: str
 
 
-class Found(NamedTuple):
-    """A saved model that was found, not read yet."""
+class ModelFile(NamedTuple):
+    """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
     about: Description
@@ -138,7 +138,7 @@ def _of_split(of: Entry) -> str:
 # What was saved, read without the corpus.
 
 
-def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[Found]:
+def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[ModelFile]:
     """The saved models of an experiment, best of dev first; equal ones by seed.
 
     Args:
@@ -150,7 +150,7 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
       DataError: a description that cannot be read.
     """
     files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
-    models = [Found(path, _described(path.with_suffix(".json"))) for path in files]
+    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in files]
     if not models:
         raise RunError(
             f"{folder}: no saved model; train with training.save_models=true, and --again if "
@@ -196,7 +196,7 @@ def _read_json(path: Path) -> Any:
         raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
 
 
-def load(chosen: Iterable[Found]) -> list[SavedModel]:
+def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     """The models, without the corpus that they were trained on; files that they share once.
 
     Raises:

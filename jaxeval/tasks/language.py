@@ -234,7 +234,7 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
             "counted_parameters": budget.parameter_count(language.shape, language.cell),
         },
         lambda number: {"tokens": [*text.symbols]},
-        text.places,
+        text.positions,
         findings=text.findings,
     )
     return source, build(language)

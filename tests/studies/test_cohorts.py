@@ -154,10 +154,10 @@ def test_the_place_of_checkpoints() -> None:
     their order, or are those of one of them."""
     own, other = config({"rate": 0.1}), config({"rate": 0.3})
     (alone,) = _of(own)
-    assert alone.place == alone.entries[0].record.id
+    assert alone.name == alone.entries[0].record.id
     (both,), (turned,) = _of(own, other), _of(other, own)
-    assert both.place == turned.place
-    assert both.place not in {record.id for record in both.records} and len(both.records) == 2
+    assert both.name == turned.name
+    assert both.name not in {record.id for record in both.records} and len(both.records) == 2
 
 
 IDS = {  # of the version before studies: runs folders of then are continued
@@ -243,7 +243,7 @@ def test_what_changes_no_score_changes_no_id() -> None:
     changed = dataclasses.replace(changed, name="other", data=toy_kind.Data(path="elsewhere"))
     ids = {entry.record.id for cohort in _of(config(), changed) for entry in cohort.entries}
     assert len(ids) == 1
-    assert _of(config({"rate": 0.3}))[0].place not in ids
+    assert _of(config({"rate": 0.3}))[0].name not in ids
 
 
 def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:

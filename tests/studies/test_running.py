@@ -33,7 +33,7 @@ def _train(folder: Path, *, again: bool = False, **training: Any) -> list[runs.M
 
 def _id() -> str:
     """Of the experiment that `_train` trains."""
-    return toy_kind.cohort(TRIALS).place
+    return toy_kind.cohort(TRIALS).name
 
 
 def _rows(folder: Path) -> tuple:
@@ -153,7 +153,7 @@ def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     trials = proposers.seeds_by_splits(config, [1], [2])
     observe.train(trials, tmp_path)
     cohort = toy_kind.cohort(trials)
-    folder = tmp_path / "models" / cohort.place
+    folder = tmp_path / "models" / cohort.name
     about = json.loads((folder / "seed1-split2.json").read_text())
     assert (about["task"], about["seed"], about["split"]) == ("toy", 1, 2)
     assert about["hparams"] == dict(cohort.members[0].hparams)
@@ -259,7 +259,7 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
     saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
     assert saved.is_whole(tmp_path, entry)
-    (tmp_path / "models" / cohort.place / lost).unlink()
+    (tmp_path / "models" / cohort.name / lost).unlink()
     assert not saved.is_whole(tmp_path, entry)
 
 
