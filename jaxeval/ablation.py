@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     cli.write_json(str(table), records)
     scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    outputs = studying.Outputs(json=args.json, figures=args.figures)
+    outputs = studying.Destinations(json=args.json, figures=args.figures)
     studying.write(studying.study(scores), outputs)
     return 0
 

@@ -82,7 +82,7 @@ def train(
 
 
 def sweep(
-    drawn: sweeps.Sweep,
+    drawn: sweeps.DrawnSweep,
     store_url: str | None = None,
     *,
     most_cohorts: int | None = None,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from jaxeval.report.runs.summary import Summary
+    from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
-    from jaxeval.stats.study import Study
+    from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
 
@@ -98,7 +98,7 @@ class Runs:
             for known in self._summaries()
         )
 
-    def _summaries(self) -> list["Summary"]:
+    def _summaries(self) -> list["ExperimentSummary"]:
         from jaxeval.report.runs import summary
 
         return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
@@ -111,7 +111,7 @@ class Comparison:
     Its text is the verdict: a sentence on location, spread and what could have been seen, each.
     """
 
-    study: "Study"
+    study: "ScoreStudy"
 
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste

@@ -44,7 +44,7 @@ def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> Non
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
         for event in configs.select(RULE, state, arms, store, tmp_path):
-            if isinstance(event, configs.Batch):
+            if isinstance(event, configs.BatchStarted):
                 batches.append([*event.evaluations.values()])
             elif isinstance(event, studies.events.Started):
                 cohorts.append(len(event.cohort.members))

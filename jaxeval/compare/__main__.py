@@ -114,7 +114,9 @@ def main(words: Sequence[str] | None = None) -> int:
         gamma=args.gamma,
         trained=arguments.trained(args, models, table),
     )
-    outputs = studying.Outputs(args.json, args.latex, args.markdown, args.figures, args.details)
+    outputs = studying.Destinations(
+        args.json, args.latex, args.markdown, args.figures, args.details
+    )
     studying.write(study, outputs)
     return 0
 

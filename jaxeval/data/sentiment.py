@@ -235,7 +235,7 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
 
 
 def _words(
-    settings: SentimentData, read: sentiment_sources.Labelled, parts: Parts
+    settings: SentimentData, read: sentiment_sources.TextParts, parts: Parts
 ) -> tuple[list[str], word_table.WordTable, checks.Findings]:
     """All word forms, padding first; their rows; what is told of the texts."""
     of_part = {part: {w for s in parts[part] for w in s.words} for part in splits.PARTS}

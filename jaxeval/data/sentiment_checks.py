@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.data import checks, splits, vectors, word_table
 from jaxeval.data.group_splits import Fractions
-from jaxeval.data.sentiment_sources import Labelled, SentimentSource
+from jaxeval.data.sentiment_sources import SentimentSource, TextParts
 from jaxeval.data.targeted import TargetedSentence
 from jaxeval.errors import DataError
 
@@ -66,7 +66,7 @@ def findings(
     return checks.Findings(facts, remarks, warnings + checks.normalisation(words))
 
 
-def of_files(source: SentimentSource, read: Labelled, fractions: Fractions) -> checks.Findings:
+def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:
     """Parts that were drawn, and targets that were left out."""
     remarks = [
         f"{part}: the files have none; it is {getattr(fractions, part):.0%} of train's texts, "

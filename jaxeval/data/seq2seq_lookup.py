@@ -17,7 +17,7 @@ from jaxeval.errors import DataError
 
 
 @reading.settings
-class Vocabulary:
+class SavedVocabulary:
     """As `Vocabularies.to_dict` gives it."""
 
     specials: tuple[str, ...]

@@ -211,7 +211,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     )
 
 
-def read(settings: TaggingData) -> sources.Labelled:
+def read(settings: TaggingData) -> sources.LabelledSentences:
     """The sentences of each part, tags in the scheme used inside."""
     parts, scheme = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
@@ -221,7 +221,7 @@ def read(settings: TaggingData) -> sources.Labelled:
             part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
             for part, sentences in parts.items()
         }
-    return sources.Labelled(parts, scheme)
+    return sources.LabelledSentences(parts, scheme)
 
 
 def _labels(

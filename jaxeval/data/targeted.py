@@ -49,7 +49,7 @@ def sentences(
     }
 
 
-def _sentence(each: LabelledText, spans: Sequence[tokens.Span]) -> TargetedSentence:
+def _sentence(each: LabelledText, spans: Sequence[tokens.CharacterSpan]) -> TargetedSentence:
     words = tuple(each.text[span.start : span.end] for span in spans)
     targets = (
         Target(*tokens.covered(spans, target.start, target.end), target.label)

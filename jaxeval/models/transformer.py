@@ -25,7 +25,7 @@ from jaxeval.models import ragged
 from jaxeval.models import transformer_weights as initial
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Shape, Weights
+from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
 from jaxeval.models.transformer_weights import (
     CROSS_ATTENTION,
     FEED_FORWARD,
@@ -60,7 +60,7 @@ class Transformer(nn.Module):
 
     rows_axis: ClassVar[int] = 1  # of the cache
 
-    shape: Shape
+    shape: Seq2SeqShape
     live: Live = Live()
 
     def setup(self) -> None:

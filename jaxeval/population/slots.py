@@ -47,7 +47,7 @@ class EpochScores(NamedTuple):
     scores: Mapping[str, float]
 
 
-class Ended(NamedTuple):
+class MemberEnd(NamedTuple):
     """A member's end; dev and test are the metric's values at the epoch of the best dev score.
 
     Without a best epoch, as dev never left 0, test is that of the last one.
@@ -213,10 +213,10 @@ def status(
     return None
 
 
-def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> Ended:
+def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> MemberEnd:
     """How the member of a slot ended, with its test score."""
     assert slot.member is not None
-    return Ended(
+    return MemberEnd(
         slot.member,
         status,
         slot.epoch,

@@ -28,11 +28,11 @@ class Pair:
     adjusted: Mapping[str, float]
     effects: Mapping[str, Effect]
     rope: Rope | None
-    plan: planning.Plan
+    plan: planning.PowerPlan
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class PairwiseComparisons:
     """All pairs, and how many tests each family of the correction has."""
 
     pairs: tuple[Pair, ...]
@@ -43,7 +43,7 @@ class Comparison:
 
 def compare(
     scores: Sequence[Scores], rules: Rules, told: Callable[[float], None] = lambda share: None
-) -> Comparison:
+) -> PairwiseComparisons:
     """Tests, effects and planning for all pairs of models on all data sets.
 
     Args:
@@ -73,7 +73,7 @@ def compare(
         sizes, rope = pairwise.sizes(pair, rules, len(scores)), pairwise.rope(pair, rules)
         plan = planning.plan(pair, rules, verdict)
         pairs.append(Pair(pair, tests[done], adjusted[done], sizes, rope, plan))
-    return Comparison(tuple(pairs), rules, verdict, further)
+    return PairwiseComparisons(tuple(pairs), rules, verdict, further)
 
 
 def enough(scores: Scores) -> bool:

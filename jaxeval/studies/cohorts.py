@@ -152,7 +152,7 @@ def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class ProgramShape:
     """What a program must hold: a `costs.Extent` with all else that its members share.
 
     Attributes:
@@ -163,14 +163,14 @@ class Shape:
     program: str
     extent: Any
 
-    def joined(self, other: "Shape") -> "Shape | None":
+    def joined(self, other: "ProgramShape") -> "ProgramShape | None":
         """What holds both; None: they cannot share a program."""
         if self.program != other.program:
             return None
         both = None if self.extent is None else self.extent.joined(other.extent)
         return self if self.extent is None else both and dataclasses.replace(self, extent=both)
 
-    def operations(self, own: "Shape") -> float:
+    def operations(self, own: "ProgramShape") -> float:
         """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
         return 0.0 if self.extent is None else self.extent.operations(own.extent)
 
@@ -183,12 +183,12 @@ class Shape:
         return "as configured" if self.extent is None else self.extent.describe()
 
 
-def shape_of(of: prepared.Prepared) -> Shape:
+def shape_of(of: prepared.Prepared) -> ProgramShape:
     """What the program of a run of a sweep must hold."""
     extent = of.kind.extent
     if extent is None:
-        return Shape(program_of(of, filled=True), None)
-    return Shape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
+        return ProgramShape(program_of(of, filled=True), None)
+    return ProgramShape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:

@@ -69,7 +69,7 @@ class Recorder:
         names = ("experiment", "seed", "split", "repeat", "hparams")
         return dict(zip(names, self._entries[member].key, strict=True))
 
-    def _result(self, end: slots.Ended, ran_in: str) -> runs.MemberResult:
+    def _result(self, end: slots.MemberEnd, ran_in: str) -> runs.MemberResult:
         return runs.MemberResult(
             **self._key(end.member),
             status=end.status,

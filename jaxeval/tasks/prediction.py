@@ -67,7 +67,7 @@ class Options(NamedTuple):
                 raise ConfigError(f"--{name.replace('_', '-')}: not of {task} models")
 
 
-class Program(NamedTuple, Generic[P]):
+class PredictionProgram(NamedTuple, Generic[P]):
     """What is compiled once for all models of a program.
 
     Attributes:
@@ -79,7 +79,9 @@ class Program(NamedTuple, Generic[P]):
     predict: Callable[[Tree, Hparams], P]
 
 
-def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program[P]]) -> list[P]:
+def of_each(
+    models: Iterable[SavedModel], build: Callable[[SavedModel], PredictionProgram[P]]
+) -> list[P]:
     """The predictions of each model.
 
     Args:
@@ -88,7 +90,7 @@ def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program[
     Raises:
       DataError: parameters of other sizes than the config and the vocabulary ask for.
     """
-    programs: dict[str, Program[P]] = {}
+    programs: dict[str, PredictionProgram[P]] = {}
     predictions = []
     for model in models:
         if model.program not in programs:

@@ -11,12 +11,12 @@ import numpy as np
 
 from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.data import seq2seq_lookup, symbols
-from jaxeval.data.seq2seq_lookup import Vocabulary
+from jaxeval.data.seq2seq_lookup import SavedVocabulary
 from jaxeval.data.seq2seq_vocabularies import SequencePair
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import seq2seq as models
 from jaxeval.tasks import prediction, seq2seq
-from jaxeval.tasks.prediction import Options, Program, SavedModel
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 Hypotheses = list[tuple[str, float]]  # of a source, with log-probabilities, best first
 
@@ -47,9 +47,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 
 def _program(
     model: SavedModel, pairs: Sequence[SequencePair], options: Options
-) -> Program[list[Hypotheses]]:
+) -> PredictionProgram[list[Hypotheses]]:
     config = model.config
-    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     if vocabulary.specials != symbols.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", model.meanings)
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
@@ -81,4 +81,6 @@ def _program(
     task = seq2seq.build(config.model, vocabularies)
     first = {name: column[:1] for name, column in columns[0].items()}
     batch = Batch({**first, "target": np.zeros((1, 2), np.int32)}, jnp.ones(1), {}, ())
-    return Program(jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written)
+    return PredictionProgram(
+        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written
+    )

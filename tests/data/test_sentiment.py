@@ -309,7 +309,7 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
     settings = _settings(tmp_path / "c", vectors=str(tmp_path / "v"), rows=rows)
     classified = sentiment.build(settings, 2)
     saved = json.loads(json.dumps(classified.vocabulary(0)))
-    vocabulary = reading.from_dict(sentiment_lookup.Vocabulary, saved)
+    vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, saved)
     encoded = sentiment_lookup.encode(settings, vocabulary, TEXTS, 2)
     assert len(encoded.rows) == (3 if rows == "targets" else 2)
     known = {**vocabulary.words, **vocabulary.vectors}
@@ -331,7 +331,7 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
 def test_files_to_be_classified(tmp_path: Path) -> None:
     """Dies if labels must be there, or a classifier of targets is given texts without."""
     classified = _build(tmp_path / "c")
-    vocabulary = reading.from_dict(sentiment_lookup.Vocabulary, classified.vocabulary(0))
+    vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, classified.vocabulary(0))
     file = tmp_path / "new.jsonl"
     file.write_text('{"text": "a bar", "target": "bar"}\n')
     assert sentiment_lookup.read(vocabulary, file)[0].targets == (Target(2, 5, ""),)
@@ -343,7 +343,7 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected a target in every line"):
         sentiment_lookup.read(vocabulary, file)
     whole = reading.from_dict(
-        sentiment_lookup.Vocabulary, {**classified.vocabulary(0), "targeted": False}
+        sentiment_lookup.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
     )
     assert [text.text for text in sentiment_lookup.read(whole, plain)] == ["so good", "Zoë's"]
     assert sentiment_lookup.read(whole, file)[0].targets == (Target(0, 0, ""),)

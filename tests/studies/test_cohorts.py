@@ -53,7 +53,7 @@ APART = {
 }
 
 
-def _shapes(*configs: Any) -> list[cohorts.Shape]:
+def _shapes(*configs: Any) -> list[cohorts.ProgramShape]:
     """What programs of a sweep's runs must hold."""
     loader = prepared.Loader()
     return [cohorts.shape_of(loader.prepare(config)) for config in configs]
