@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 if TYPE_CHECKING:
     from jaxeval.studies import evaluation
@@ -114,36 +115,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     models = evaluation.load(cohort, Path(asked.out))
     if asked.input:
         models = evaluation.on_file(models, asked.input)
-    (record,) = cohort.records
-    rows, name = [], record.metric
+    rows: list[dict[str, Json]] = []
     for condition in _conditions(asked, models):
-        said = "as in training" if condition is None else str(condition)
-        print(f"{said} ...", file=sys.stderr, flush=True)
+        described = "as in training" if condition is None else str(condition)
+        print(f"{described} ...", file=sys.stderr, flush=True)
         if condition is None:
             scores = evaluation.as_trained(models, asked.part)
         else:
             scores = evaluation.scores(models, condition, asked.part)
-        rows += [
-            {
-                "model": f"{config.name}, {said}",
-                "condition": said,
-                "seed": who.seed,
-                "part": asked.input or asked.part,
-                "metric": name,
-                "higher_is_better": record.higher_is_better,
-                "score": of_member[name],
-            }
-            for who, of_member in zip(cohort.members, scores, strict=True)
-        ]
+        rows += _rows(models, scores, described, asked.input or asked.part)
         # at once: later conditions may take hours
         if asked.json and asked.json != "-":
             cli.write_json(asked.json, rows)
-        print(conditions.line(rows, said), file=sys.stderr, flush=True)
+        print(conditions.line(rows, described), file=sys.stderr, flush=True)
     if asked.json == "-":
         cli.write_json(asked.json, rows)
     if asked.json != "-":
         conditions.show(rows)
     return 0
+
+
+def _rows(
+    models: "evaluation.Models", scores: "evaluation.Scores", condition: str, part: str
+) -> list[dict[str, Json]]:
+    """The rows of a score table, one a member."""
+    record = models.prepared.record
+    return [
+        {
+            "model": f"{record.name}, {condition}",
+            "condition": condition,
+            "seed": who.seed,
+            "part": part,
+            "metric": record.metric,
+            "higher_is_better": record.higher_is_better,
+            "score": of_member[record.metric],
+        }
+        for who, of_member in zip(models.members, scores, strict=True)
+    ]
 
 
 def _refuse_readings(asked: argparse.Namespace, task: str) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     checks,
@@ -20,15 +20,13 @@ from jaxeval.data import (
     sentiment_sources,
     splits,
     targeted,
-    vectors,
+    word_settings,
     word_table,
-    words,
 )
 from jaxeval.data.sentiment_checks import Parts
 from jaxeval.data.targeted import Row
 from jaxeval.errors import ConfigError
 
-_SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
 
 
@@ -58,31 +56,16 @@ class SentimentData:
     test_fraction: Annotated[
         _Fraction, pydantic.Field(description="drawn test, test of a block split: of all")
     ] = 0.2
-    vectors: Annotated[
-        str | None,
-        markers.IMMATERIAL,
-        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
-    ] = None
-    vectors_unknown: Annotated[
-        str | None, pydantic.Field(description="name of the file's vector for unknown words")
-    ] = None
-    dimension: Annotated[
-        fields.Size, pydantic.Field(description="size of word vectors where none are read")
-    ] = 100
-    min_count: Annotated[
-        fields.Count,
-        pydantic.Field(description="train count that gives other words their own row"),
-    ] = 1
-    lower_case: Annotated[
-        bool, pydantic.Field(description="words without a pretrained vector: Word = word")
-    ] = True
+    vectors: word_settings.VectorFile = None
+    vectors_unknown: word_settings.UnknownVector = None
+    dimension: word_settings.Dimension = 100
+    min_count: word_settings.MinCount = 1
+    lower_case: word_settings.LowerCase = True
     vocabulary: Annotated[
-        Literal["train", "train+dev", "all"],
+        word_settings.Scope,
         pydantic.Field(description="texts whose words a model has rows for"),
     ] = "train"
-    max_widths: Annotated[
-        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
-    ] = 12
+    max_widths: word_settings.MaxWidths = 12
 
     @pydantic.model_validator(mode="after")
     def _different(self) -> "SentimentData":
@@ -240,15 +223,11 @@ def _words(
     """All word forms, padding first; their rows; what is told of the texts."""
     of_part = {part: {w for s in parts[part] for w in s.words} for part in splits.PARTS}
     forms = ["", *sorted(set().union(*of_part.values()))]
-    vocabulary = set().union(*(of_part[part] for part in _SCOPES[settings.vocabulary]))
-    read_vectors = None
-    if settings.vectors is not None:
-        names = {name for form in forms for name in words.spellings(form)}
-        read_vectors = vectors.read(settings.vectors, names, settings.vectors_unknown)
-    fold = str.lower if settings.lower_case else str
-    table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
+    scope = word_settings.PARTS_OF[settings.vocabulary]
+    vocabulary = set().union(*(of_part[part] for part in scope))
+    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
     findings = sentiment_checks.findings(
-        parts, read.targeted, settings.where, read_vectors, settings.vectors
+        parts, read.targeted, settings.where, pretrained, settings.vectors
     )
     files = sentiment_checks.of_files(settings.source, read, settings.fractions)
     return forms, table, files.joined(findings)

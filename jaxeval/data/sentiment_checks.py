@@ -55,15 +55,12 @@ def findings(
         "texts": {part: len(of_part) for part, of_part in parts.items()},
         "classes": {part: dict(sorted(counts.items())) for part, counts in labels.items()},
     }
-    remarks = []
     items = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
     warnings = checks.repeats(items, where, "targets" if targeted else "texts")
-    if read is not None and vectors_path is not None:
-        facts["vectors"] = coverage = word_table.coverage(parts, read.index)
-        remarks.append(word_table.describe(coverage))
-        warnings += word_table.few(coverage, vectors_path)
+    of_vectors, remarks, few = word_table.covered(parts, read, vectors_path)
     words = {part: {word for s in of_part for word in s.words} for part, of_part in parts.items()}
-    return checks.Findings(facts, remarks, warnings + checks.normalisation(words))
+    warnings += [*few, *checks.normalisation(words)]
+    return checks.Findings({**facts, **of_vectors}, remarks, warnings)
 
 
 def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:

@@ -20,7 +20,7 @@ SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
 
 
 @reading.settings
-class WordSettings:
+class SentimentWordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, fields.about("train word vectors; false: as read")] = True
@@ -167,7 +167,9 @@ class SentimentModel:
         pydantic.Field(max_length=8, description="widths of its ReLU layers"),
     ] = (100,)
     tanh_logits: Annotated[bool, fields.about("logits are the tanh of a linear layer")] = False
-    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    words: Annotated[SentimentWordSettings, fields.about("word embeddings")] = (
+        SentimentWordSettings()
+    )
     target: Annotated[TargetSettings, fields.about("the target")] = TargetSettings()
     attention: Annotated[AttentionSettings, fields.about("atae's attention")] = AttentionSettings()
     cnn: Annotated[ConvolutionSettings, fields.about("convolutions")] = ConvolutionSettings()

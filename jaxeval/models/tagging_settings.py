@@ -9,7 +9,7 @@ from jaxeval.models import dropout, lstm
 
 
 @reading.settings
-class WordSettings:
+class TaggerWordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, fields.about("train the word vectors; false keeps them as read")] = (
@@ -99,7 +99,7 @@ class TaggerDropout:
 class TaggerSettings:
     """The tagger."""
 
-    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    words: Annotated[TaggerWordSettings, fields.about("word embeddings")] = TaggerWordSettings()
     characters: Annotated[CharacterSettings, fields.about("character representation")] = (
         CharacterSettings()
     )

@@ -95,7 +95,8 @@ def on_file(models: Models, file: str) -> Models:
 
     Raises:
       ConfigError: data that is not read from a folder, members of random splits, or models whose
-        vocabulary depends on the test part.
+        vocabulary depends on the test part: it is that of all parts, or of what was left of train
+        when test was drawn from it.
       DataError: the file cannot be read.
     """
     prepared = models.prepared
@@ -109,11 +110,23 @@ def on_file(models: Models, file: str) -> Models:
     config = reading.read(type(prepared.config), prepared.config, [change])
     other = preparing.prepare(config)
     if other.source.vocabulary(0) != prepared.source.vocabulary(0):
-        raise ConfigError(
-            "--input: the vocabulary of these models is also that of their test part; train with "
-            "the vocabulary of train"
-        )
+        raise ConfigError(f"--input: {_why_other_words(prepared, other)}")
     return models._replace(prepared=other)
+
+
+def _why_other_words(before: preparing.Prepared, after: preparing.Prepared) -> str:
+    """Why models have another vocabulary with another test part, and what to do."""
+    train = [sum(map(len, of.source.split(0).train)) for of in (before, after)]
+    if train[0] != train[1]:
+        return (
+            "these models have no test part of their own: it was drawn from train, and their "
+            "vocabulary is that of the rest; train on a folder with a test part, or tag the file "
+            "with `jaxeval predict`"
+        )
+    return (
+        "the vocabulary of these models is also that of their test part; train with the "
+        "vocabulary of train"
+    )
 
 
 def scores(models: Models, condition: Condition, part: Part) -> Scores:
