@@ -177,7 +177,7 @@ def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
         _predicted(tags, "--seed", "9")
     with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):
         _predicted(tags, "--experiment", "x")
-    with pytest.raises(ConfigError, match="--n-best: not of tagging models"):
+    with pytest.raises(ConfigError, match="--n-best: not for tagging models"):
         _predicted(tags, "--n-best", "2")
     with pytest.raises(DataError, match="no such file"):
         _predicted(tags, file=tmp_path / "none")

@@ -126,7 +126,7 @@ def prepared(rule: R, replay: Replay) -> R:
         if len(values) < rule.initial:
             raise DataError(
                 f"{name}: {len(values)} recorded scores; expected {rule.initial} or more, since "
-                "fewer say too little of its spread"
+                "fewer say too little about its spread"
             )
         if replay.replacement and len(values) < CONSTANT and len(set(map(float, values))) == 1:
             raise DataError(

@@ -81,7 +81,7 @@ class Text(NamedTuple):
           ConfigError: another number.
         """
         if number:
-            raise ConfigError("a text has the split that its files give; no --splits")
+            raise ConfigError("a text has only the split that its files give; leave --splits out")
         train, dev, test = ((self.rows[part],) for part in PARTS)
         return Split(train, dev, test, ())
 

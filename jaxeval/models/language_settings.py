@@ -97,19 +97,21 @@ class LanguageModelSettings:
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "LanguageModelSettings":
         if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
-            raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
+            raise ValueError("rhn: gates are untied or tied, and layers is 1; set depth instead")
         if self.kind != "rhn" and self.depth > 1:
-            raise ValueError(f"{self.kind}: depth is of rhn; expected layers")
+            raise ValueError(f"{self.kind}: depth is for rhn only; set layers instead")
         if self.kind != "lstm" and (self.clip is not None or self.layer_norm):
-            raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
+            raise ValueError(f"{self.kind}: clip and layer_norm are for lstm only")
         if self.kind == "nas" and (self.dropout.update is not None or self.gates is not None):
-            raise ValueError("nas: has no place for dropout.update, and gates of its own")
+            raise ValueError("nas: takes neither dropout.update nor gates")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
-            raise ValueError("hidden: expected without budget and ratio, which solve for it")
+            raise ValueError(
+                "hidden: cannot be set with budget or ratio, from which it is computed"
+            )
         if self.kind != "rhn" and self.released_highway:
-            raise ValueError(f"{self.kind}: released_highway is of rhn")
+            raise ValueError(f"{self.kind}: released_highway is for rhn only")
         if self.embedding is not None and self.hidden is None:
-            raise ValueError("embedding: expected hidden too, or ratio with a budget")
+            raise ValueError("embedding: needs hidden too; with a budget, set ratio instead")
         return self
 
     @property

@@ -50,15 +50,15 @@ def compare(
       told: is called now and then with the share that is done.
 
     Raises:
-      DataError: a model has one score only, which says nothing of a distribution.
+      DataError: a model has one score only, which says nothing about a distribution.
     """
     for pair in scores:
         for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
             if len(values) < _LEAST:
                 where = f" on {pair.dataset}" if pair.dataset else ""
                 raise DataError(
-                    f"{name}{where}: {len(values)} score, which says nothing of a distribution; "
-                    "expected at least 2, better 5 or more (other seeds, other splits)"
+                    f"{name}{where}: {len(values)} score, which says nothing about a "
+                    "distribution; expected at least 2, better 5 or more (other seeds, other splits)"
                 )
     tests = []
     for done, pair in enumerate(scores):

@@ -30,10 +30,10 @@ TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class Condition(NamedTuple):
-    """How a text is read; the default is the plain reading by one reader.
+    """How a text is scored; the default is the plain evaluation in one stream.
 
     Attributes:
-      rows: readers, each of an equal stretch of the part.
+      rows: streams, each of an equal stretch of the part.
       temperature: the scores before the softmax are divided by it.
       averaging: over dropout masks, the members' rates times `rate_factor`.
       dynamic: learning goes on while reading.
@@ -103,9 +103,13 @@ def on_file(models: Models, file: str) -> Models:
     table, _, _ = prepared.kind.data_key.rpartition(".")
     folder = preparing.at(reading.to_dict(prepared.config), prepared.kind.data_key)
     if folder is None or not Path(folder).is_dir():
-        raise ConfigError("--input: expected models of a folder's files; name it with --data DIR")
+        raise ConfigError(
+            "--input: expected models trained on the files of a folder; name it with --data DIR"
+        )
     if any(who.split for who in models.members):
-        raise ConfigError("--input: expected models of the given split, not of random ones")
+        raise ConfigError(
+            "--input: expected models trained on the given split, not on random ones"
+        )
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(prepared.config), prepared.config, [change])
     other = preparing.prepare(config)
@@ -162,7 +166,7 @@ def best_temperature(models: Models, rows: int) -> float:
 
 
 def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.Prepared:
-    """The experiment with its text laid out for other readers."""
+    """The experiment with its text laid out in another number of streams."""
     config = prepared.config
     training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
     config = dataclasses.replace(config, training=training)

@@ -227,7 +227,7 @@ def _refuse_lost_epochs(
                 behind.append(of[slot.member])
     if behind:
         raise RunError(
-            f"{checkpoints} continues members of which the runs database lacks epochs "
+            f"{checkpoints} has epochs of members that the runs database lacks "
             f"({lacking.listed(behind)}): bring back the database, or remove that folder to train "
             "them from their first epoch"
         )

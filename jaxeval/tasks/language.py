@@ -241,7 +241,7 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
 
 
 def _no_random_splits(config: Config) -> Config:
-    raise ConfigError("a text has the split that its files give; leave --splits out")
+    raise ConfigError("a text has only the split that its files give; leave --splits out")
 
 
 KIND = kind.Kind(

@@ -38,7 +38,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """A table of a text: of each line its tokens, and of each model nats and nats a token.
 
     The last is told as perplexity, or as bits of texts of bytes. The text is read from its begin
-    to its end by one reader, whose state goes on from line to line. A vote averages the
+    to its end in one stream, its state carried from line to line. A vote averages the
     probabilities of each token.
 
     Raises:

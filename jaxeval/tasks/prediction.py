@@ -64,7 +64,7 @@ class Options(NamedTuple):
         """Raises ConfigError for an option that a task does not have."""
         for name, value in self._asdict().items():
             if value and name not in ("vote", *own):
-                raise ConfigError(f"--{name.replace('_', '-')}: not of {task} models")
+                raise ConfigError(f"--{name.replace('_', '-')}: not for {task} models")
 
 
 class PredictionProgram(NamedTuple, Generic[P]):

@@ -32,7 +32,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """
     options.refuse_others("seq2seq", "n_best", "beam", "max_length")
     if options.n_best and len(saved) > 1:
-        raise ConfigError("--n-best: of one model; leave out --all and --vote")
+        raise ConfigError("--n-best: for a single model; leave out --all and --vote")
     if options.n_best and options.beam and options.beam < options.n_best:
         raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)

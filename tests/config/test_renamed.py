@@ -1,5 +1,6 @@
 """Names of an earlier version: refused with today's name, read where they are recorded."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +95,25 @@ def _marked(cls: type, prefix: str) -> list[tuple[str, markers.Traced]]:
             pairs += _marked(inner, f"{prefix}{name}.")
         pairs += [(prefix + name, m) for m in field.metadata if isinstance(m, markers.Traced)]
     return pairs
+
+
+def test_renamed_keys_are_documented() -> None:
+    """Dies if docs/config.md lacks a key that was renamed, or has another new name for it."""
+    page = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
+    rows = [line.replace("`", "").split("|")[1:-1] for line in page.splitlines()]
+    documented = {
+        (task.strip(), _whole(old, k), _whole(new, k))
+        for task, old, new in (row for row in rows if len(row) == 3)
+        for k in range(old.count(",") + 1)
+        if "." in old
+    }
+    for task, keys in renamed._KEYS.items():
+        for old, new in keys.items():
+            tasks = {said for said, *pair in documented if pair == [old, new]}
+            assert any(said == "all" or task in said for said in tasks), old
+
+
+def _whole(cell: str, number: int) -> str:
+    """The k-th key of a cell such as "a.b, .c"."""
+    first, *others = (key.strip() for key in cell.split(","))
+    return first if not number else first.rpartition(".")[0] + others[number - 1]

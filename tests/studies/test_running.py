@@ -101,7 +101,9 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
     _stopped(monkeypatch, tmp_path, 2, signal.SIGTERM)
     for path in tmp_path.glob("runs.sqlite*"):
         path.unlink()
-    with pytest.raises(RunError, match=r"lacks epochs \(seed 1, 2, 3\): bring back the database"):
+    with pytest.raises(
+        RunError, match=r"database lacks \(seed 1, 2, 3\): bring back the database"
+    ):
         _train(tmp_path)
     assert runs.load_curves(tmp_path) == []
     shutil.rmtree(tmp_path / "checkpoints")

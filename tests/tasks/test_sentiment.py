@@ -222,7 +222,7 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     assert one["span"] == [26, 29] and one["label"] == both["label"][0]
     assert one["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
-    with pytest.raises(ConfigError, match="--n-best: not of sentiment models"):
+    with pytest.raises(ConfigError, match="--n-best: not for sentiment models"):
         predict.main([str(folder), "--input", str(file), "--n-best", "2"])
     file.write_text('{"text": "no target here"}\n')
     with pytest.raises(DataError, match="target"):
