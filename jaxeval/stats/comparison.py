@@ -58,7 +58,7 @@ def compare(
                 where = f" on {pair.dataset}" if pair.dataset else ""
                 raise DataError(
                     f"{name}{where}: {len(values)} score, which says nothing about a "
-                    "distribution; expected at least 2, better 5 or more (other seeds, other splits)"
+                    "distribution; expected at least 2, better 5 or more (other seeds, splits)"
                 )
     tests = []
     for done, pair in enumerate(scores):

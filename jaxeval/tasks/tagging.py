@@ -127,7 +127,7 @@ def _metric(scoring: Scoring, entities: bool) -> str:
         return "f1" if entities else "accuracy"
     if scoring.metric == "f1" and not entities:
         raise ConfigError(
-            "scoring.metric: these tags have accuracy only, and f1 is a metric of entities: expected "
+            "scoring.metric: these tags have accuracy only, and f1 is of entities: expected "
             "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
         )
     return scoring.metric
