@@ -98,9 +98,9 @@ def stratified(groups: Groups, number: int) -> np.ndarray:
         members = np.flatnonzero((keys == key[:, None]).all(axis=0))
         order = generator.permutation(members)
         order = order[np.argsort(groups.labels[order], kind="stable")]
-        # turned by chance, so that each group is as often in a part as any other
-        turn = int(generator.integers(len(members)))
-        part[order] = np.roll(_interleaved(groups.part[members]), turn)
+        # rotated at random, so that each group is as often in a part as any other
+        shift = int(generator.integers(len(members)))
+        part[order] = np.roll(_interleaved(groups.part[members]), shift)
     return part
 
 

@@ -180,7 +180,7 @@ def coverage(
 def covered(
     parts: Mapping[str, Sequence[Worded]], read: vectors.Vectors | None, path: str | None
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """What is to be known of the vectors read from a file: facts, remarks and warnings.
+    """Facts, remarks and warnings about the vectors read from a file.
 
     Raises:
       DataError: no word of train has one.

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: how much an architecture's score hangs on its settings."""
+"""`python -m jaxeval.sensitivity`: how much a score depends on the hyperparameters."""
 
 import argparse
 from collections.abc import Mapping, Sequence

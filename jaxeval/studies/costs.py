@@ -1,7 +1,7 @@
 """Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
 
 A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
-work for nothing (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
+wasted work (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
 one for all compiles once and computes every run at the largest size. Between them the cheapest is
 sought greedily: from one cohort a shape, the two whose union saves most seconds are joined, again
 and again, until no union saves any.
@@ -18,7 +18,7 @@ MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
 _EVALUATION = (
-    0.5  # of a training step: the way forward is a third, outputs up to 1.5 times as long
+    0.5  # of a training step: the forward pass is a third, outputs up to 1.5 times as long
 )
 _EVALUATION_ROWS = 128
 
@@ -94,7 +94,7 @@ class Estimate(NamedTuple):
 
     @property
     def wasted(self) -> float:
-        """Share of the operations that is for nothing."""
+        """Share of the operations that is wasted on padding."""
         return 1.0 - self.needed / self.operations if self.operations else 0.0
 
 
