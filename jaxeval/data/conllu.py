@@ -48,7 +48,7 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
             current += word(line, path, number)
     sentences += _finish(current, tag, kind, path)
     if not sentences:
-        raise DataError("no sentence found; expected CoNLL-U, ten columns a word", path)
+        raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
 
 

@@ -44,7 +44,7 @@ class SentimentData:
     ] = "auto"
     rows: Annotated[
         Literal["targets", "sentences"],
-        pydantic.Field(description="a row a target, or a sentence with all its targets"),
+        pydantic.Field(description="one row per target, or a sentence with all its targets"),
     ] = "targets"
     split: Annotated[
         Literal["stratified", "block"],

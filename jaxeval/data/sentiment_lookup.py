@@ -55,7 +55,7 @@ class EncodedTexts(NamedTuple):
 
 
 def read(vocabulary: SavedVocabulary, path: Path) -> list[LabelledText]:
-    """The texts of a file: JSON lines as in training, labels not needed; else a text a line.
+    """The texts of a file: JSON lines as in training, labels not needed; else one text per line.
 
     Raises:
       DataError: a line without a text, or without a target where the classifier needs one.

@@ -29,7 +29,7 @@ class Seq2SeqData:
     path: Annotated[
         str,
         markers.IMMATERIAL,
-        pydantic.Field(description="folder of three tab-separated files, a pair a line"),
+        pydantic.Field(description="folder of three tab-separated files, one pair per line"),
     ] = ""
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"

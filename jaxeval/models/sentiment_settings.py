@@ -112,7 +112,7 @@ class ConvolutionSettings:
 
     widths: Annotated[
         tuple[Annotated[int, pydantic.Field(ge=1, le=64)], ...],
-        pydantic.Field(min_length=1, max_length=8, description="words a window"),
+        pydantic.Field(min_length=1, max_length=8, description="words per window"),
     ] = (3, 4, 5)
     filters: Annotated[fields.Size, fields.about("of each width")] = 100
 

@@ -27,7 +27,7 @@ class Seq2Seq:
     hidden: Annotated[
         fields.Size,
         markers.RAGGED,
-        pydantic.Field(description="units of a direction; of a transformer's feed-forward layer"),
+        pydantic.Field(description="units per direction; of a transformer's feed-forward layer"),
     ] = 512
     encoder_layers: Annotated[
         fields.Layers, markers.RAGGED, pydantic.Field(description="layers")

@@ -1,6 +1,6 @@
 """The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label logits.
 
-Notation: T positions, B sentences, D features of a word, H units of a direction, Y labels, F word
+Notation: T positions, B sentences, D features of a word, H units per direction, Y labels, F word
 forms of the corpus, V rows of the word table, W characters of the longest word. Arrays inside the
 model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
 

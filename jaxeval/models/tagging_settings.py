@@ -28,7 +28,7 @@ class CharacterSettings:
     encoder: Annotated[Literal["none", "cnn", "lstm"], fields.about("none, cnn or lstm")] = "cnn"
     dimension: Annotated[fields.Size, fields.about("size of a character's vector")] = 30
     filters: Annotated[fields.Size, fields.about("cnn: filters")] = 30
-    width: Annotated[fields.Size, fields.about("cnn: characters a window")] = 3
+    width: Annotated[fields.Size, fields.about("cnn: characters per window")] = 3
     activation: Annotated[Literal["tanh", "linear"], fields.about("cnn: after the maximum")] = (
         "tanh"
     )
@@ -36,7 +36,7 @@ class CharacterSettings:
         bool, fields.about("cnn: windows reach beyond both ends (LasagneNLP)")
     ] = False
     masked: Annotated[bool, fields.about("cnn: padding takes no part in the maximum")] = True
-    units: Annotated[fields.Size, fields.about("lstm: units of a direction")] = 25
+    units: Annotated[fields.Size, fields.about("lstm: units per direction")] = 25
 
 
 @reading.settings

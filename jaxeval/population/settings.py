@@ -39,7 +39,7 @@ class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
     batch_size: Annotated[
-        fields.Rows, markers.RAGGED, pydantic.Field(description="rows an update")
+        fields.Rows, markers.RAGGED, pydantic.Field(description="rows per update")
     ] = 32
     micro_batch: Annotated[
         fields.Rows | None,

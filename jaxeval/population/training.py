@@ -1,6 +1,6 @@
 """An epoch of one member: every step an update, of one batch or of the sums of its parts.
 
-Notation: F buckets with train rows, B rows an update, M rows computed at once. Where every member
+Notation: F buckets with train rows, B rows per update, M rows computed at once. Where every member
 has the program's B and B <= M, a batch is computed whole. Otherwise it is cut into ceil(rows / M)
 micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
 `task.normaliser`, so that gradients weighted by it and divided by its total are those of one

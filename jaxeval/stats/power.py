@@ -66,7 +66,7 @@ class TestDesign:
 
 def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
     if min(n, m) < 2:
-        raise DataError(f"n: expected at least 2 seeds a model, found {min(n, m)}")
+        raise DataError(f"n: expected at least 2 seeds per model, found {min(n, m)}")
     if not math.isfinite(difference):
         raise DataError(f"difference: expected a finite number, found {difference}")
     simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
@@ -137,7 +137,7 @@ def power(
 
 
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
-    """Fewest seeds a model (as many of each) that see a difference with the given probability."""
+    """Fewest seeds per model (as many of each) that see a difference with a given probability."""
     fraction(power, "power")
     plan = TestDesign(sd, **design)
     if difference == 0:
@@ -182,7 +182,7 @@ def _fewest(seen: Callable[[int], bool], guess: int) -> int | None:
 def detectable_difference(
     sd: float, n: int, *, n_other: int | None = None, power: float = 0.8, **design: Any
 ) -> float:
-    """The smallest difference that n seeds a model see with the given probability.
+    """The smallest difference that n seeds per model see with the given probability.
 
     Raises:
       DataError: the test cannot reach the level with so few seeds, whatever the difference.

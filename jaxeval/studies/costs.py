@@ -1,10 +1,10 @@
 """Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
 
 A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
-wasted work (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
+wasted work (`models.ragged`). One cohort per shape wastes nothing and compiles for every run;
 one for all compiles once and computes every run at the largest size. Between them the cheapest is
-sought greedily: from one cohort a shape, the two whose union saves most seconds are joined, again
-and again, until no union saves any.
+sought greedily: from one cohort per shape, the two whose union saves most seconds are joined,
+again and again, until no union saves any.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ class Machine:
 
     Attributes:
       devices: that share a cohort's members.
-      rate: floating-point operations a second of one device, in products of many rows.
+      rate: floating-point operations per second of one device, in products of many rows.
       compile_seconds: of a cohort's programs.
       lock_step: a device's members wait for one another (`vmap`): each computes as many steps, and
         rows a step, as any of them needs, in every bucket that one of them is in, through all

@@ -29,7 +29,7 @@ class Classes(NamedTuple):
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """JSON lines, one a target in the order of the texts: text, target, span, label, probability.
+    """JSON lines, one per target in the order of texts: text, target, span, label, probability.
 
     Of several models `label` and `probability` are lists. A vote is the label of most models, with
     the mean of its probabilities.

@@ -22,7 +22,7 @@ Hypotheses = list[tuple[str, float]]  # of a source, with log-probabilities, bes
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """The lines of a file, after each a tab and its prediction; a column a model.
+    """The lines of a file, after each a tab and its prediction; one column per model.
 
     With `n_best` a line a hypothesis, and after it the sum of its symbols' log-probabilities. A
     vote is taken over whole predictions.

@@ -19,7 +19,7 @@ Tags = list[tuple[str, ...]]  # of each sentence
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """The lines of a file, after the columns of each word its predicted tags, a column a model.
+    """The lines of a file, after the columns of each word its predicted tags, a column per model.
 
     Tags of entities are in the scheme of the files that were trained on; what a model predicts
     against the scheme is read as the rule `conlleval` does. A vote is taken word by word.

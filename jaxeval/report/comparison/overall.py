@@ -143,7 +143,7 @@ def _of_two(across: Across, study: ScoreStudy) -> str:
     pair = study.comparison.pairs[0] if same else None
     p = test.p_value if pair is None else pair.adjusted[pair.scores.location_test]
     named = "p" if pair is None else "corrected p"
-    tested = f"Wilcoxon signed-rank of one score a data set, {named} {text.p_value(p)}"
+    tested = f"Wilcoxon signed-rank of one score per data set, {named} {text.p_value(p)}"
     if len(across.datasets) < FEW:
         return f"no conclusion can be drawn, which takes at least {FEW}: {tested}."
     shown = across.signed_rank.higher if p <= rules.alpha else 0
