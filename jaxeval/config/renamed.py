@@ -77,29 +77,25 @@ def _inverse(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _renamed(config: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Json]:
-    """A tree whose keys, and those that the space of a sweep sets, are renamed."""
+    """A tree whose keys, and those that the space of a study sets, are renamed."""
 
-    def rename(name: str, path: str) -> str:
-        return names.get(path, path).rpartition(".")[2] if path else name
+    def rename(path: str) -> str:
+        return names.get(path, path).rpartition(".")[2]
+
+    def of_space(table: Any) -> Any:
+        return {**table, "key": names.get(table["key"], table["key"])} if "key" in table else table
 
     tree = _walk(config, "", rename)
-    sweep = tree.get("sweep")
-    if isinstance(sweep, dict) and isinstance(sweep.get("space"), dict):
-        space = {
-            name: {**table, "key": names.get(table["key"], table["key"])}
-            if "key" in table
-            else table
-            for name, table in sweep["space"].items()
-        }
-        tree["sweep"] = {**sweep, "space": space}
+    for study, design in tree.items():
+        if isinstance(design, dict) and isinstance(design.get("space"), dict):
+            space = {name: of_space(table) for name, table in design["space"].items()}
+            tree[study] = {**design, "space": space}
     return tree
 
 
-def _walk(
-    tree: Mapping[str, Json], prefix: str, rename: Callable[[str, str], str]
-) -> dict[str, Any]:
+def _walk(tree: Mapping[str, Json], prefix: str, rename: Callable[[str], str]) -> dict[str, Any]:
     return {
-        rename(name, prefix + name): _walk(value, f"{prefix}{name}.", rename)
+        rename(prefix + name): _walk(value, f"{prefix}{name}.", rename)
         if isinstance(value, dict)
         else value
         for name, value in tree.items()
