@@ -1,6 +1,7 @@
 """Schedules, slots, lanes and optimisers on their own."""
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -308,3 +309,19 @@ def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     params = {"w": jnp.zeros(1)}
     update, _ = made.update({"w": jnp.full(1, 1e-4)}, made.init(params))
     assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
+
+
+def test_a_member_of_an_older_checkpoint_is_the_one_that_waits() -> None:
+    """Dies if a hyperparameter that was renamed since keeps its old name: the member would not be
+    known, and its training begin anew."""
+    waiting = Member(3, 1, (("dropout_state", 0.2), ("learning_rate", 1.0)))
+    plain: dict[str, Any] = slots.to_json(
+        slots.Slot(waiting, epoch=4, best=0.5, best_epoch=2, bests=(0.5, 0.5))
+    )
+    old = {
+        **plain,
+        "member": {**plain["member"], "hparams": [["learning_rate", 1.0], ["state", 0.2]]},
+    }
+    restored = slots.from_json(json.loads(json.dumps(old)))
+    assert restored == slots.from_json(json.loads(json.dumps(plain)))
+    assert restored.member == waiting and restored.epoch == 4

@@ -291,3 +291,20 @@ def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
     assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
     assert not (tmp_path / "checkpoints" / _id()).exists()
     assert len(runs.load(tmp_path)) == 3
+
+
+def test_a_model_saved_under_old_names_is_read_under_todays(tmp_path: Path) -> None:
+    """Dies if an old saved model's config is refused, or its rates are not found."""
+    about: dict[str, Any] = {
+        "task": "language",
+        "config": {"task": "language", "data": {"turn": 8}, "model": {"forget": 0.5}},
+        "hparams": {"state": 0.2, "learning_rate": 1.0},
+        **dict.fromkeys(("name", "experiment", "data", "data_hash", "metric", "jaxeval"), "x"),
+        **{"seed": 1, "split": 0, "higher_is_better": False, "dev": None},
+        "vocabulary": "vocabulary.json",
+    }
+    (tmp_path / "seed1.json").write_text(json.dumps(about))
+    described = saved._described(tmp_path / "seed1.json")
+    assert described.config["data"] == {"steps_per_epoch": 8}
+    assert described.config["model"] == {"state_reset_probability": 0.5}
+    assert described.hparams == {"dropout_state": 0.2, "learning_rate": 1.0}
