@@ -74,9 +74,9 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
     ("changes", "message"),
     [
         (["task=speech"], "task: expected one of tagging, language"),
-        (["model.kind=rhn", "model.gates=capped"], "rhn: expected gates untied or tied"),
+        (["model.kind=rhn", "model.gates=capped"], "rhn: gates are untied or tied"),
         (["model.kind=nas", "model.gates=tied"], "neither dropout.update nor gates"),
-        (["model.hidden=8", "model.budget=9000"], "expected without budget"),
+        (["model.hidden=8", "model.budget=9000"], "cannot be set with budget"),
         (["model.depth=3"], "lstm: depth is for rhn only"),
         (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are for lstm only"),
         (["model.embedding=8"], "needs hidden too"),
