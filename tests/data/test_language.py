@@ -49,7 +49,7 @@ def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     ]
     assert sorted(predicted) == sorted([2, 1, 0, 3, 0])
     assert len(text.rows["train"]) == 6
-    with pytest.raises(ConfigError, match="no --splits"):
+    with pytest.raises(ConfigError, match="leave --splits out"):
         text.split(1)
 
 
