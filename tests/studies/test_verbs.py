@@ -65,7 +65,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     assert evaluate.main([*words, "--temperature", "search"]) == 0
     assert "temperature" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="--dynamic: of language models"):
+    with pytest.raises(ConfigError, match="--dynamic: for language models only"):
         evaluate.main(["--dynamic"])
 
 
