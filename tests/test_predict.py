@@ -130,7 +130,7 @@ def test_hypotheses_have_log_probabilities(pairs: Made, tmp_path: Path) -> None:
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
         _predicted(pairs, "--n-best", "3", "--beam", "2")
-    with pytest.raises(ConfigError, match="--n-best: of one model"):
+    with pytest.raises(ConfigError, match="--n-best: for a single model"):
         _predicted(pairs, "--n-best", "3", "--all")
 
 
