@@ -31,13 +31,13 @@ MODEL = (
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """Arguments that all benchmarks take."""
-    made = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description)
     home = os.environ.get("JAXEVAL_DATA")
     data = str(Path(home) / "ud_english_ewt") if home else None
-    made.add_argument("--data", default=data, required=data is None, help="folder of a corpus")
-    made.add_argument("--batch", type=int, default=32)
-    made.add_argument("--sentences", type=int, help="train sentences (all)")
-    return made
+    parser.add_argument("--data", default=data, required=data is None, help="folder of a corpus")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--sentences", type=int, help="train sentences (all)")
+    return parser
 
 
 def prepare(data: str, batch: int, sentences: int | None) -> studies.Prepared:
@@ -60,19 +60,21 @@ def parameters(prepared: studies.Prepared) -> int:
 
 def population(prepared: studies.Prepared, members: int) -> tuple[loop.Population, float]:
     """A population with all lanes taken, and the seconds its programs took to compile."""
-    made = loop.Population(prepared.problem, members_of(prepared, members), members)
-    seconds = made.compile()
-    made.arrange()
-    return made, seconds
+    population = loop.Population(prepared.problem, members_of(prepared, members), members)
+    seconds = population.compile()
+    population.arrange()
+    return population, seconds
 
 
-def epoch_seconds(made: loop.Population) -> float:
+def epoch_seconds(population: loop.Population) -> float:
     """Seconds of one epoch of training (no evaluation) of all lanes."""
     import time
 
-    flags = made.flags([slot.active for slot in made.slots])
+    flags = population.flags([slot.active for slot in population.slots])
     begin = time.perf_counter()
-    made.state, loss = made.engine.epoch(made.engine.shared, made.state, made.lanes, flags)
+    population.state, loss = population.engine.epoch(
+        population.engine.shared, population.state, population.lanes, flags
+    )
     jax.block_until_ready(loss)
     return time.perf_counter() - begin
 

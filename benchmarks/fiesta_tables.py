@@ -66,32 +66,32 @@ RECOMPUTED_CORRECT = {
 
 def main() -> None:
     """Simulates, prints, draws."""
-    given = _parser().parse_args()
-    scores: Mapping[str, Sequence[float]] = json.loads(given.scores.read_text())
+    args = _parser().parse_args()
+    scores: Mapping[str, Sequence[float]] = json.loads(args.scores.read_text())
     begin = time.perf_counter()
-    budget = _fixed_budget(scores, given)
-    confidence = _fixed_confidence(scores, given)
+    budget = _fixed_budget(scores, args)
+    confidence = _fixed_confidence(scores, args)
     ratio = (
         confidence["TTTS", 0.05].mean_evaluations[0]
         / (confidence["non-adaptive", 0.05].mean_evaluations[0])
     )
-    if given.plot:
-        _draw(confidence, given.plot)
+    if args.plot:
+        _draw(confidence, args.plot)
     print(
         json.dumps(
             {
                 "benchmark": "fiesta_tables",
                 "ttts_over_non_adaptive": round(ratio, 3),
                 "evaluations": {
-                    f"{name} {delta}": [round(v, 1) for v in found.mean_evaluations]
-                    for (name, delta), found in confidence.items()
+                    f"{name} {delta}": [round(v, 1) for v in simulation.mean_evaluations]
+                    for (name, delta), simulation in confidence.items()
                 },
                 "correct": {
-                    f"{name} {delta}": round(found.share_correct[0], 4)
-                    for (name, delta), found in confidence.items()
+                    f"{name} {delta}": round(simulation.share_correct[0], 4)
+                    for (name, delta), simulation in confidence.items()
                 },
                 "correct_at_budget": budget,
-                "repetitions": given.repetitions,
+                "repetitions": args.repetitions,
                 "replay": "without replacement, pairing broken, seed 0",
                 "seconds": round(time.perf_counter() - begin, 1),
                 "numpy": np.__version__,
@@ -103,53 +103,53 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--scores", type=Path, required=True, help="the released test_f1.json")
-    made.add_argument("--repetitions", type=int, default=500)
-    made.add_argument("--plot", type=Path, help="write the trade-off (Figure 4) as PNG or SVG")
-    return made
+    parser.add_argument("--scores", type=Path, required=True, help="the released test_f1.json")
+    parser.add_argument("--repetitions", type=int, default=500)
+    parser.add_argument("--plot", type=Path, help="write the trade-off (Figure 4) as PNG or SVG")
+    return parser
 
 
 def _simulate(rule: Rule, scores: Mapping, repetitions: int) -> Simulation:
     return bandits.simulate(rule, scores, repetitions=repetitions, replacement=False)
 
 
-def _fixed_budget(scores: Mapping, given: argparse.Namespace) -> dict[str, list[float]]:
+def _fixed_budget(scores: Mapping, args: argparse.Namespace) -> dict[str, list[float]]:
     """Table 2: share of selections that find the best of all 12 models."""
     print("Table 2. Best of 12 models found, by budget: here (s.e.) / recomputed elsewhere")
-    found: dict[str, list[float]] = {}
+    shares_by_rule: dict[str, list[float]] = {}
     rules = {
         "non-adaptive": lambda b: NonAdaptive(delta=None, budget=b),
         "sequential halving": lambda b: SequentialHalving(budget=b),
     }
     for name, make in rules.items():
-        shares = [_simulate(make(b), scores, given.repetitions).share_correct for b in BUDGETS]
+        shares = [_simulate(make(b), scores, args.repetitions).share_correct for b in BUDGETS]
         cells = [
             f"{b}: {s.value:.3f} ({s.standard_error:.3f}) / {k:.3f}"
             for b, s, k in zip(BUDGETS, shares, RECOMPUTED_CORRECT[name], strict=True)
         ]
         print(f"  {name:20s}", "   ".join(cells))
-        found[name] = [round(s.value, 4) for s in shares]
-    return found
+        shares_by_rule[name] = [round(s.value, 4) for s in shares]
+    return shares_by_rule
 
 
 def _fixed_confidence(
-    scores: Mapping, given: argparse.Namespace
+    scores: Mapping, args: argparse.Namespace
 ) -> dict[tuple[str, float], Simulation]:
     """Table 3: evaluations until one of 8 models is the best with probability 1 - delta."""
     eight = {name: values for name, values in scores.items() if not name.endswith("_200")}
     print(
         "\nTable 3. Evaluations of 8 models: min, mean (s.e.), max, correct / recomputed / paper"
     )
-    found = {}
+    simulations = {}
     for contender in CONTENDERS:
         for k, delta in enumerate(DELTAS):
             begin = time.perf_counter()
-            one = _simulate(contender.rule(delta=delta), eight, given.repetitions)
-            found[contender.name, delta] = one
-            spent, right = one.mean_evaluations, one.share_correct
+            simulation = _simulate(contender.rule(delta=delta), eight, args.repetitions)
+            simulations[contender.name, delta] = simulation
+            spent, right = simulation.mean_evaluations, simulation.share_correct
             known = contender.known
             beside = (
                 f"{known.recomputed[k]} ({known.standard_errors[k]}) / {known.paper[k]}"
@@ -157,28 +157,29 @@ def _fixed_confidence(
                 else "ours"
             )
             print(
-                f"  {contender.name:17s} delta {delta:<4g} {one.evaluations.min():4d} "
-                f"{spent.value:6.1f} ({spent.standard_error:4.1f}) {one.evaluations.max():5d} "
+                f"  {contender.name:17s} delta {delta:<4g} {simulation.evaluations.min():4d} "
+                f"{spent.value:6.1f} ({spent.standard_error:4.1f}) "
+                f"{simulation.evaluations.max():5d} "
                 f"{right.value:7.1%} / {beside:20s} {time.perf_counter() - begin:5.1f} s",
                 flush=True,
             )
-    return found
+    return simulations
 
 
-def _draw(found: Mapping[tuple[str, float], Simulation], path: Path) -> None:
+def _draw(simulations: Mapping[tuple[str, float], Simulation], path: Path) -> None:
     """Figure 4: evaluations against correctness, a line a rule, a mark a delta."""
     from matplotlib.figure import Figure
 
     drawing = Figure(figsize=(6.5, 4.2), layout="constrained")
     axes = drawing.add_subplot()
-    for place, contender in enumerate(CONTENDERS):
-        runs = [found[contender.name, delta] for delta in DELTAS]
+    for row, contender in enumerate(CONTENDERS):
+        runs = [simulations[contender.name, delta] for delta in DELTAS]
         axes.errorbar(
-            [one.mean_evaluations.value for one in runs],
-            [100 * one.share_correct.value for one in runs],
-            xerr=[one.mean_evaluations.standard_error for one in runs],
-            yerr=[100 * one.share_correct.standard_error for one in runs],
-            marker="os^vDP"[place],
+            [run.mean_evaluations.value for run in runs],
+            [100 * run.share_correct.value for run in runs],
+            xerr=[run.mean_evaluations.standard_error for run in runs],
+            yerr=[100 * run.share_correct.standard_error for run in runs],
+            marker="os^vDP"[row],
             linestyle="--" if contender.known else "-",
             label=contender.name,
         )

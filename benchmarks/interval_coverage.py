@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=2000)
     count = parser.parse_args().experiments
     levels = _levels(10 * count)
-    found = {
+    tables = {
         "level": levels,
         "power": _power(count),
         "mean": _means(count),
@@ -54,7 +54,7 @@ def main() -> None:
                 "worst_level_over_nominal": round(worst, 3),
                 "experiments": count,
                 "seed": 0,
-                **found,
+                **tables,
                 **versions,
                 "python": platform.python_version(),
             }
@@ -125,7 +125,7 @@ def _means(count: int) -> list[dict]:
     for n in (5, 8, 10, 20, 30):
         for name, (draw, mean) in POPULATIONS.items():
             scores = draw(generator, (count, n))
-            made = {
+            intervals_by_kind = {
                 "t (used)": [describe.t_interval(row, 0.95) for row in scores],
                 "BCa bootstrap": [
                     describe.bca_interval([row], np.mean, 0.95, 999, 0)
@@ -133,8 +133,8 @@ def _means(count: int) -> list[dict]:
                 ],
             }
             shares = {
-                kind: float(np.mean([i.low <= mean <= i.high for i in found]))
-                for kind, found in made.items()
+                kind: float(np.mean([i.low <= mean <= i.high for i in intervals]))
+                for kind, intervals in intervals_by_kind.items()
             }
             rows.append({"n": n, "scores": name, **shares})
     return _table("Coverage of 95 % intervals of a mean", rows)
@@ -174,12 +174,12 @@ def _sensitivity(count: int) -> list[dict]:
             truth = np.mean([_relative(draw((n,))) for _ in range(3000)], axis=0)
             hits = np.zeros((2, 3))
             for trial in range(count):
-                found = analyze(draw((n,)), {}, ks=(25,), resamples=200, seed=trial)
+                analysis = analyze(draw((n,)), {}, ks=(25,), resamples=200, seed=trial)
                 for k, path in enumerate(_RELATIVE):
-                    tails = np.quantile(found.draws[path], [0.025, 0.975])
+                    tails = np.quantile(analysis.draws[path], [0.025, 0.975])
                     hits[0, k] += tails[0] <= truth[k] <= tails[1]
                     hits[1, k] += (
-                        found.intervals[path].low <= truth[k] <= found.intervals[path].high
+                        analysis.intervals[path].low <= truth[k] <= analysis.intervals[path].high
                     )
             shares = dict(
                 zip(_RELATIVE, (f"{p:.2f} / {u:.2f}" for p, u in hits.T / count), strict=True)
@@ -192,8 +192,8 @@ _RELATIVE = ("rel_at_k.25", "mean_at_k.25", "best_equivalent")
 
 
 def _relative(scores: np.ndarray) -> list[float]:
-    found = analyze(scores, {}, ks=(25,), resamples=0)
-    return [found.rel_at_k[25], found.mean_at_k[25], found.best_equivalent]
+    analysis = analyze(scores, {}, ks=(25,), resamples=0)
+    return [analysis.rel_at_k[25], analysis.mean_at_k[25], analysis.best_equivalent]
 
 
 if __name__ == "__main__":

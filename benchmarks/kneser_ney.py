@@ -91,14 +91,14 @@ def probabilities(orders: list[Order], ngrams: np.ndarray, vocabulary: int) -> n
       [N]; all are positive, and sum to one over the last word.
     """
     word = ngrams[:, -1]
-    found = np.full(len(ngrams), 1.0 / vocabulary)
+    probability = np.full(len(ngrams), 1.0 / vocabulary)
     context = np.zeros(len(ngrams), np.int64)
     for level, order in enumerate(orders):
         if level:  # a key made of -1 is negative, so what is longer than unseen is unseen
             context = _find(order.contexts, context * vocabulary + ngrams[:, -1 - level])
         gram = _find(order.grams, context * vocabulary + word)
-        found = order.mass[gram] + order.back[context] * found
-    return found
+        probability = order.mass[gram] + order.back[context] * probability
+    return probability
 
 
 def discounts(counts: np.ndarray) -> tuple[float, float, float]:
@@ -134,30 +134,30 @@ def measure(path: str, unit: language.Unit, order: int) -> dict[str, Any]:
         name: -np.log2(probabilities(orders, rows(part[name], order), text.vocabulary)).mean()
         for name in ("dev", "test")
     }
-    found: dict[str, Any] = {f"{k}_perplexity": round(float(2**v), 4) for k, v in bits.items()}
+    measures: dict[str, Any] = {f"{k}_perplexity": round(float(2**v), 4) for k, v in bits.items()}
     if unit == "byte":
-        found |= {f"{name}_bits_per_byte": round(float(v), 4) for name, v in bits.items()}
+        measures |= {f"{name}_bits_per_byte": round(float(v), 4) for name, v in bits.items()}
     return {
-        **found,
+        **measures,
         "tokens": dict(text.tokens),
         "vocabulary": text.vocabulary,
-        "ngrams": [len(one.grams) for one in orders],
-        "discounts": [[round(d, 4) for d in one.discounts] for one in orders],
+        "ngrams": [len(order.grams) for order in orders],
+        "discounts": [[round(d, 4) for d in order.discounts] for order in orders],
         "fingerprint": text.fingerprint,
     }
 
 
 def main() -> None:
     """Measures, prints."""
-    given = _parser().parse_args()
+    args = _parser().parse_args()
     begin = time.perf_counter()
-    found = measure(given.data, given.unit, given.order)
+    measures = measure(args.data, args.unit, args.order)
     common.report(
         benchmark="kneser_ney",
-        data=given.data,
-        unit=given.unit,
-        order=given.order,
-        **found,
+        data=args.data,
+        unit=args.unit,
+        order=args.order,
+        **measures,
         seconds=round(time.perf_counter() - begin, 1),
         peak_gigabytes=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
         numpy=np.__version__,
@@ -165,19 +165,19 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", required=True, help="folder of a text, or one file of bytes")
-    made.add_argument("--unit", choices=("word", "byte"), default="word", help="a token (word)")
-    made.add_argument("--order", type=_order, default=5, help="longest n-gram, in tokens (5)")
-    return made
+    parser.add_argument("--data", required=True, help="folder of a text, or one file of bytes")
+    parser.add_argument("--unit", choices=("word", "byte"), default="word", help="a token (word)")
+    parser.add_argument("--order", type=_order, default=5, help="longest n-gram, in tokens (5)")
+    return parser
 
 
-def _order(given: str) -> int:
-    if not given.isdecimal() or int(given) < 1:
-        raise argparse.ArgumentTypeError(f"{given!r}: an order is a whole number from 1")
-    return int(given)
+def _order(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: an order is a whole number from 1")
+    return int(text)
 
 
 def _count(
@@ -198,19 +198,19 @@ def _count(
 
 def _smooth(contexts: np.ndarray, grams: np.ndarray, counts: np.ndarray, vocabulary: int) -> Order:
     """Discounts one order; what its n-grams lose is what the order below shares out."""
-    found = discounts(counts)
-    lost = np.array([0.0, *found])[np.minimum(counts, 3)]
+    discount = discounts(counts)
+    lost = np.array([0.0, *discount])[np.minimum(counts, 3)]
     context = grams // vocabulary
     total = np.bincount(context, counts)
     mass = (counts - lost) / total[context]
     back = np.bincount(context, lost) / total
-    return Order(contexts, grams, np.append(mass, 0.0), np.append(back, 1.0), found)
+    return Order(contexts, grams, np.append(mass, 0.0), np.append(back, 1.0), discount)
 
 
-def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _find(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
     """Places of wanted keys among sorted ones; -1 where there is none."""
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, place, -1)
+    position = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.where(keys[position] == queries, position, -1)
 
 
 if __name__ == "__main__":

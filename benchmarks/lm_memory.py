@@ -18,33 +18,33 @@ from jaxeval.models import language
 
 def main() -> None:
     """Measures."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", required=True, help="folder of a text of words")
-    made.add_argument("--hidden", type=int, default=200)
-    made.add_argument("--batch", type=int, default=20)
-    made.add_argument("--window", type=int, default=35)
-    made.add_argument("--members", type=int, default=8)
-    given = made.parse_args()
+    parser.add_argument("--data", required=True, help="folder of a text of words")
+    parser.add_argument("--hidden", type=int, default=200)
+    parser.add_argument("--batch", type=int, default=20)
+    parser.add_argument("--window", type=int, default=35)
+    parser.add_argument("--members", type=int, default=8)
+    args = parser.parse_args()
     before = _peak()
-    sizes = [f"model.hidden={given.hidden}", f"training.batch_size={given.batch}"]
-    changes = ["task=language", f"data.window={given.window}", "data.turn=2", *sizes]
-    prepared = studies.prepare(studies.read(None, changes, given.data))
-    population, _ = common.population(prepared, given.members)
+    sizes = [f"model.hidden={args.hidden}", f"training.batch_size={args.batch}"]
+    changes = ["task=language", f"data.window={args.window}", "data.steps_per_epoch=2", *sizes]
+    prepared = studies.prepare(studies.read(None, changes, args.data))
+    population, _ = common.population(prepared, args.members)
     common.epoch_seconds(population)
     count, vocabulary = common.parameters(prepared), prepared.source.facts["vocabulary"]
-    positions = given.window * given.batch
+    positions = args.window * args.batch
     common.report(
         benchmark="lm_memory",
-        **vars(given),
+        **vars(args),
         vocabulary=vocabulary,
         parameters=count,
         peak_gigabytes=_peak(),
         imported_gigabytes=before,
-        population_gigabytes=round(4 * 4 * count * given.members / 2**30, 3),
+        population_gigabytes=round(4 * 4 * count * args.members / 2**30, 3),
         slice_gigabytes=round(4 * min(language.SLICE, positions * vocabulary) / 2**30, 3),
-        all_scores_gigabytes=round(4 * positions * vocabulary * given.members / 2**30, 3),
+        all_scores_gigabytes=round(4 * positions * vocabulary * args.members / 2**30, 3),
     )
 
 

@@ -24,22 +24,22 @@ class Loop(nn.Module):
     def forward(self, x: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
         """[T, B, D] -> [T, B, H]."""
         outputs = []
-        for given in self.given(x):
-            state = self._rhn(given, state) if self.kind == "rhn" else self._nas(given, state)
+        for inputs in self.given(x):
+            state = self._rhn(inputs, state) if self.kind == "rhn" else self._nas(inputs, state)
             outputs.append(state if self.kind == "rhn" else state[0])
         return torch.stack(outputs), state
 
-    def _rhn(self, given: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+    def _rhn(self, inputs: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         for level, recurrent in enumerate(self.recurrent):
-            gates = recurrent(state) + (given if level == 0 else 0)
+            gates = recurrent(state) + (inputs if level == 0 else 0)
             candidate, carry = gates.chunk(2, dim=-1)
             kept = torch.sigmoid(carry)
             state = kept * state + (1 - kept) * torch.tanh(candidate)
         return state
 
-    def _nas(self, given: torch.Tensor, state: Any) -> Any:
+    def _nas(self, inputs: torch.Tensor, state: Any) -> Any:
         hidden, memory = state
-        a, b = given.chunk(8, dim=-1), self.recurrent[0](hidden).chunk(8, dim=-1)
+        a, b = inputs.chunk(8, dim=-1), self.recurrent[0](hidden).chunk(8, dim=-1)
         sigmoid, relu, tanh = torch.sigmoid, torch.relu, torch.tanh
         first = tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
         second = tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
@@ -56,18 +56,18 @@ class Model(nn.Module):
         super().__init__()
         self.kind, self.hidden = kind, hidden
         self.embedding = nn.Embedding(vocabulary, hidden)
-        made = (
+        stack = (
             nn.LSTM(hidden, hidden) if kind == "lstm" else Loop(kind, hidden, hidden, depth)
             for _ in range(layers)
         )
-        self.layers = nn.ModuleList(made)
+        self.layers = nn.ModuleList(stack)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def start(self, rows: int) -> list[Any]:
         """Zero states of all layers."""
         zero = torch.zeros(rows, self.hidden)
-        one = {"lstm": (zero[None], zero[None]), "rhn": zero, "nas": (zero, zero)}[self.kind]
-        return [one] * len(self.layers)
+        state = {"lstm": (zero[None], zero[None]), "rhn": zero, "nas": (zero, zero)}[self.kind]
+        return [state] * len(self.layers)
 
     def forward(self, tokens: torch.Tensor, states: list[Any]) -> tuple[torch.Tensor, list[Any]]:
         """[T, B] -> log-odds [T B, V]."""
@@ -89,10 +89,10 @@ def steps(model: Model, optimiser: Any, tokens: torch.Tensor, window: int, count
     states, loss = model.start(tokens.shape[1]), torch.zeros(())
     for number in range(count):
         begin = number * window
-        given = tokens[begin : begin + window]
-        wanted = tokens[begin + 1 : begin + window + 1].reshape(-1)
-        scores, states = model(given, states)
-        loss = nn.functional.cross_entropy(scores, wanted) * window
+        inputs = tokens[begin : begin + window]
+        targets = tokens[begin + 1 : begin + window + 1].reshape(-1)
+        scores, states = model(inputs, states)
+        loss = nn.functional.cross_entropy(scores, targets) * window
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 10.0)

@@ -27,26 +27,26 @@ from jaxeval import studies
 
 def main() -> None:
     """Measures both, in turn."""
-    given = _parser().parse_args()
-    prepared = _prepare(given)
-    population, seconds = common.population(prepared, given.members)
+    args = _parser().parse_args()
+    prepared = _prepare(args)
+    population, seconds = common.population(prepared, args.members)
     cores = jax.device_count()
     with tempfile.TemporaryDirectory() as folder:
-        payload = _write(prepared, given, Path(folder) / "payload")
+        payload = _write(prepared, args, Path(folder) / "payload")
         with processes.start(Path(lm_pytorch.__file__), payload, cores) as group:
             rounds = peers.measure(
-                lambda: common.epoch_seconds(population) / given.members,
+                lambda: common.epoch_seconds(population) / args.members,
                 group,
                 peers.choices(["training"], cores),
-                given.pairs,
+                args.pairs,
             )
-    size = given.batch * given.window * given.steps
-    peers.announce(f"{given.unit} {given.kind} {given.layers} x {given.hidden}", rounds)
+    size = args.batch * args.window * args.steps
+    peers.announce(f"{args.unit} {args.kind} {args.layers} x {args.hidden}", rounds)
     common.report(
         benchmark="lm_vs_pytorch",
         **peers.summary(rounds, "tokens_per_second", lambda seconds: size / seconds),
-        **{k: getattr(given, k) for k in ("kind", "unit", "hidden", "layers", "depth", "batch")},
-        members=given.members,
+        **{k: getattr(args, k) for k in ("kind", "unit", "hidden", "layers", "depth", "batch")},
+        members=args.members,
         vocabulary=prepared.source.facts["vocabulary"],
         torch=torch.__version__,
         compile_seconds=round(seconds, 1),
@@ -55,50 +55,50 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", required=True, help="folder of a text, or one file of bytes")
-    made.add_argument("--unit", choices=("word", "byte"), default="word")
-    made.add_argument("--kind", choices=("lstm", "rhn", "nas"), default="lstm")
-    made.add_argument("--hidden", type=int, default=200)
-    made.add_argument("--layers", type=int, default=1)
-    made.add_argument("--depth", type=int, default=1, help="of the highway")
-    made.add_argument("--batch", type=int, default=20)
-    made.add_argument("--window", type=int, default=35)
-    made.add_argument("--members", type=int, default=8)
-    made.add_argument("--steps", type=int, default=10, help="of a timed turn")
-    made.add_argument("--pairs", type=int, default=5, help="rounds")
-    return made
+    parser.add_argument("--data", required=True, help="folder of a text, or one file of bytes")
+    parser.add_argument("--unit", choices=("word", "byte"), default="word")
+    parser.add_argument("--kind", choices=("lstm", "rhn", "nas"), default="lstm")
+    parser.add_argument("--hidden", type=int, default=200)
+    parser.add_argument("--layers", type=int, default=1)
+    parser.add_argument("--depth", type=int, default=1, help="of the highway")
+    parser.add_argument("--batch", type=int, default=20)
+    parser.add_argument("--window", type=int, default=35)
+    parser.add_argument("--members", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=10, help="of a timed turn")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds")
+    return parser
 
 
-def _prepare(given: argparse.Namespace) -> studies.Prepared:
+def _prepare(args: argparse.Namespace) -> studies.Prepared:
     gates = {"lstm": ["model.gates=untied"], "rhn": ["model.gates=tied"], "nas": []}
     changes = [
         "task=language",
-        f"data.unit={given.unit}",
-        f"data.window={given.window}",
-        f"data.turn={given.steps}",
-        f"model.kind={given.kind}",
-        *gates[given.kind],
-        f"model.layers={given.layers}",
-        f"model.depth={given.depth}",
-        f"model.hidden={given.hidden}",
-        f"training.batch_size={given.batch}",
+        f"data.unit={args.unit}",
+        f"data.window={args.window}",
+        f"data.steps_per_epoch={args.steps}",
+        f"model.kind={args.kind}",
+        *gates[args.kind],
+        f"model.layers={args.layers}",
+        f"model.depth={args.depth}",
+        f"model.hidden={args.hidden}",
+        f"training.batch_size={args.batch}",
     ]
-    return studies.prepare(studies.read(None, changes, given.data))
+    return studies.prepare(studies.read(None, changes, args.data))
 
 
-def _write(prepared: studies.Prepared, given: argparse.Namespace, path: Path) -> Path:
+def _write(prepared: studies.Prepared, args: argparse.Namespace, path: Path) -> Path:
     """What the processes of PyTorch read."""
-    need = given.window * given.steps + 1
-    stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * given.batch]
-    sizes = {k: getattr(given, k) for k in ("kind", "hidden", "layers", "depth")}
+    need = args.window * args.steps + 1
+    stream = prepared.data.corpus.shared["tokens"][1 : 1 + need * args.batch]
+    sizes = {k: getattr(args, k) for k in ("kind", "hidden", "layers", "depth")}
     content = {
         "model": {**sizes, "vocabulary": int(prepared.source.facts["vocabulary"])},
-        "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(given.batch, -1).T)).long(),
-        "window": given.window,
-        "steps": given.steps,
+        "tokens": torch.tensor(np.ascontiguousarray(stream.reshape(args.batch, -1).T)).long(),
+        "window": args.window,
+        "steps": args.steps,
     }
     torch.save(content, path)
     return path

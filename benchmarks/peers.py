@@ -113,10 +113,10 @@ def summary(
 
 def announce(title: str, rounds: Rounds) -> None:
     """A line for people, to stderr: the JSON on stdout stays alone."""
-    found = summary(rounds, "seconds")
+    seconds = summary(rounds, "seconds")
     ends = [
         f"{ratio['median']:.2f} times ({ratio['min']:.2f} to {ratio['max']:.2f}) as fast as "
         f"{rounds.peers[name]}"
-        for name, ratio in found["ratio"].items()
+        for name, ratio in seconds["ratio"].items()
     ]
     print(f"{title}: {'; '.join(ends)}", file=sys.stderr)

@@ -63,14 +63,14 @@ class Checked:
     def __init__(self) -> None:
         self.exact = self.near = self.known = 0
 
-    def __call__(self, found: float, printed: float, near: float = 0.0) -> str:
+    def __call__(self, measured: float, printed: float, near: float = 0.0) -> str:
         """Both figures; ~ for one within `near` of the printed one, ! for one further off."""
-        gap = abs(found - printed)
+        gap = abs(measured - printed)
         exact, close = gap < 1e-9, gap <= near
         self.known += 1
         self.exact += exact
         self.near += close and not exact
-        return f"{found:g} / {printed:g}" + ("" if exact else " ~" if close else " !")
+        return f"{measured:g} / {printed:g}" + ("" if exact else " ~" if close else " !")
 
 
 def main() -> None:
@@ -79,9 +79,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--table", type=Path, required=True, help="hyperparameter_results.csv.gz")
-    given = parser.parse_args()
+    args = parser.parse_args()
     begin = time.perf_counter()
-    table = _single_task(imported.read(given.table))
+    table = _single_task(imported.read(args.table))
     check = Checked()
     _batches(table, check)
     _optimisers(table, check)
@@ -154,13 +154,14 @@ def _optimisers(table: Table, check: Checked) -> None:
 
 def _seeds(table: Table, check: Checked) -> None:
     print("\nSeed: max - min over repeats of a configuration, points (median here / printed)")
-    found = stats.seed_effect(table, "Test_F1", by=["Dataset"], key=_key(table))
-    for one in found:
-        name = str(one.group[0])
-        median = round(100 * one.median, 2)
+    effects = stats.seed_effect(table, "Test_F1", by=["Dataset"], key=_key(table))
+    for effect in effects:
+        name = str(effect.group[0])
+        median = round(100 * effect.median, 2)
         print(
             f"  {name:9s} {check(median, SEED_MEDIAN[name], 0.011):14s} 95th percentile "
-            f"{100 * one.percentile_95:.2f}, max {100 * one.max:.2f}, {one.configurations} configs"
+            f"{100 * effect.percentile_95:.2f}, max {100 * effect.max:.2f}, "
+            f"{effect.configurations} configs"
         )
 
 

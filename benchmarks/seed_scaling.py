@@ -45,13 +45,13 @@ def product_rate() -> float:
     mesh = lanes.make_mesh()
     left, right = (np.ones((mesh.size, *shape), np.float32) for shape in ((640, 300), (300, 400)))
 
-    def repeat(shared: object, one: tuple) -> jax.Array:
+    def repeat(shared: object, matrices: tuple) -> jax.Array:
         del shared
 
         def step(_: int, left: jax.Array) -> jax.Array:
-            return left + 1e-9 * jnp.sum(left @ one[1]).astype(jnp.float32)
+            return left + 1e-9 * jnp.sum(left @ matrices[1]).astype(jnp.float32)
 
-        return lax.fori_loop(0, 200, step, one[0])
+        return lax.fori_loop(0, 200, step, matrices[0])
 
     run = lanes.spread(repeat, mesh, "map")
     pair = lanes.shard((left, right), mesh)
@@ -64,19 +64,19 @@ def product_rate() -> float:
     return 200 * mesh.size * 2 * 640 * 300 * 400 / min(times)
 
 
-def measure(given: object) -> None:
+def measure(args: object) -> None:
     """One population size."""
-    prepared = common.prepare(given.data, given.batch, given.sentences)  # type: ignore[attr-defined]
-    size = given.size  # type: ignore[attr-defined]
-    made, compile_seconds = common.population(prepared, size)
-    common.epoch_seconds(made)
-    seconds = [common.epoch_seconds(made) / size for _ in range(3)]
-    rate = operations(prepared, given.batch) / float(np.median(seconds))  # type: ignore[attr-defined]
+    prepared = common.prepare(args.data, args.batch, args.sentences)  # type: ignore[attr-defined]
+    size = args.size  # type: ignore[attr-defined]
+    population, compile_seconds = common.population(prepared, size)
+    common.epoch_seconds(population)
+    seconds = [common.epoch_seconds(population) / size for _ in range(3)]
+    rate = operations(prepared, args.batch) / float(np.median(seconds))  # type: ignore[attr-defined]
     limit = product_rate()
     common.report(
         benchmark="seed_scaling",
         members=size,
-        batch=given.batch,  # type: ignore[attr-defined]
+        batch=args.batch,  # type: ignore[attr-defined]
         sentences=sum(map(len, prepared.data.split(0).train)),
         seconds_per_member_epoch=common.quartiles(seconds),
         compile_seconds=round(compile_seconds, 1),
@@ -92,14 +92,14 @@ def main() -> None:
     arguments = common.parser(__doc__)
     arguments.add_argument("--sizes", default="1,2,4,8,16,32,64")
     arguments.add_argument("--size", type=int, help="only this one, in this process")
-    given = arguments.parse_args()
-    if given.size:
-        measure(given)
+    args = arguments.parse_args()
+    if args.size:
+        measure(args)
         return
-    for size in given.sizes.split(","):
-        command = [sys.executable, __file__, "--data", given.data, "--batch", str(given.batch)]
-        if given.sentences:
-            command += ["--sentences", str(given.sentences)]
+    for size in args.sizes.split(","):
+        command = [sys.executable, __file__, "--data", args.data, "--batch", str(args.batch)]
+        if args.sentences:
+            command += ["--sentences", str(args.sentences)]
         subprocess.run([*command, "--size", size], check=True)
 
 

@@ -36,12 +36,12 @@ class Timed(NamedTuple):
 
 def main() -> None:
     """Searches three times, compares, prints."""
-    given = _parser().parse_args()
+    args = _parser().parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        first = _search(_in_process(given, folder / "first"), folder)
-        within = _search(_in_process(given, folder / "within"), folder)
-        apart = _search(_by_command(given, folder / "apart"), folder)
+        first = _search(_in_process(args, folder / "first"), folder)
+        within = _search(_in_process(args, folder / "within"), folder)
+        apart = _search(_by_command(args, folder / "apart"), folder)
     for other in (first, apart):
         assert other.told["scores"] == within.told["scores"], "other evaluations, or scores"
         assert other.told["best"] == within.told["best"]
@@ -49,7 +49,7 @@ def main() -> None:
 
     common.report(
         benchmark="select_cost",
-        **vars(given),
+        **vars(args),
         best=within.told["best"],
         evaluations={model: len(scores) for model, scores in within.told["scores"].items()},
         seconds={
@@ -63,37 +63,37 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--rule", choices=("top-two", "non-adaptive"), default="top-two")
-    made.add_argument("--delta", type=float, default=0.05)
-    made.add_argument("--workers", type=int, default=1, help="commands at once (1)")
-    made.add_argument("--sentences", type=int, default=400, help="of train (400)")
-    made.add_argument("--epochs", type=int, default=12, help="at most (12)")
-    return made
+    parser.add_argument("--rule", choices=("top-two", "non-adaptive"), default="top-two")
+    parser.add_argument("--delta", type=float, default=0.05)
+    parser.add_argument("--workers", type=int, default=1, help="commands at once (1)")
+    parser.add_argument("--sentences", type=int, default=400, help="of train (400)")
+    parser.add_argument("--epochs", type=int, default=12, help="at most (12)")
+    return parser
 
 
-def _changes(given: argparse.Namespace) -> Sequence[str]:
-    return f"data.source.sentences={given.sentences}", f"training.epochs={given.epochs}"
+def _changes(args: argparse.Namespace) -> Sequence[str]:
+    return f"data.source.sentences={args.sentences}", f"training.epochs={args.epochs}"
 
 
-def _rule(given: argparse.Namespace) -> Sequence[str]:
-    return "--rule", given.rule, "--delta", str(given.delta), "--batch", str(given.workers)
+def _rule(args: argparse.Namespace) -> Sequence[str]:
+    return "--rule", args.rule, "--delta", str(args.delta), "--batch", str(args.workers)
 
 
-def _in_process(given: argparse.Namespace, runs: Path) -> Sequence[str]:
+def _in_process(args: argparse.Namespace, runs: Path) -> Sequence[str]:
     models = [f"moss2019/{model}" for model in MODELS]
-    return [*models, *_changes(given), *_rule(given), "--out", str(runs)]
+    return [*models, *_changes(args), *_rule(args), "--out", str(runs)]
 
 
-def _by_command(given: argparse.Namespace, runs: Path) -> Sequence[str]:
-    train = [sys.executable, "-m", "jaxeval.train", "moss2019/{model}", *_changes(given)]
+def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
+    train = [sys.executable, "-m", "jaxeval.train", "moss2019/{model}", *_changes(args)]
     train += ["--split-list", "{split}", "--seed-list", "{seed}", "--json", "-"]
     train += ["--out", f"{runs}/{{model}}_{{seed}}"]
     command = ["--command", shlex.join(train), "--json-field", "test.median"]
-    options = ["--workers", str(given.workers), "--state", f"{runs}.json"]
-    return [*MODELS, *_rule(given), *command, *options]
+    options = ["--workers", str(args.workers), "--state", f"{runs}.json"]
+    return [*MODELS, *_rule(args), *command, *options]
 
 
 def _search(words: Sequence[str], folder: Path) -> Timed:

@@ -31,26 +31,26 @@ RULES: Mapping[str, Callable[..., Any]] = {
 
 def main() -> None:
     """Simulates and prints."""
-    given = _parser().parse_args()
-    rule = RULES[given.rule](delta=given.delta, min_evaluations=given.min_evaluations)
+    args = _parser().parse_args()
+    rule = RULES[args.rule](delta=args.delta, min_evaluations=args.min_evaluations)
     begin = time.process_time()
     print(
-        f"{given.models} models, {given.rule}, delta {given.delta:g}, at least {rule.initial} "
-        f"scores a model, {given.repetitions} repetitions: % confident, % confident and wrong, "
+        f"{args.models} models, {args.rule}, delta {args.delta:g}, at least {rule.initial} "
+        f"scores a model, {args.repetitions} repetitions: % confident, % confident and wrong, "
         "mean evaluations"
     )
-    print("gap / sd  " + "".join(f"at most {most} each".rjust(24) for most in given.most))
+    print("gap / sd  " + "".join(f"at most {most} each".rjust(24) for most in args.most))
     rows = {}
-    for gap in given.gaps:
-        cells = [_shares(rule, gap, most, given) for most in given.most]
-        rows[f"{gap:g}"] = dict(zip(map(str, given.most), cells, strict=True))
+    for gap in args.gaps:
+        cells = [_shares(rule, gap, most, args) for most in args.most]
+        rows[f"{gap:g}"] = dict(zip(map(str, args.most), cells, strict=True))
         shown = (f"{100 * sure:.1f} {100 * wrong:.1f} {spent:.0f}" for sure, wrong, spent in cells)
         print(f"{gap:<10g}" + "".join(text.rjust(24) for text in shown), flush=True)
     print(
         json.dumps(
             {
                 "benchmark": "selection_errors",
-                **vars(given),
+                **vars(args),
                 "confident_wrong_evaluations": rows,
                 "cpu_seconds": round(time.process_time() - begin, 1),
                 "numpy": np.__version__,
@@ -62,26 +62,26 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--models", type=int, default=2)
-    made.add_argument("--rule", choices=RULES, default="top-two")
-    made.add_argument("--delta", type=float, default=0.05)
-    made.add_argument("--min-evaluations", type=int, help="of each model first (3)")
-    made.add_argument("--gaps", type=float, nargs="+", default=[0, 0.1, 0.5, 1])
-    made.add_argument("--most", type=int, nargs="+", default=[5, 20, 100])
-    made.add_argument("--repetitions", type=int, default=1000)
-    made.add_argument("--seed", type=int, default=0)
-    return made
+    parser.add_argument("--models", type=int, default=2)
+    parser.add_argument("--rule", choices=RULES, default="top-two")
+    parser.add_argument("--delta", type=float, default=0.05)
+    parser.add_argument("--min-evaluations", type=int, help="of each model first (3)")
+    parser.add_argument("--gaps", type=float, nargs="+", default=[0, 0.1, 0.5, 1])
+    parser.add_argument("--most", type=int, nargs="+", default=[5, 20, 100])
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
 
 
 def _shares(
-    rule: Any, gap: float, most: int, given: argparse.Namespace
+    rule: Any, gap: float, most: int, args: argparse.Namespace
 ) -> tuple[float, float, float]:
     """Shares that are confident, and confident and wrong (gap 0: of every one), and the cost."""
-    names = [f"model {k}" for k in range(given.models)]
-    seeds = range(given.seed, given.seed + given.repetitions)
+    names = [f"model {k}" for k in range(args.models)]
+    seeds = range(args.seed, args.seed + args.repetitions)
     evaluators = [_evaluator(names, gap, most, seed) for seed in seeds]
     answers = bandits.trials(rule, names, evaluators, seeds, [most] * len(names))
     sure = [answer for answer in answers if answer.reason == CONFIDENT]
@@ -93,8 +93,8 @@ def _shares(
 def _evaluator(names: list[str], gap: float, most: int, seed: int) -> Callable[[str, int], float]:
     scores = np.random.default_rng([seed, 1]).normal(size=(len(names), most))
     scores[0] += gap
-    place = {name: k for k, name in enumerate(names)}
-    return lambda model, number: float(scores[place[model], number - 1])
+    index = {name: k for k, name in enumerate(names)}
+    return lambda model, number: float(scores[index[model], number - 1])
 
 
 if __name__ == "__main__":

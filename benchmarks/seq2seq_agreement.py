@@ -16,7 +16,7 @@ from jaxeval.contracts import Batch
 
 def rows_of(prepared: studies.Prepared, part: str) -> list[dict[str, np.ndarray]]:
     """The pairs of a part, unpadded, bucket by bucket; `limit` of what is written."""
-    found = []
+    pairs = []
     chosen = getattr(prepared.data.split(0), part)
     for bucket, numbers in zip(prepared.data.corpus.buckets, chosen, strict=True):
         limit = 3 * bucket["target"].shape[1] // 2
@@ -25,8 +25,8 @@ def rows_of(prepared: studies.Prepared, part: str) -> list[dict[str, np.ndarray]
                 name: bucket[name][number][: bucket[f"{name}_length"][number]]
                 for name in ("source", "target")
             }
-            found.append({**row, "bucket": len(bucket["target"][0]), "limit": limit})
-    return found
+            pairs.append({**row, "bucket": len(bucket["target"][0]), "limit": limit})
+    return pairs
 
 
 def check(
@@ -61,15 +61,15 @@ def _same(
     theirs: torch.nn.Module, rows: Sequence[Mapping[str, Any]], ours: np.ndarray, cached: bool
 ) -> float:
     """The share of rows for which PyTorch writes the same."""
-    found = 0
+    equal = 0
     chosen = seq2seq_pytorch.cut(np.arange(len(rows)), 64)
     for numbers, batch in zip(chosen, seq2seq_pytorch.prepare(rows, chosen), strict=True):
         limit = max(rows[number]["limit"] for number in numbers)
         written = seq2seq_pytorch.greedy(theirs, batch, limit, cached).numpy()
         behind = ((0, 0), (0, limit - written.shape[1]))
         written = np.pad(written, behind, constant_values=seq2seq_pytorch.END)
-        found += int((ours[numbers, :limit] == written).all(axis=1).sum())
-    return found / len(rows)
+        equal += int((ours[numbers, :limit] == written).all(axis=1).sum())
+    return equal / len(rows)
 
 
 def _gradients(
@@ -85,12 +85,12 @@ def _gradients(
     loss = seq2seq_pytorch.loss(theirs, batch, smoothing)
     loss.backward()
     gradients = seq2seq_weights.named(jax.tree.map(np.asarray, ours[1]))
-    found: dict[str, Any] = {name: p.grad for name, p in theirs.named_parameters()}
-    assert found.keys() == gradients.keys(), found.keys() ^ gradients.keys()
+    their_gradients: dict[str, Any] = {name: p.grad for name, p in theirs.named_parameters()}
+    assert their_gradients.keys() == gradients.keys(), their_gradients.keys() ^ gradients.keys()
     least = torch.cat([g.flatten() for g in gradients.values()]).norm() / 1000
     most = max(
         float((gradients[name] - g).norm() / max(gradients[name].norm(), least))
-        for name, g in found.items()
+        for name, g in their_gradients.items()
     )
     return abs(loss.item() - float(ours[0])), most
 
@@ -101,7 +101,7 @@ def _padded(rows: Sequence[Mapping[str, Any]]) -> Batch:
     for name in ("source", "target"):
         width = max(max(len(row[name]), row["bucket"]) for row in rows)
         columns[name] = np.zeros((len(rows), width), np.int32)
-        for place, row in enumerate(rows):
-            columns[name][place, : len(row[name])] = row[name]
+        for position, row in enumerate(rows):
+            columns[name][position, : len(row[name])] = row[name]
         columns[f"{name}_length"] = np.array([len(row[name]) for row in rows], np.int32)
     return Batch(jax.tree.map(jnp.asarray, columns), jnp.ones(len(rows)), {}, {})

@@ -166,10 +166,10 @@ class Transformer(nn.Module):
         layers: Any = list(self.decoder.layers)
         across = [self._projected(layer.multihead_attn, encoded, 1, 3) for layer in layers]
         own: list[Any] = [None for _ in layers]
-        token, place = (yield torch.empty(0)), 0
+        token, position = (yield torch.empty(0)), 0
         attend = nn.functional.scaled_dot_product_attention
         while True:
-            x = self._embedded(self.target, token[:, None], place)
+            x = self._embedded(self.target, token[:, None], position)
             for number, layer in enumerate(layers):
                 query, *new = self._projected(layer.self_attn, layer.norm1(x), 0, 3)
                 if own[number] is not None:
@@ -181,7 +181,7 @@ class Transformer(nn.Module):
                 x = x + self._back(layer.multihead_attn, seen)
                 x = x + layer.linear2(torch.relu(layer.linear1(layer.norm3(x))))
             token = yield self.output(self.decoder.norm(x))[:, 0]
-            place += 1
+            position += 1
 
     def _projected(
         self, attention: nn.MultiheadAttention, x: torch.Tensor, first: int, last: int

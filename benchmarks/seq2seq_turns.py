@@ -24,11 +24,11 @@ class Training:
         self,
         prepared: studies.Prepared,
         population: loop.Population,
-        given: argparse.Namespace,
+        args: argparse.Namespace,
     ):
-        self.population, self.members = population, given.members
+        self.population, self.members = population, args.members
         self.buckets = [len(rows) for rows in prepared.data.split(0).train]
-        steps, batch = jax.device_get(population.engine.shared.steps), given.batch
+        steps, batch = jax.device_get(population.engine.shared.steps), args.batch
         self.steps = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
         self.items = sum(min(batch, self.buckets[b] - batch * s) for b, s in self.steps)
 
@@ -44,12 +44,12 @@ class Decoding:
         self,
         prepared: studies.Prepared,
         population: loop.Population,
-        given: argparse.Namespace,
+        args: argparse.Namespace,
     ):
-        self.population, self.members = population, given.members
+        self.population, self.members = population, args.members
         self.params = jax.tree.map(jnp.copy, population.state.params)
         rows = seq2seq_agreement.rows_of(prepared, "dev")
-        every = max(1, len(rows) // given.decoded)
+        every = max(1, len(rows) // args.decoded)
         self.rows, self.buckets = [], []
         first = 0
         for numbers in prepared.data.split(0).dev:
@@ -65,7 +65,7 @@ class Decoding:
         host = np.asarray(part)
         chosen = [numbers[numbers >= 0][::every] for numbers in host]
         size = host.shape[1]
-        padded = [np.pad(one, (0, size - len(one)), constant_values=-1) for one in chosen]
+        padded = [np.pad(rows, (0, size - len(rows)), constant_values=-1) for rows in chosen]
         return lanes.shard(np.stack(padded), self.population.engine.mesh)
 
     def ours(self) -> float:
@@ -88,7 +88,7 @@ def write(
     prepared: studies.Prepared,
     training: Training,
     decoding: Decoding,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     model: Mapping[str, Any],
     path: Path,
 ) -> Path:
@@ -98,12 +98,12 @@ def write(
         "train": {
             "rows": _lists(seq2seq_agreement.rows_of(prepared, "train")),
             "buckets": training.buckets,
-            "batch": given.batch,
+            "batch": args.batch,
         },
         "dev": {
             "rows": _lists(decoding.rows),
             "buckets": decoding.buckets,
-            "batch": given.evaluation_batch,
+            "batch": args.evaluation_batch,
         },
         "steps": training.steps,
         "items": training.items,

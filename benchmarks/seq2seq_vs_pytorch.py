@@ -54,30 +54,30 @@ MODES = {"attentive_lstm": ("stepwise",), "transformer": ("cached", "uncached")}
 
 def main() -> None:
     """Measures and prints."""
-    given = _parser().parse_args()
-    prepared = _prepare(given)
-    population, compile_seconds = _population(prepared, given)
-    params = _warm(population, given)
-    model = _model(prepared, given.architecture, params)
+    args = _parser().parse_args()
+    prepared = _prepare(args)
+    population, compile_seconds = _population(prepared, args)
+    params = _warm(population, args)
+    model = _model(prepared, args.architecture, params)
     agreement = _agreement(prepared, params, model)
-    decoding = seq2seq_turns.Decoding(prepared, population, given)
-    training = seq2seq_turns.Training(prepared, population, given)
+    decoding = seq2seq_turns.Decoding(prepared, population, args)
+    training = seq2seq_turns.Training(prepared, population, args)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "payload"
-        seq2seq_turns.write(prepared, training, decoding, given, model, path)
+        seq2seq_turns.write(prepared, training, decoding, args, model, path)
         file, cores = Path(seq2seq_member.__file__), jax.device_count()
         with processes.start(file, path, cores) as group:
-            modes = [f"decoding {mode}" for mode in MODES[given.architecture]]
+            modes = [f"decoding {mode}" for mode in MODES[args.architecture]]
             kinds = {
-                "training": _measured(training.ours, ["training"], training.items, group, given),
-                "decoding": _measured(decoding.ours, modes, len(decoding.rows), group, given),
+                "training": _measured(training.ours, ["training"], training.items, group, args),
+                "decoding": _measured(decoding.ours, modes, len(decoding.rows), group, args),
             }
     common.report(
         benchmark="seq2seq_vs_pytorch",
         **kinds,
-        **{k: getattr(given, k) for k in ("architecture", "language", "symbols", "batch")},
-        evaluation_batch=given.evaluation_batch,
-        members=given.members,
+        **{k: getattr(args, k) for k in ("architecture", "language", "symbols", "batch")},
+        evaluation_batch=args.evaluation_batch,
+        members=args.members,
         parameters=common.parameters(prepared),
         items=training.items,
         decoded=len(decoding.rows),
@@ -89,71 +89,75 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", required=True, help="folder of LANGUAGE_train.tsv and so on")
-    made.add_argument("--architecture", choices=tuple(SIZES), default="transformer")
-    made.add_argument("--language", default="geo")
-    made.add_argument("--symbols", choices=("words", "characters"), default="words", help="phones")
-    made.add_argument("--batch", type=int, default=32)
-    made.add_argument("--evaluation-batch", type=int, default=64)
-    made.add_argument("--members", type=int, default=8)
-    made.add_argument("--items", type=int, default=1024, help="train pairs of a timed turn")
-    made.add_argument("--decoded", type=int, default=1000, help="dev pairs of a timed turn")
-    made.add_argument("--warm", type=int, default=8192, help="train pairs before the comparison")
-    made.add_argument("--pairs", type=int, default=5, help="rounds")
-    made.add_argument("--batches", nargs="+", choices=BATCHES, default=BATCHES, help="PyTorch's")
-    return made
+    parser.add_argument("--data", required=True, help="folder of LANGUAGE_train.tsv and so on")
+    parser.add_argument("--architecture", choices=tuple(SIZES), default="transformer")
+    parser.add_argument("--language", default="geo")
+    parser.add_argument(
+        "--symbols", choices=("words", "characters"), default="words", help="phones"
+    )
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--evaluation-batch", type=int, default=64)
+    parser.add_argument("--members", type=int, default=8)
+    parser.add_argument("--items", type=int, default=1024, help="train pairs of a timed turn")
+    parser.add_argument("--decoded", type=int, default=1000, help="dev pairs of a timed turn")
+    parser.add_argument("--warm", type=int, default=8192, help="train pairs before the comparison")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds")
+    parser.add_argument("--batches", nargs="+", choices=BATCHES, default=BATCHES, help="PyTorch's")
+    return parser
 
 
-def _prepare(given: argparse.Namespace) -> studies.Prepared:
+def _prepare(args: argparse.Namespace) -> studies.Prepared:
     changes = [
         "task=seq2seq",
-        *(f"data.{part}={given.language}_{part}.tsv" for part in ("train", "dev", "test")),
-        f"data.target_symbols={given.symbols}",
-        f"data.tied={'false' if given.symbols == 'words' else 'true'}",
-        f"model.architecture={given.architecture}",
-        *(f"model.{name}={size}" for name, size in SIZES[given.architecture].items()),
+        *(f"data.{part}={args.language}_{part}.tsv" for part in ("train", "dev", "test")),
+        f"data.target_symbols={args.symbols}",
+        f"data.tied={'false' if args.symbols == 'words' else 'true'}",
+        f"model.architecture={args.architecture}",
+        *(f"model.{name}={size}" for name, size in SIZES[args.architecture].items()),
         f"model.dropout={DROPOUT}",
         f"model.label_smoothing={SMOOTHING}",
-        f"training.batch_size={given.batch}",
-        f"training.evaluation_batch_size={given.evaluation_batch}",
+        f"training.batch_size={args.batch}",
+        f"training.evaluation_batch_size={args.evaluation_batch}",
         "training.optimiser.name=adam",
         f"training.optimiser.hyperparameters={{learning_rate={RATE}}}",
         "training.optimiser.clip=none",
     ]
-    return studies.prepare(studies.read(None, changes, given.data))
+    return studies.prepare(studies.read(None, changes, args.data))
 
 
 def _population(
-    prepared: studies.Prepared, given: argparse.Namespace
+    prepared: studies.Prepared, args: argparse.Namespace
 ) -> tuple[loop.Population, float]:
     """The members, whose epochs are cut to the steps of a turn, and the seconds of compiling."""
-    chosen = common.members_of(prepared, given.members)
-    made = loop.Population(prepared.problem, chosen, given.members)
-    shared, count = made.engine.shared, max(1, given.items // given.batch)
+    chosen = common.members_of(prepared, args.members)
+    population = loop.Population(prepared.problem, chosen, args.members)
+    shared, count = population.engine.shared, max(1, args.items // args.batch)
     steps = jax.tree.map(np.asarray, shared.steps)
     cut = steps._replace(bucket=steps.bucket[:count], batch=steps.batch[:count])
     steps = cut._replace(count=np.int32(len(cut.bucket)))
-    shared = shared._replace(steps=lanes.replicate(steps, made.engine.mesh))
-    made.engine = made.engine._replace(shared=shared)
-    seconds = made.compile()
-    made.arrange()
-    return made, seconds
+    shared = shared._replace(steps=lanes.replicate(steps, population.engine.mesh))
+    population.engine = population.engine._replace(shared=shared)
+    seconds = population.compile()
+    population.arrange()
+    return population, seconds
 
 
-def _warm(made: loop.Population, given: argparse.Namespace) -> Any:
+def _warm(population: loop.Population, args: argparse.Namespace) -> Any:
     """Trains the first member, gives the others its parameters; returns them."""
-    alone = made.flags([number == 0 for number in range(len(made.slots))])
-    for _ in range(given.warm // given.items):
-        made.state, _ = made.engine.epoch(made.engine.shared, made.state, made.lanes, alone)
+    alone = population.flags([number == 0 for number in range(len(population.slots))])
+    for _ in range(args.warm // args.items):
+        population.state, _ = population.engine.epoch(
+            population.engine.shared, population.state, population.lanes, alone
+        )
 
     def spread(leaf: np.ndarray) -> np.ndarray:
         return np.repeat(leaf[:1], len(leaf), axis=0)
 
-    state = jax.tree.map(spread, jax.device_get(made.state))
-    made.state = lanes.shard(state, made.engine.mesh)
+    state = jax.tree.map(spread, jax.device_get(population.state))
+    population.state = lanes.shard(state, population.engine.mesh)
     return jax.tree.map(lambda leaf: leaf[0], state.params)
 
 
@@ -182,17 +186,17 @@ def _measured(
     ways: list[str],
     items: int,
     group: processes.Group,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
 ) -> dict[str, Any]:
     """Pairs a second and ratios of each way and each kind of PyTorch's batches."""
     offered: dict[str, Any] = {}
     for way in ways:
-        for batches in given.batches:
+        for batches in args.batches:
             mode = way.partition(" ")[2]
             suffix = "_".join(["", mode, batches] if mode else ["", batches])
             offered |= peers.choices([f"{way} {batches}"], jax.device_count(), suffix)
-    rounds = peers.measure(ours, group, offered, given.pairs)
-    peers.announce(f"{given.architecture}, {ways[0].partition(' ')[0]}", rounds)
+    rounds = peers.measure(ours, group, offered, args.pairs)
+    peers.announce(f"{args.architecture}, {ways[0].partition(' ')[0]}", rounds)
     return peers.summary(rounds, "items_per_second", lambda seconds: items / seconds)
 
 

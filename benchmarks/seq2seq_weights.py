@@ -67,8 +67,8 @@ def _lstm(params: Mapping[str, Any]) -> Leaves:
     yield "score.bias", attention["score_bias"]
     yield "start_hidden", params["start"]["hidden"]
     yield "start_memory", params["start"]["memory"]
-    given = np.concatenate([decoder["kernel"], decoder["context"]])
-    yield from _gates("decoder.{}", {**decoder, "kernel": given})
+    inputs = np.concatenate([decoder["kernel"], decoder["context"]])
+    yield from _gates("decoder.{}", {**decoder, "kernel": inputs})
     for way, end in (("forward", ""), ("backward", "_reverse")):
         yield from _gates(f"encoder.{{}}_l0{end}", params["encoder_0"][way])
 

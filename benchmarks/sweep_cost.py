@@ -29,27 +29,27 @@ _COMPILED = "/jax/core/compile/backend_compile_duration"
 
 def parser() -> argparse.ArgumentParser:
     """Arguments."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--data", required=True, help="folder of Georgian words (geo_train.tsv)")
-    made.add_argument(
+    parser.add_argument("--data", required=True, help="folder of Georgian words (geo_train.tsv)")
+    parser.add_argument(
         "--architecture", choices=("attentive_lstm", "transformer"), default="transformer"
     )
-    made.add_argument("--runs", type=int, default=40)
-    made.add_argument("--items", type=int, default=2000, help="train words (2,000)")
-    made.add_argument("--epochs", type=int, default=2)
-    made.add_argument("--how", choices=("ragged", "apart"), help="only one, in this process")
-    made.add_argument("--part", type=int, default=0, help="of `apart`: which core's shapes")
-    made.add_argument("--parts", type=int, default=1, help="of `apart`: how many processes")
-    return made
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--items", type=int, default=2000, help="train words (2,000)")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--how", choices=("ragged", "apart"), help="only one, in this process")
+    parser.add_argument("--part", type=int, default=0, help="of `apart`: which core's shapes")
+    parser.add_argument("--parts", type=int, default=1, help="of `apart`: how many processes")
+    return parser
 
 
 def main() -> None:
     """Measures both, or one."""
-    given = parser().parse_args()
-    if given.how:
-        print(json.dumps(_measured(given)))
+    args = parser().parse_args()
+    if args.how:
+        print(json.dumps(_measured(args)))
         return
     cores = len(os.sched_getaffinity(0))
     ragged = _in_processes("ragged", 1)[0]
@@ -59,10 +59,10 @@ def main() -> None:
     asked = ("architecture", "runs", "items", "epochs")
     common.report(
         benchmark="sweep_cost",
-        **{name: getattr(given, name) for name in asked},
+        **{name: getattr(args, name) for name in asked},
         ragged=_summed([ragged]),
         apart={**_summed(apart), "processes": cores},
-        ratio=round(max(one["seconds"] for one in apart) / ragged["seconds"], 2),
+        ratio=round(max(run["seconds"] for run in apart) / ragged["seconds"], 2),
     )
 
 
@@ -80,8 +80,8 @@ def _in_processes(how: str, count: int) -> list[dict[str, Any]]:
             started.append(
                 subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
             )
-        said = [one.communicate()[0] for one in started]
-    if any(one.returncode for one in started):
+        said = [process.communicate()[0] for process in started]
+    if any(process.returncode for process in started):
         raise SystemExit("a process failed")
     return [json.loads(lines.splitlines()[-1]) for lines in said]
 
@@ -98,7 +98,7 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _measured(given: argparse.Namespace) -> dict[str, Any]:
+def _measured(args: argparse.Namespace) -> dict[str, Any]:
     """One way, from reading the config to the last score."""
     from jaxeval import backend
 
@@ -117,24 +117,24 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
     from jaxeval.studies import cohorts, costs, proposers, sweeps
 
     begin = time.perf_counter()
-    path = str(CONFIGS / f"georgian_{given.architecture}_small.toml")
-    changes = [f"training.epochs={given.epochs}", f"data.train_items={given.items}"]
-    changes.append(f"data.path={json.dumps(given.data)}")
-    of = space.read(CONFIGS / f"space_{given.architecture}_small.toml")
+    path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
+    changes = [f"training.epochs={args.epochs}", f"data.train_items={args.items}"]
+    changes.append(f"data.path={json.dumps(args.data)}")
+    of = space.read(CONFIGS / f"space_{args.architecture}_small.toml")
     session = studies.Session()
-    trials = proposers.draws(path, changes, of, 1, given.runs)
+    trials = proposers.draws(path, changes, of, 1, args.runs)
     entries = cohorts.entries(trials, session.loader)
     prepared = session.loader.prepare(studies.read(path, changes))
     jobs, sizes = cohorts.jobs(entries), cohorts.bucket_sizes(prepared)
     machine = sweeps.machine_of(prepared)
-    if given.how == "ragged":
+    if args.how == "ragged":
         estimates = costs.plan(jobs, sizes, machine)
         operations = sum(estimate.operations for estimate in estimates)
         needed = sum(estimate.needed for estimate in estimates)
     else:
         entries = [_without_extent(entry) for entry in entries]
         apart = costs.plan(cohorts.jobs(entries), sizes, machine, join=False)
-        estimates = _by_operations(apart, jobs)[given.part :: given.parts]
+        estimates = _by_operations(apart, jobs)[args.part :: args.parts]
         mine = [jobs[number] for estimate in estimates for number in estimate.jobs]
         operations = sum(_operations(job, _padded_rows(job, sizes)) for job in mine)
         needed = sum(_operations(job, sum(sizes)) for job in mine)

@@ -29,25 +29,25 @@ def main() -> None:
     """Measures and prints."""
     arguments = common.parser(__doc__)
     arguments.add_argument("--pairs", type=int, default=5, help="rounds")
-    given = arguments.parse_args()
-    prepared = common.prepare(given.data, given.batch, given.sentences)
+    args = arguments.parse_args()
+    prepared = common.prepare(args.data, args.batch, args.sentences)
     population, compile_seconds = common.population(prepared, MEMBERS)
     cores = jax.device_count()
     file = Path(tagger_pytorch.__file__)
     with tempfile.TemporaryDirectory() as folder:
-        payload = write(prepared, given.batch, cores, Path(folder) / "payload")
+        payload = write(prepared, args.batch, cores, Path(folder) / "payload")
         with processes.start(file, payload, cores) as group:
             rounds = peers.measure(
                 lambda: common.epoch_seconds(population) / MEMBERS,
                 group,
                 peers.choices(tagger_pytorch.WAYS, cores),
-                given.pairs,
+                args.pairs,
             )
-    peers.announce(f"tagger, batch {given.batch}", rounds)
+    peers.announce(f"tagger, batch {args.batch}", rounds)
     common.report(
         benchmark="tagger_vs_pytorch",
         **peers.summary(rounds, "seconds_per_seed_epoch"),
-        batch=given.batch,
+        batch=args.batch,
         sentences=sum(map(len, prepared.data.split(0).train)),
         members=MEMBERS,
         torch=torch.__version__,

@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     if len(changes) <= len(variants):
-        raise ConfigError(f"{args.variants}: expected another name for each variant")
+        raise ConfigError(f"{args.variants}: expected a different name for each variant")
     configs = {}
     for name, changed in changes.items():
         config = studies.read(args.config, [*args.changes, *changed], args.data)
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     cli.write_json(str(table), records)
     scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    outputs = studying.Outputs(json=args.json, figures=args.figures)
+    outputs = studying.Destinations(json=args.json, figures=args.figures)
     studying.write(studying.study(scores), outputs)
     return 0
 

@@ -61,7 +61,7 @@ def train(
     trials = proposers.seeds_by_splits(whole, _numbered("seeds", seeds), numbers)
     with observe.interruptible():
         rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _place(store or out))
+    return results.Runs(tuple(rows), _shown(store or out))
 
 
 def sweep(
@@ -106,7 +106,7 @@ def sweep(
     )
     with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _place(store or out))
+    return results.Runs(tuple(rows), _shown(store or out))
 
 
 def compare(
@@ -206,7 +206,7 @@ def select(
     return results.Selection(tree)
 
 
-def load(place: str | Path) -> "Runs":
+def load(location: str | Path) -> "Runs":
     """All members that a runs folder or database holds.
 
     Raises:
@@ -214,7 +214,7 @@ def load(place: str | Path) -> "Runs":
     """
     from jaxeval import results, runs
 
-    return results.Runs(tuple(runs.load(place)), _place(place))
+    return results.Runs(tuple(runs.load(location)), _shown(location))
 
 
 def read_scores(
@@ -290,8 +290,8 @@ def _path(data: str | Path | None) -> str | None:
     return None if data is None else str(data)
 
 
-def _place(location: str | Path) -> str:
+def _shown(location: str | Path) -> str:
     """A runs folder or database, for people."""
     from jaxeval.runs import database
 
-    return database.place(location)
+    return database.shown(location)

@@ -12,8 +12,8 @@ class DataError(JaxevalError):
 
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None):
         self.path, self.line = path, line
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(place + message)
+        location = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(location + message)
 
 
 class ConfigError(JaxevalError):

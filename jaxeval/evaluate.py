@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 
 if TYPE_CHECKING:
     from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
-Scores models that `train` has kept (training.keep_models=true). Language models: by one reader and
-by as many as read in training, and, where asked for, with another softmax temperature, averaged
-over dropout masks, or learning while they are tested. CONFIG, changes, data, seeds as for train.
+Scores models that `train` has saved (training.save_models=true). Language models: in one stream
+and in as many as in training, and, where asked for, with another softmax temperature, averaged
+over dropout masks, or by dynamic evaluation. CONFIG, changes, data and seeds are as for train.
 """
 _EXAMPLES = """\
 examples:
   python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
-  python -m jaxeval.evaluate CONFIG --data DIR --input FILE       # of one's own, with labels
+  python -m jaxeval.evaluate CONFIG --data DIR --input FILE       # your own, with labels
   python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
   python -m jaxeval.evaluate CONFIG --data DIR --temperature search
   python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         "--input", metavar="FILE", help="scored instead: a file like those trained on, with labels"
     )
     verb.add_argument(
-        "--batch", type=_batches, metavar="A,B,..", help="readers (1 and those of training)"
+        "--batch", type=_batches, metavar="A,B,..", help="streams (1 and as many as in training)"
     )
     verb.add_argument("--temperature", type=_temperature, metavar="T", help="a number, or search")
     verb.add_argument(
@@ -114,31 +115,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     models = evaluation.load(cohort, Path(asked.out))
     if asked.input:
         models = evaluation.on_file(models, asked.input)
-    (record,) = cohort.records
-    rows, name = [], record.metric
+    rows: list[dict[str, Json]] = []
     for condition in _conditions(asked, models):
-        said = "as in training" if condition is None else str(condition)
-        print(f"{said} ...", file=sys.stderr, flush=True)
+        described = "as in training" if condition is None else str(condition)
+        print(f"{described} ...", file=sys.stderr, flush=True)
         if condition is None:
             scores = evaluation.as_trained(models, asked.part)
         else:
             scores = evaluation.scores(models, condition, asked.part)
-        rows += [
-            {
-                "model": f"{config.name}, {said}",
-                "condition": said,
-                "seed": who.seed,
-                "part": asked.input or asked.part,
-                "metric": name,
-                "higher_is_better": record.higher_is_better,
-                "score": of_member[name],
-            }
-            for who, of_member in zip(cohort.members, scores, strict=True)
-        ]
+        rows += _rows(models, scores, described, asked.input or asked.part)
         # at once: later conditions may take hours
         if asked.json and asked.json != "-":
             cli.write_json(asked.json, rows)
-        print(conditions.line(rows, said), file=sys.stderr, flush=True)
+        print(conditions.line(rows, described), file=sys.stderr, flush=True)
     if asked.json == "-":
         cli.write_json(asked.json, rows)
     if asked.json != "-":
@@ -146,27 +135,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _rows(
+    models: "evaluation.Models", scores: "evaluation.Scores", condition: str, part: str
+) -> list[dict[str, Json]]:
+    """The rows of a score table, one a member."""
+    record = models.prepared.record
+    return [
+        {
+            "model": f"{record.name}, {condition}",
+            "condition": condition,
+            "seed": who.seed,
+            "part": part,
+            "metric": record.metric,
+            "higher_is_better": record.higher_is_better,
+            "score": of_member[record.metric],
+        }
+        for who, of_member in zip(models.members, scores, strict=True)
+    ]
+
+
 def _refuse_readings(asked: argparse.Namespace, task: str) -> None:
-    """Raises ConfigError where a text is asked to be read in other ways, and there is none."""
+    """Raises ConfigError where evaluations of language models are asked for, of another task."""
     for name in ("batch", "temperature", "mean", "dynamic"):
         if getattr(asked, name):
-            raise ConfigError(f"--{name}: of language models; this config's task is {task}")
+            raise ConfigError(f"--{name}: for language models only; this config's task is {task}")
 
 
 def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
     """Raises ConfigError where a mean over masks would drop nothing, or everything."""
     if not any(rates.values()) or not factor:
-        raise ConfigError("--mean: the config has no dropout rates; there is one mask only")
+        raise ConfigError(
+            "--mean: the config has no dropout, so there are no masks to average over"
+        )
     if factor * max(rates.values()) >= 1:
         raise ConfigError(
-            f"--rate-factor: {factor:g} times {max(rates.values()):g} is no rate; expected less"
+            f"--rate-factor: {factor:g} times {max(rates.values()):g} is not a dropout rate; "
+            "expected less than 1"
         )
 
 
 def _conditions(
     asked: argparse.Namespace, models: "evaluation.Models"
 ) -> "Iterator[evaluation.Condition | None]":
-    """The plain readings first; then, by as many readers as the first, each that was asked for.
+    """The plain evaluations first; then, in as many streams as the first, those asked for.
 
     None: as in training, of other tasks than language.
     """

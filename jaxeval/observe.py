@@ -82,7 +82,7 @@ def train(
 
 
 def sweep(
-    drawn: sweeps.Sweep,
+    drawn: sweeps.DrawnSweep,
     store_url: str | None = None,
     *,
     most_cohorts: int | None = None,
@@ -197,7 +197,7 @@ def _watch_cohort(
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
     members = len(cohort.members)
-    with progress.Progress(cohort.records[0], cohort.place, members, ended) as shown:
+    with progress.Progress(cohort.records[0], cohort.name, members, ended) as shown:
         for event in happening:
             match event:
                 case events.Compiling(program):

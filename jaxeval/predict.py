@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.studies import saved
 
 _DESCRIPTION = """\
-Uses models that `train` or `sweep` has kept in a runs folder (training.keep_models=true): taggers
+Uses models that `train` or `sweep` has kept in a runs folder (training.save_models=true): taggers
 add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of sources,
 language models tell how likely each line is, classifiers write JSON lines of targets and labels.
 The corpus they were trained on is not read.
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         "--max-length",
         type=cli.positive,
         metavar="L",
-        help="seq2seq: most symbols generated (the config's data.longest)",
+        help="seq2seq: most symbols generated (the config's data.max_length)",
     )
     parser.add_argument(
         "--whole", action="store_true", help="language: the whole text instead of each line"
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _say(chosen: "Sequence[saved.Found]", known: int) -> None:
+def _say(chosen: "Sequence[saved.ModelFile]", known: int) -> None:
     """Which models are used, in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"

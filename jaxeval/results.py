@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from jaxeval.report.runs.summary import Summary
+    from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
-    from jaxeval.stats.study import Study
+    from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
 
@@ -26,11 +26,11 @@ class Runs:
 
     Attributes:
       rows: one a member.
-      place: where they are recorded.
+      location: runs folder or database that they are recorded in.
     """
 
     rows: tuple[MemberRow, ...]
-    place: str
+    location: str
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ class Runs:
         """
         rows = tuple(row for row in self.rows if row.name == name)
         if not rows:
-            raise ConfigError(f"{self.place}: no runs of {name!r}; has {', '.join(self.names)}")
-        return Runs(rows, self.place)
+            raise ConfigError(f"{self.location}: no runs of {name!r}; has {', '.join(self.names)}")
+        return Runs(rows, self.location)
 
     def scores(self, part: Part = "test") -> np.ndarray:
         """Scores of the members that have one, in the unit of their metric.
@@ -64,8 +64,8 @@ class Runs:
             raise ConfigError(f"part: expected dev or test, got {part!r}")
         if len({row.experiment for row in self.rows}) > 1:
             raise ConfigError(
-                f"{self.place}: several experiments ({', '.join(self.names)}); expected one, as "
-                f"runs[{self.names[0]!r}].scores()"
+                f"{self.location}: several experiments ({', '.join(self.names)}); expected one, "
+                f"as runs[{self.names[0]!r}].scores()"
             )
         known = (getattr(row, part) for row in self.rows)
         return np.array([score for score in known if score is not None], float)
@@ -85,7 +85,7 @@ class Runs:
     def __repr__(self) -> str:
         from jaxeval.report.runs import terminal
 
-        return "\n".join(map(terminal.line, self._summaries())) or f"{self.place}: no runs"
+        return "\n".join(map(terminal.line, self._summaries())) or f"{self.location}: no runs"
 
     def _repr_html_(self) -> str:
         from jaxeval.report import markup
@@ -98,7 +98,7 @@ class Runs:
             for known in self._summaries()
         )
 
-    def _summaries(self) -> list["Summary"]:
+    def _summaries(self) -> list["ExperimentSummary"]:
         from jaxeval.report.runs import summary
 
         return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
@@ -111,7 +111,7 @@ class Comparison:
     Its text is the verdict: a sentence on location, spread and what could have been seen, each.
     """
 
-    study: "Study"
+    study: "ScoreStudy"
 
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste

@@ -85,7 +85,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _dry_run(drawn: "sweeps.Sweep", args: argparse.Namespace) -> int:
+def _dry_run(drawn: "sweeps.DrawnSweep", args: argparse.Namespace) -> int:
     """Shows the plan."""
     from jaxeval.report.runs import terminal
     from jaxeval.report.sweep import plan

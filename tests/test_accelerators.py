@@ -14,13 +14,13 @@ from jaxeval.studies import prepared as preparing
 S = 5  # lanes; no other size is 5
 TAGGER = [
     *("model.layers=[4]", "model.characters.encoder=none", "model.words.trained=false"),
-    *("data.dimension=4", "data.train_sentences=60", "data.most_widths=2"),
+    *("data.dimension=4", "data.train_sentences=60", "data.max_widths=2"),
 ]
 PAIRS = [
     *("task=seq2seq", "data.train=train", "data.dev=dev", "data.test=test"),
-    *("data.most_widths=2", "model.embedding=4", "model.hidden=4", "data.target_column=2"),
+    *("data.max_widths=2", "model.embedding=4", "model.hidden=4", "data.target_column=2"),
 ]
-TEXT = ["task=language", "data.window=8", "data.turn=15", "model.hidden=4"]
+TEXT = ["task=language", "data.window=8", "data.steps_per_epoch=15", "model.hidden=4"]
 
 
 def _pairs(folder: Path) -> str:

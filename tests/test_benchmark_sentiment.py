@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "benchmarks"
 TINY = (
     "data.source.sentences=30",
     "data.dimension=6",
-    "data.most_widths=2",
+    "data.max_widths=2",
     "model.hidden=5",
     "training.batch_size=8",
 )

@@ -41,7 +41,7 @@ WITH_PYTHON = ["docs/seq2seq.md", "docs/runs.md", "docs/sweeps.md", "docs/compar
 WITH_PYTHON += ["docs/select.md", "docs/fiesta.md", "docs/noise.md", "docs/add_a_task.md"]
 WITH_PYTHON += ["README.md"]
 # of the embedded default, for README
-SMALL = ["data.train_sentences=60", "data.dimension=4", "data.most_widths=1", "model.layers=[4]"]
+SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1", "model.layers=[4]"]
 SMALL += ["model.characters.encoder=none", "training.epochs=1", "training.batch_size=32"]
 # every call of python and jaxeval as a line of words; nothing else can be called
 STAND_INS = r"""

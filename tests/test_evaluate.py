@@ -14,7 +14,7 @@ from jaxeval.studies import evaluation
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
-KEPT = ["training.keep_models=true", "training.patience=0"]
+KEPT = ["training.save_models=true", "training.patience=0"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_any_task_is_evaluated(
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
         assert {row["part"] for row in rows} == {asked[1]}
     if corpus is not tiny_corpora.text:
-        with pytest.raises(ConfigError, match=r"--dynamic: of language models; .* task is"):
+        with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
             evaluate.main([*words, "--dynamic"])
     with pytest.raises(DataError, match="no such file"):
         evaluate.main([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
@@ -64,7 +64,19 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
     words = [*tiny_corpora.TAGS, "data.vocabulary=all"]
     prepared = studies.prepare(studies.read(None, words, str(data)))
     (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
-    for split, message in ((0, "vocabulary of train"), (1, "of the given split")):
+    for split, message in ((0, "vocabulary of train"), (1, "on the given split")):
         models = evaluation.Models(prepared, [Member(1, split)], ())
         with pytest.raises(ConfigError, match=message):
             evaluation.on_file(models, str(tmp_path / "mine"))
+
+
+def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None:
+    """Dies if a folder without a test part is told that its vocabulary is of all parts, or is
+    scored with another vocabulary than it was trained with."""
+    data = tiny_corpora.opinions(tmp_path / "data")
+    (test,) = data.glob("test*")
+    mine = test.rename(tmp_path / f"mine{test.suffix}")
+    prepared = studies.prepare(studies.read(None, tiny_corpora.OPINIONS, str(data)))
+    models = evaluation.Models(prepared, [Member(1, 0)], ())
+    with pytest.raises(ConfigError, match="no test part of their own: it was drawn from train"):
+        evaluation.on_file(models, str(mine))

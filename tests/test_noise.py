@@ -15,7 +15,7 @@ from jaxeval.studies import proposers
 
 TINY = [
     *("model.layers=[6]", "model.characters.encoder=none", "model.classifier=softmax"),
-    *("data.dimension=6", "data.train_sentences=200", "data.most_widths=1"),
+    *("data.dimension=6", "data.train_sentences=200", "data.max_widths=1"),
     *("training.batch_size=32", "training.epochs=8", "training.lanes=2"),
     "training.optimiser.hyperparameters.learning_rate=0.03",
 ]

@@ -15,7 +15,7 @@ from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's fun
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
-SHORT = ["training.keep_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
+SHORT = ["training.save_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
 Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
 
 
@@ -130,7 +130,7 @@ def test_hypotheses_have_log_probabilities(pairs: Made, tmp_path: Path) -> None:
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
         _predicted(pairs, "--n-best", "3", "--beam", "2")
-    with pytest.raises(ConfigError, match="--n-best: of one model"):
+    with pytest.raises(ConfigError, match="--n-best: for a single model"):
         _predicted(pairs, "--n-best", "3", "--all")
 
 
@@ -171,13 +171,13 @@ def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
     """Dies if a wrong name ends in a traceback, or does not say what there is."""
     with pytest.raises(RunError, match="no such folder"):
         predict.main([str(tmp_path / "none"), "--input", "-"])
-    with pytest.raises(RunError, match=r"no saved model; train with training\.keep_models=true"):
+    with pytest.raises(RunError, match=r"no saved model; train with training\.save_models=true"):
         predict.main([str(tmp_path), "--input", "-"])
     with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
         _predicted(tags, "--seed", "9")
     with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):
         _predicted(tags, "--experiment", "x")
-    with pytest.raises(ConfigError, match="--n-best: not of tagging models"):
+    with pytest.raises(ConfigError, match="--n-best: not for tagging models"):
         _predicted(tags, "--n-best", "2")
     with pytest.raises(DataError, match="no such file"):
         _predicted(tags, file=tmp_path / "none")

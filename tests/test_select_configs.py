@@ -44,7 +44,7 @@ def _go_on(
         happening = configs.select(RULE, state, arms, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
-                if isinstance(event, configs.Batch | Told):
+                if isinstance(event, configs.BatchStarted | Told):
                     states.append(event.state)
                 told += isinstance(event, Told)
                 if told == stop:
@@ -84,7 +84,7 @@ def test_the_second_batch_compiles_nothing(
     batches = []
     with runs.open_store(tmp_path) as store:
         for event in configs.select(RULE, RULE.begin([*arms.configs]), arms, store, tmp_path):
-            if isinstance(event, configs.Batch):
+            if isinstance(event, configs.BatchStarted):
                 batches.append(event.evaluations)
     assert len(batches) > 1 and batches[0] == {"good": 3, "bad": 3}
     assert len(compiled) == 2  # the two differ in epochs, which are compiled in

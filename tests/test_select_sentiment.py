@@ -16,7 +16,7 @@ from jaxeval.population import engine
 from jaxeval.select import configs, training
 
 TINY = [
-    *("data.source.sentences=30", "data.dimension=8", "data.most_widths=1", "model.hidden=8"),
+    *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1", "model.hidden=8"),
     *("training.batch_size=8", "training.evaluation_batch_size=32", "training.epochs=2"),
 ]
 RULE = TopTwoThompson(delta=1e-9, budget=14, batch_size=4)
@@ -44,7 +44,7 @@ def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> Non
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
         for event in configs.select(RULE, state, arms, store, tmp_path):
-            if isinstance(event, configs.Batch):
+            if isinstance(event, configs.BatchStarted):
                 batches.append([*event.evaluations.values()])
             elif isinstance(event, studies.events.Started):
                 cohorts.append(len(event.cohort.members))

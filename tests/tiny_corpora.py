@@ -8,19 +8,25 @@ import numpy as np
 RATE = "training.optimiser.hyperparameters.learning_rate=0.02"
 TAGS = [
     *("data.dimension=6", "model.layers=[5]", "model.characters.dimension=3", "data.scheme=iobes"),
-    *("model.characters.filters=4", "model.characters.masked=false", "data.most_widths=1"),
+    *("model.characters.filters=4", "model.characters.masked=false", "data.max_widths=1"),
     *("training.batch_size=8", "training.epochs=10", RATE),
 ]
 PAIRS = [
-    *("task=seq2seq", "data.most_widths=1", "model.embedding=4", "model.hidden=8"),
+    *("task=seq2seq", "data.max_widths=1", "model.embedding=4", "model.hidden=8"),
     *("training.batch_size=8", "training.epochs=12", RATE),
 ]
 TEXT = [
-    *("task=language", "data.window=6", "data.turn=8", "model.hidden=7", "data.dev=*dev*"),
+    *(
+        "task=language",
+        "data.window=6",
+        "data.steps_per_epoch=8",
+        "model.hidden=7",
+        "data.dev=*dev*",
+    ),
     *("training.batch_size=3", "training.epochs=3"),
 ]
 OPINIONS = [
-    *("task=sentiment", "model.architecture=bag", "data.dimension=6", "data.most_widths=1"),
+    *("task=sentiment", "model.architecture=bag", "data.dimension=6", "data.max_widths=1"),
     *("training.batch_size=8", "training.epochs=6", RATE),
 ]
 NAMES, VERBS = ("Ann", "Bo", "Zoe"), ("saw", "met", "left")

@@ -101,7 +101,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     state = rule.begin(list(replay.scores))
     while models := rule.ask(state):
         for model, times in Counter(models).items():
-            if is_spent(len(state.scores[state.place(model)]) + times, replay.most(model)):
+            if is_spent(len(state.scores[state.index_of(model)]) + times, replay.most(model)):
                 return state, _cut_short(rule, state, model)
         for model in models:
             number = state.next_number(model)
@@ -126,7 +126,7 @@ def prepared(rule: R, replay: Replay) -> R:
         if len(values) < rule.initial:
             raise DataError(
                 f"{name}: {len(values)} recorded scores; expected {rule.initial} or more, since "
-                "fewer say too little of its spread"
+                "fewer say too little about its spread"
             )
         if replay.replacement and len(values) < CONSTANT and len(set(map(float, values))) == 1:
             raise DataError(

@@ -31,10 +31,10 @@ class State:
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """Places of the models that are not excluded."""
+        """Indices of the models that are not excluded."""
         return tuple(k for k, name in enumerate(self.models) if name not in self.excluded)
 
-    def place(self, model: str) -> int:
+    def index_of(self, model: str) -> int:
         """Where a model stands in `models`."""
         if model not in self.models:
             raise DataError(f"{model}: no such model; expected {', '.join(self.models)}")
@@ -42,12 +42,12 @@ class State:
 
     def scores_of(self, model: str) -> list[float]:
         """Scores of a model in the order of their numbers."""
-        scores = self.scores[self.place(model)]
+        scores = self.scores[self.index_of(model)]
         return [scores[number] for number in sorted(scores)]
 
     def next_number(self, model: str) -> int:
         """The lowest number of a model that is neither told nor under way."""
-        arm = self.place(model)
+        arm = self.index_of(model)
         taken = {*self.scores[arm], *self.pending[arm]}
         return next(k for k in range(1, len(taken) + 2) if k not in taken)
 
@@ -63,7 +63,7 @@ def begin(models: Iterable[str]) -> State:
 def start(state: State, model: str) -> tuple[State, int]:
     """Marks one more evaluation of a model as under way, and gives its number."""
     number = state.next_number(model)
-    return _with_pending(state, model, (*state.pending[state.place(model)], number)), number
+    return _with_pending(state, model, (*state.pending[state.index_of(model)], number)), number
 
 
 def tell(state: State, model: str, score: float, number: int | None = None) -> State:
@@ -72,7 +72,7 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
     Raises:
       DataError: unknown model, a score that is not finite, a number told before.
     """
-    arm = state.place(model)
+    arm = state.index_of(model)
     if not math.isfinite(score):
         raise DataError(f"{model}: expected a finite score, found {score}")
     if number is None:
@@ -98,7 +98,7 @@ def forget_pending(state: State) -> State:
 
 def _with_pending(state: State, model: str, numbers: Sequence[int]) -> State:
     return dataclasses.replace(
-        state, pending=_put(state.pending, state.place(model), tuple(numbers))
+        state, pending=_put(state.pending, state.index_of(model), tuple(numbers))
     )
 
 

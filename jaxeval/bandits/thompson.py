@@ -31,7 +31,7 @@ class BatchThompson(Confident):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TopTwoThompson(Confident):
-    """Leader or challenger: drawn by probability; with chance 1/2 again until another comes up.
+    """Leader or challenger: drawn by probability; with probability 1/2 again until another comes.
 
     TTTS of Russo (2016), as in Moss et al. (2019, section 4.2), for `batch_size` 1. For larger
     batches each slot is drawn top-two, and what is pending or already in the batch counts as

@@ -16,7 +16,7 @@ JSON, JSON lines, Parquet) or from a runs folder. Without names, all models of t
 """
 _EPILOG = """\
 a table is tidy (columns model and score; seed, split, dataset, metric, status, dev where known)
-or wide (a column a model), or JSON: {model: [scores]} or records. Other names:
+or wide (one column per model), or JSON: {model: [scores]} or records. Other names:
   --column model=arch --column score=test_f1 --column seed=run
 
 examples:
@@ -114,7 +114,9 @@ def main(words: Sequence[str] | None = None) -> int:
         gamma=args.gamma,
         trained=arguments.trained(args, models, table),
     )
-    outputs = studying.Outputs(args.json, args.latex, args.markdown, args.figures, args.details)
+    outputs = studying.Destinations(
+        args.json, args.latex, args.markdown, args.figures, args.details
+    )
     studying.write(study, outputs)
     return 0
 

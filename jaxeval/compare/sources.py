@@ -75,8 +75,8 @@ def _of_names(
 
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
     rows = [row for runs in of for row in runs.rows]
-    places = dict.fromkeys(runs.place for runs in of)
-    return native.of_members(rows, ", ".join(places), layout)
+    locations = dict.fromkeys(runs.location for runs in of)
+    return native.of_members(rows, ", ".join(locations), layout)
 
 
 def _of_sequences(

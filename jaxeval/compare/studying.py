@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from jaxeval.runs.trained import TrainedModel
     from jaxeval.runs.units import Unit
     from jaxeval.stats.pairwise import Rules
-    from jaxeval.stats.study import Study
+    from jaxeval.stats.study import ScoreStudy
 
 
-class Outputs(NamedTuple):
+class Destinations(NamedTuple):
     """Where a study goes, beside the terminal; "-" is stdout, and then nothing else is printed.
 
     Attributes:
@@ -44,7 +44,7 @@ def study(
     control: str | None = None,
     gamma: float | None = None,
     trained: "Sequence[TrainedModel] | None" = None,
-) -> "Study":
+) -> "ScoreStudy":
     """`stats.study.study`, which tells on stderr how far it is where that takes its time.
 
     Args:
@@ -62,7 +62,7 @@ def study(
     )
 
 
-def write(study: "Study", to: Outputs) -> None:
+def write(study: "ScoreStudy", to: Destinations) -> None:
     """Writes and prints what is asked for.
 
     Raises:
@@ -77,7 +77,10 @@ def write(study: "Study", to: Outputs) -> None:
         raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
     if to.figures:
         figures.folder(Path(to.figures))  # before anything is written
-    pasted: dict[str, Callable[[Study], str]] = {"latex": paste.latex, "markdown": paste.markdown}
+    pasted: dict[str, Callable[[ScoreStudy], str]] = {
+        "latex": paste.latex,
+        "markdown": paste.markdown,
+    }
     for name, target in to.texts.items():
         if name == "json":
             cli.write_json(target, as_json.to_dict(study))

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import shipped
+from jaxeval.config import renamed, shipped
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -205,6 +205,10 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     key = ".".join(path) or "config"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         known = _keys(cls, path[:-1])
+        task = fields_of(cls).get("task")
+        today = renamed.key(key, str(task.default) if task else "")
+        if today is not None:
+            return f"{key}: is called {today} now"
         near = difflib.get_close_matches(path[-1], known, 1)
         parent = ".".join(path[:-1])
         hint = (

@@ -77,7 +77,7 @@ def same_texts(texts: Mapping[str, Hashable], path: str) -> list[str]:
     """
     if texts["test"] == texts["train"]:
         raise DataError(
-            "train and test are the same text: test scores would be of what was trained on; "
+            "train and test are the same text: test scores would be scores on training data; "
             "expected different files",
             path,
         )

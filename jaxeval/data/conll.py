@@ -1,4 +1,4 @@
-"""CoNLL column files: a word a line, columns side by side, a blank line after each sentence."""
+"""CoNLL column files: one word per line, columns side by side, blank lines between sentences."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -48,7 +48,7 @@ def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
             current += word(line, path, number)
     sentences += _finish(current, tag, kind, path)
     if not sentences:
-        raise DataError("no sentence found; expected CoNLL-U, ten columns a word", path)
+        raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
 
 
@@ -97,7 +97,7 @@ def _finish(words: list[Word], tag: Tag, kind: int, path: str | Path) -> Iterato
     yield Sentence(forms, tags, lines)
 
 
-def _mentions(words: list[Word], kind: int, path: str | Path) -> list[schemes.Span]:
+def _mentions(words: list[Word], kind: int, path: str | Path) -> list[schemes.Entity]:
     """All mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
     for position, word in enumerate(words):
@@ -113,8 +113,8 @@ def _mentions(words: list[Word], kind: int, path: str | Path) -> list[schemes.Sp
                 if index is None:
                     raise DataError(f"mention {group!r} closes but never opened", path, word.line)
                 _, name, start = opened.pop(index)
-                spans.append(schemes.Span(start, position + 1, name))
-    return spans + [schemes.Span(start, len(words), name) for _, name, start in opened]
+                spans.append(schemes.Entity(start, position + 1, name))
+    return spans + [schemes.Entity(start, len(words), name) for _, name, start in opened]
 
 
 def _entity_field(misc: str) -> str:
@@ -122,9 +122,9 @@ def _entity_field(misc: str) -> str:
     return next((value for name, _, value in fields if name == "Entity"), "")
 
 
-def _outermost(spans: list[schemes.Span]) -> list[schemes.Span]:
+def _outermost(spans: list[schemes.Entity]) -> list[schemes.Entity]:
     """Those that lie in no other; of crossing ones the first and longest."""
-    outermost: list[schemes.Span] = []
+    outermost: list[schemes.Entity] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
         if not outermost or span.start >= outermost[-1].end:
             outermost.append(span)

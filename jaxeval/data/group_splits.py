@@ -98,9 +98,9 @@ def stratified(groups: Groups, number: int) -> np.ndarray:
         members = np.flatnonzero((keys == key[:, None]).all(axis=0))
         order = generator.permutation(members)
         order = order[np.argsort(groups.labels[order], kind="stable")]
-        # turned by chance, so that each group is as often in a part as any other
-        turn = int(generator.integers(len(members)))
-        part[order] = np.roll(_interleaved(groups.part[members]), turn)
+        # rotated at random, so that each group is as often in a part as any other
+        shift = int(generator.integers(len(members)))
+        part[order] = np.roll(_interleaved(groups.part[members]), shift)
     return part
 
 
@@ -142,9 +142,9 @@ def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.
       fraction: of the items, rounded down.
     """
     total = int(items.sum())
-    place = (np.cumsum(items) - items - start) % total  # of a group's first item in the circle
-    order = np.argsort(place)
-    taken = int(np.sum(place < int(fraction * total)))
+    offsets = (np.cumsum(items) - items - start) % total  # of a group's first item in the circle
+    order = np.argsort(offsets)
+    taken = int(np.sum(offsets < int(fraction * total)))
     return order[:taken], order[taken:]
 
 

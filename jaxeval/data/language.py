@@ -44,8 +44,8 @@ class LanguageData:
         str | None, pydantic.Field(description="tfds: feature that holds the text")
     ] = None
     window: Annotated[fields.Length, pydantic.Field(description="tokens of a window")] = 35
-    turn: Annotated[
-        fields.Rows, pydantic.Field(description="steps per epoch: of training between evaluations")
+    steps_per_epoch: Annotated[
+        fields.Rows, pydantic.Field(description="updates of an epoch; dev is scored after each")
     ] = 200
 
 
@@ -70,7 +70,7 @@ class Text(NamedTuple):
     findings: checks.Findings = checks.Findings()
 
     @property
-    def places(self) -> list[np.ndarray]:
+    def positions(self) -> list[np.ndarray]:
         """Where each window begins in the text, by bucket; -1 of one that holds no token."""
         return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
 
@@ -81,7 +81,7 @@ class Text(NamedTuple):
           ConfigError: another number.
         """
         if number:
-            raise ConfigError("a text has the split that its files give; no --splits")
+            raise ConfigError("a text has only the split that its files give; leave --splits out")
         train, dev, test = ((self.rows[part],) for part in PARTS)
         return Split(train, dev, test, ())
 
@@ -176,7 +176,7 @@ def _rows(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Columns of all windows, and which rows are whose. Train rows are mere steps of an epoch."""
     dev, test = (windows(tokens[part], settings.window, evaluation_batch) for part in PARTS[1:])
-    steps, of_dev = settings.turn * batch, tokens["train"] + 1
+    steps, of_dev = settings.steps_per_epoch * batch, tokens["train"] + 1
     of_test = of_dev + tokens["dev"] + 1
     start = np.concatenate([np.zeros(steps, int), dev.start + of_dev, test.start + of_test])
     length = np.concatenate([np.full(steps, settings.window), dev.length, test.length])

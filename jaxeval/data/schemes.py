@@ -21,7 +21,7 @@ _ENTITY, _BARE = re.compile("[BIESLUM]-.+", re.IGNORECASE), re.compile("[BIESLUM
 _OUTSIDE = re.compile("[Oo0]")
 
 
-class Span(NamedTuple):
+class Entity(NamedTuple):
     """An entity: words start .. end - 1."""
 
     start: int
@@ -84,13 +84,13 @@ def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
     return prefix, kind
 
 
-def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """The spans of a tag sequence.
 
     Raises:
       IllegalTag: naming the position of the first tag that the scheme does not allow there.
     """
-    spans: list[Span] = []
+    spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
     for position, tag in enumerate([*tags, "O"]):
         prefix, now = _parse(tag, scheme, position)
@@ -100,7 +100,7 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Span]:
                 after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
                 message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
                 raise IllegalTag(min(position, len(tags) - 1), message)
-            spans.append(Span(start, position, kind))
+            spans.append(Entity(start, position, kind))
             kind = ""
         if prefix == "O":
             continue
@@ -109,7 +109,7 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Span]:
                 raise IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
             start, kind = position, now
         if scheme == "iobes" and prefix in "ES":
-            spans.append(Span(start, position + 1, kind))
+            spans.append(Entity(start, position + 1, kind))
             kind = ""
     return spans
 
@@ -122,28 +122,28 @@ def _opens(prefix: str, scheme: Scheme) -> bool:
     return prefix in {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
 
 
-def lenient_spans(tags: Sequence[str]) -> list[Span]:
+def lenient_spans(tags: Sequence[str]) -> list[Entity]:
     """The spans of predicted tags, which may be invalid: as the rule `conlleval` reads them.
 
     Args:
       tags: BIO or IOBES.
     """
-    spans: list[Span] = []
+    spans: list[Entity] = []
     before, kind_before = "O", ""
     for position, tag in enumerate(tags):
         prefix, kind = tag[:1], tag[2:]
         if prefix != "O" and prefix in "IE" and before in "BI" and kind == kind_before:
             spans[-1] = spans[-1]._replace(end=position + 1)
         elif prefix != "O":
-            spans.append(Span(position, position + 1, kind))
+            spans.append(Entity(position, position + 1, kind))
         before, kind_before = prefix, kind
     return spans
 
 
-def from_spans(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
+def from_spans(spans: Sequence[Entity], length: int, scheme: Scheme) -> tuple[str, ...]:
     """The tags of `length` words; spans must not overlap."""
     tags = ["O"] * length
-    before: Span | None = None
+    before: Entity | None = None
     for span in sorted(spans):
         touches = before is not None and before.end == span.start and before.kind == span.kind
         prefixes = _prefixes(span.end - span.start, scheme, touches)

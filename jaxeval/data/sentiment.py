@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     checks,
@@ -20,15 +20,13 @@ from jaxeval.data import (
     sentiment_sources,
     splits,
     targeted,
-    vectors,
+    word_settings,
     word_table,
-    words,
 )
 from jaxeval.data.sentiment_checks import Parts
 from jaxeval.data.targeted import Row
 from jaxeval.errors import ConfigError
 
-_SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
 
 
@@ -46,7 +44,7 @@ class SentimentData:
     ] = "auto"
     rows: Annotated[
         Literal["targets", "sentences"],
-        pydantic.Field(description="a row a target, or a sentence with all its targets"),
+        pydantic.Field(description="one row per target, or a sentence with all its targets"),
     ] = "targets"
     split: Annotated[
         Literal["stratified", "block"],
@@ -58,31 +56,16 @@ class SentimentData:
     test_fraction: Annotated[
         _Fraction, pydantic.Field(description="drawn test, test of a block split: of all")
     ] = 0.2
-    vectors: Annotated[
-        str | None,
-        markers.IMMATERIAL,
-        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
-    ] = None
-    vectors_unknown: Annotated[
-        str | None, pydantic.Field(description="name of the file's vector for unknown words")
-    ] = None
-    dimension: Annotated[
-        fields.Size, pydantic.Field(description="size of word vectors where none are read")
-    ] = 100
-    min_count: Annotated[
-        fields.Count,
-        pydantic.Field(description="train count that gives other words their own row"),
-    ] = 1
-    lower_case: Annotated[
-        bool, pydantic.Field(description="words without a pretrained vector: Word = word")
-    ] = True
+    vectors: word_settings.VectorFile = None
+    vectors_unknown: word_settings.UnknownVector = None
+    dimension: word_settings.Dimension = 100
+    min_count: word_settings.MinCount = 1
+    lower_case: word_settings.LowerCase = True
     vocabulary: Annotated[
-        Literal["train", "train+dev", "all"],
+        word_settings.Scope,
         pydantic.Field(description="texts whose words a model has rows for"),
     ] = "train"
-    most_widths: Annotated[
-        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
-    ] = 12
+    max_widths: word_settings.MaxWidths = 12
 
     @pydantic.model_validator(mode="after")
     def _different(self) -> "SentimentData":
@@ -114,7 +97,7 @@ class Classified(NamedTuple):
     there are) and labels [N, K], all int32; shared are row [F], vectors [V, D], pretrained [V].
 
     Attributes:
-      given: the corpus's own split.
+      given_split: the corpus's own split.
       labels: names of the Y classes.
       targeted: whether labels are of targets, not of whole texts.
       tokenised: whether words are what stands between blanks in the files.
@@ -123,11 +106,11 @@ class Classified(NamedTuple):
       sizes: [P, B] rows of each part and bucket in the arrays of all splits.
       settings: by which random splits are drawn.
       fingerprint: of the sentences.
-      places: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     table: word_table.WordTable
     labels: Sequence[str]
     targeted: bool
@@ -139,7 +122,7 @@ class Classified(NamedTuple):
     fingerprint: str
     widths: Sequence[int]
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     @property
     def pooled(self) -> bool:
@@ -183,7 +166,7 @@ class Classified(NamedTuple):
 
     def _rows(self, number: int) -> splits.Rows:
         if number == GIVEN_SPLIT:
-            return group_splits.pad(self.given, self.sizes)
+            return group_splits.pad(self.given_split, self.sizes)
         if not self.pooled:
             raise ConfigError(
                 f"split {number}: this corpus has the vocabulary of the given split; random ones "
@@ -212,20 +195,20 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
     names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
     numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.most_widths)
-    given = splits.given(names, laid_out.numbers)
+    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
+    given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}
     return Classified(
         Corpus(laid_out.columns, shared),
-        given,
+        given_split,
         table,
         labels,
         read.targeted,
         read.tokenised,
         laid_out.most_targets,
         groups,
-        _sizes(settings, groups, given),
+        _sizes(settings, groups, given_split),
         settings,
         splits.fingerprint(parts),
         laid_out.widths,
@@ -235,20 +218,16 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
 
 
 def _words(
-    settings: SentimentData, read: sentiment_sources.Labelled, parts: Parts
+    settings: SentimentData, read: sentiment_sources.TextParts, parts: Parts
 ) -> tuple[list[str], word_table.WordTable, checks.Findings]:
     """All word forms, padding first; their rows; what is told of the texts."""
     of_part = {part: {w for s in parts[part] for w in s.words} for part in splits.PARTS}
     forms = ["", *sorted(set().union(*of_part.values()))]
-    vocabulary = set().union(*(of_part[part] for part in _SCOPES[settings.vocabulary]))
-    read_vectors = None
-    if settings.vectors is not None:
-        names = {name for form in forms for name in words.spellings(form)}
-        read_vectors = vectors.read(settings.vectors, names, settings.vectors_unknown)
-    fold = str.lower if settings.lower_case else str
-    table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
+    scope = word_settings.PARTS_OF[settings.vocabulary]
+    vocabulary = set().union(*(of_part[part] for part in scope))
+    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
     findings = sentiment_checks.findings(
-        parts, read.targeted, settings.where, read_vectors, settings.vectors
+        parts, read.targeted, settings.where, pretrained, settings.vectors
     )
     files = sentiment_checks.of_files(settings.source, read, settings.fractions)
     return forms, table, files.joined(findings)
@@ -263,9 +242,11 @@ def _groups(
     return group_splits.collect(keys, labels, parts, chosen)
 
 
-def _sizes(settings: SentimentData, groups: group_splits.Groups, given: splits.Rows) -> np.ndarray:
+def _sizes(
+    settings: SentimentData, groups: group_splits.Groups, given_split: splits.Rows
+) -> np.ndarray:
     """[P, B] rows of each part and bucket that hold those of any split that may be asked for."""
-    own = np.array([[len(rows) for rows in given[part]] for part in splits.PARTS])
+    own = np.array([[len(rows) for rows in given_split[part]] for part in splits.PARTS])
     if settings.vocabulary != "all":
         return own
     if settings.split == "block":

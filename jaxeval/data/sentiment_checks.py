@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.data import checks, splits, vectors, word_table
 from jaxeval.data.group_splits import Fractions
-from jaxeval.data.sentiment_sources import Labelled, SentimentSource
+from jaxeval.data.sentiment_sources import SentimentSource, TextParts
 from jaxeval.data.targeted import TargetedSentence
 from jaxeval.errors import DataError
 
@@ -55,18 +55,15 @@ def findings(
         "texts": {part: len(of_part) for part, of_part in parts.items()},
         "classes": {part: dict(sorted(counts.items())) for part, counts in labels.items()},
     }
-    remarks = []
     items = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
     warnings = checks.repeats(items, where, "targets" if targeted else "texts")
-    if read is not None and vectors_path is not None:
-        facts["vectors"] = coverage = word_table.coverage(parts, read.index)
-        remarks.append(word_table.describe(coverage))
-        warnings += word_table.few(coverage, vectors_path)
+    of_vectors, remarks, few = word_table.covered(parts, read, vectors_path)
     words = {part: {word for s in of_part for word in s.words} for part, of_part in parts.items()}
-    return checks.Findings(facts, remarks, warnings + checks.normalisation(words))
+    warnings += [*few, *checks.normalisation(words)]
+    return checks.Findings({**facts, **of_vectors}, remarks, warnings)
 
 
-def of_files(source: SentimentSource, read: Labelled, fractions: Fractions) -> checks.Findings:
+def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:
     """Parts that were drawn, and targets that were left out."""
     remarks = [
         f"{part}: the files have none; it is {getattr(fractions, part):.0%} of train's texts, "

@@ -23,7 +23,7 @@ _JSON = (".json", ".jsonl")
 
 
 @reading.settings
-class Vocabulary:
+class SavedVocabulary:
     """As `sentiment.Classified.vocabulary` gives it."""
 
     labels: tuple[str, ...]
@@ -38,7 +38,7 @@ class Vocabulary:
         return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
 
 
-class Encoded(NamedTuple):
+class EncodedTexts(NamedTuple):
     """Rows as arrays.
 
     Attributes:
@@ -54,8 +54,8 @@ class Encoded(NamedTuple):
     columns: Sequence[dict[str, np.ndarray]]
 
 
-def read(vocabulary: Vocabulary, path: Path) -> list[LabelledText]:
-    """The texts of a file: JSON lines as in training, labels not needed; else a text a line.
+def read(vocabulary: SavedVocabulary, path: Path) -> list[LabelledText]:
+    """The texts of a file: JSON lines as in training, labels not needed; else one text per line.
 
     Raises:
       DataError: a line without a text, or without a target where the classifier needs one.
@@ -74,8 +74,8 @@ def read(vocabulary: Vocabulary, path: Path) -> list[LabelledText]:
 
 
 def encode(
-    settings: SentimentData, vocabulary: Vocabulary, texts: Sequence[LabelledText], batch: int
-) -> Encoded:
+    settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
+) -> EncodedTexts:
     """Texts as a classifier of this vocabulary reads them; for batches of so many rows."""
     (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
     rows = targeted.rows(sentences, settings.rows)
@@ -83,9 +83,9 @@ def encode(
     # a text to be classified has no label, or one that is not read
     labels = sorted({target.label for row in rows for target in row.targets})
     numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(rows, numbers, batch, settings.most_widths)
+    laid_out = targeted.lay_out(rows, numbers, batch, settings.max_widths)
     for arrays in laid_out.columns:
         del arrays["labels"]
     fold = str.lower if settings.lower_case else str
     row = word_table.lookup(forms, vocabulary.vectors, vocabulary.words, fold)
-    return Encoded(rows, {"row": row}, laid_out.numbers, laid_out.columns)
+    return EncodedTexts(rows, {"row": row}, laid_out.numbers, laid_out.columns)

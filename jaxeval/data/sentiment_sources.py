@@ -72,7 +72,7 @@ class SentimentSource:
     ] = 400
 
 
-class Labelled(NamedTuple):
+class TextParts(NamedTuple):
     """Texts by part.
 
     Attributes:
@@ -89,7 +89,7 @@ class Labelled(NamedTuple):
     drawn: Sequence[str] = ()
 
 
-def read(source: SentimentSource, fractions: Fractions) -> Labelled:
+def read(source: SentimentSource, fractions: Fractions) -> TextParts:
     """The texts of train, dev and test.
 
     A test that the files lack is a fraction of train's texts, and then a dev is one of the rest.
@@ -100,7 +100,7 @@ def read(source: SentimentSource, fractions: Fractions) -> Labelled:
     """
     if source.path is None:
         parts = generated_sentiment.parts(source.seed, source.sentences)
-        return Labelled(parts, targeted=True, tokenised=True, dropped={})
+        return TextParts(parts, targeted=True, tokenised=True, dropped={})
     files = dict(_files(source))
     _refuse_unread(source, files)
     read_files = {part: _read_file(source, file) for part, file in files.items()}
@@ -115,7 +115,7 @@ def read(source: SentimentSource, fractions: Fractions) -> Labelled:
         parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
     dropped = {part: texts.dropped for part, texts in read_files.items() if texts.dropped}
     parts = {part: parts[part] for part in splits.PARTS}
-    return Labelled(parts, train.targeted, train.tokenised, dropped, drawn)
+    return TextParts(parts, train.targeted, train.tokenised, dropped, drawn)
 
 
 def _files(source: SentimentSource) -> Iterator[tuple[str, Path]]:

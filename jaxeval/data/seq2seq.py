@@ -29,7 +29,7 @@ class Seq2SeqData:
     path: Annotated[
         str,
         markers.IMMATERIAL,
-        pydantic.Field(description="folder of three tab-separated files, a pair a line"),
+        pydantic.Field(description="folder of three tab-separated files, one pair per line"),
     ] = ""
     train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
     dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
@@ -51,14 +51,14 @@ class Seq2SeqData:
     tied: Annotated[bool, pydantic.Field(description="one vocabulary for sources and targets")] = (
         True
     )
-    longest: Annotated[
+    max_length: Annotated[
         fields.Length,
         pydantic.Field(description="most symbols of a source with features, of a target"),
     ] = 128
     train_items: Annotated[
         fields.Count | None, pydantic.Field(description="only the first n train pairs")
     ] = None
-    most_widths: Annotated[
+    max_widths: Annotated[
         fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
     ] = 12
 
@@ -88,21 +88,23 @@ class Pairs(NamedTuple):
       units: of sources and of targets.
       fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
-      places: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     vocabularies: Vocabularies
     widths: Sequence[tuple[int, int]]
     units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
-        rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
+        rows = (
+            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
+        )
         train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
         return Split(train, dev, test, ())
 
@@ -132,7 +134,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     sources = [vocabularies.encode_source(pair) for pair in pairs]
     targets = [vocabularies.encode_target(pair) for pair in pairs]
     lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
     columns = [
         {
@@ -143,7 +145,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     ]
     return Pairs(
         Corpus(tuple(columns), {}),
-        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
+        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),
@@ -233,8 +235,8 @@ def pair_of(
     source = symbols.split(values["source"], settings.source_symbols)
     target = symbols.split(values.get("target", ""), settings.target_symbols)
     for name, length in (("source", len(source) + len(features)), ("target", len(target))):
-        if length > settings.longest:
-            message = f"a {name} of {length} symbols; data.longest allows {settings.longest}"
+        if length > settings.max_length:
+            message = f"a {name} of {length} symbols; data.max_length allows {settings.max_length}"
             raise DataError(message, file, line)
     return SequencePair(source, target, features)
 

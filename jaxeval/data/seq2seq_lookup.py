@@ -17,7 +17,7 @@ from jaxeval.errors import DataError
 
 
 @reading.settings
-class Vocabulary:
+class SavedVocabulary:
     """As `Vocabularies.to_dict` gives it."""
 
     specials: tuple[str, ...]
@@ -82,7 +82,7 @@ def encode(
     """
     numbers = [vocabularies.encode_source(pair) for pair in pairs]
     lengths = [len(each) for each in numbers]
-    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
     chosen = buckets.assign(lengths, widths)
     columns = [seq2seq.padded("source", [numbers[row] for row in rows]) for rows in chosen]
     return chosen, columns

@@ -61,7 +61,7 @@ class SentenceSource:
     seed: Annotated[fields.Natural, pydantic.Field(description="generated: of the corpus")] = 1
 
 
-class Labelled(NamedTuple):
+class LabelledSentences(NamedTuple):
     """Sentences by part, and the scheme of their tags in the files; none: they are classes."""
 
     parts: Parts
@@ -73,7 +73,7 @@ class Labelled(NamedTuple):
         return self.scheme != "none"
 
 
-def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
+def read(source: SentenceSource, scheme: schemes.Scheme) -> LabelledSentences:
     """The sentences of train, dev and test; entity tags converted to `scheme`.
 
     Raises:
@@ -85,12 +85,12 @@ def read(source: SentenceSource, scheme: schemes.Scheme) -> Labelled:
         tags = Counter(tag for sentences in parts.values() for s in sentences for tag in s.tags)
         of_files = schemes.detect(tags)
     if of_files == "none":
-        return Labelled(parts, of_files)
+        return LabelledSentences(parts, of_files)
     converted = {
         part: schemes.convert_sentences(sentences, of_files, scheme, origin(source, part))
         for part, sentences in parts.items()
     }
-    return Labelled(converted, of_files)
+    return LabelledSentences(converted, of_files)
 
 
 def origin(source: SentenceSource, part: str) -> str:

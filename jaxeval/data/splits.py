@@ -13,7 +13,7 @@ Rows = Mapping[str, Sequence[np.ndarray]]  # part -> bucket b: row numbers
 PARTS = ("train", "dev", "test")
 
 
-def given(parts: Sequence[str], buckets: Sequence[np.ndarray]) -> Rows:
+def given_split(parts: Sequence[str], buckets: Sequence[np.ndarray]) -> Rows:
     """The corpus's own split.
 
     Args:

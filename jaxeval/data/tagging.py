@@ -5,14 +5,13 @@ that can be predicted. Form 0 and row 0 are padding.
 """
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     buckets,
@@ -20,19 +19,13 @@ from jaxeval.data import (
     schemes,
     sources,
     splits,
-    vectors,
+    tagging_checks,
+    word_settings,
     word_table,
     words,
 )
 from jaxeval.data.sentences import Sentence
-from jaxeval.errors import ConfigError, DataError
-
-Parts = Mapping[str, Sequence[Sentence]]
-_SCOPES = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
-_UNSEEN = {  # what becomes of tags that train lacks, by whether a model has rows for them
-    False: "they count as errors",
-    True: "as the files are split, no model can learn them",
-}
+from jaxeval.errors import ConfigError
 
 
 @reading.settings
@@ -49,35 +42,20 @@ class TaggingData:
     train_sentences: Annotated[
         fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
-    vectors: Annotated[
-        str | None,
-        markers.IMMATERIAL,
-        pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
-    ] = None
-    vectors_unknown: Annotated[
-        str | None, pydantic.Field(description="name of the file's vector for unknown words")
-    ] = None
-    dimension: Annotated[
-        fields.Size, pydantic.Field(description="size of word vectors where none are read")
-    ] = 100
-    min_count: Annotated[
-        fields.Count,
-        pydantic.Field(description="train count that gives other words their own row"),
-    ] = 1
-    lower_case: Annotated[
-        bool, pydantic.Field(description="words without a pretrained vector: Word = word")
-    ] = True
+    vectors: word_settings.VectorFile = None
+    vectors_unknown: word_settings.UnknownVector = None
+    dimension: word_settings.Dimension = 100
+    min_count: word_settings.MinCount = 1
+    lower_case: word_settings.LowerCase = True
     vocabulary: Annotated[
-        Literal["train", "train+dev", "all"],
+        word_settings.Scope,
         pydantic.Field(description="sentences whose words, characters, tags a model has rows for"),
     ] = "train"
     zero_digits: Annotated[bool, pydantic.Field(description="read every digit as 0")] = False
     max_characters: Annotated[
         fields.Length, pydantic.Field(description="longer words are cut for the character encoder")
     ] = 25
-    most_widths: Annotated[
-        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
-    ] = 12
+    max_widths: word_settings.MaxWidths = 12
 
 
 class Tagged(NamedTuple):
@@ -91,11 +69,11 @@ class Tagged(NamedTuple):
       pooled: whether the vocabulary is that of all sentences, as random splits need it.
       fingerprint: of the sentences.
       characters: those with a number of their own, in its order.
-      places: bucket b: [N_b] of its sentences among all, train's first, then dev's, then test's.
+      positions: bucket b: [N_b] of its sentences among all, those of train, dev, test in turn.
     """
 
     corpus: Corpus
-    given: splits.Rows
+    given_split: splits.Rows
     table: word_table.WordTable
     min_count: int
     labels: Sequence[str]
@@ -108,7 +86,7 @@ class Tagged(NamedTuple):
     widths: Sequence[int]
     characters: Sequence[str]
     findings: checks.Findings
-    places: Sequence[np.ndarray]
+    positions: Sequence[np.ndarray]
 
     @property
     def entities(self) -> bool:
@@ -152,7 +130,9 @@ class Tagged(NamedTuple):
                 f"split {number}: this corpus has the vocabulary of the given split; random ones "
                 "need data.vocabulary=all (prepare it with random_splits)"
             )
-        rows = self.given if number == GIVEN_SPLIT else splits.random(self.given, number)
+        rows = (
+            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
+        )
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
         tables = self.table.of_split(forms, self.min_count)
@@ -174,25 +154,25 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     """
     parts, of_files = read(settings)
     entities = of_files != "none"
-    inside = [s for part in _SCOPES[settings.vocabulary] for s in parts[part]]
+    inside = [s for part in word_settings.PARTS_OF[settings.vocabulary] for s in parts[part]]
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    forms, vocabulary = ["", *sorted(_words(sentences))], _words(inside)
+    vocabulary = tagging_checks.vocabulary(inside)
+    forms = ["", *sorted(tagging_checks.vocabulary(sentences))]
     labels, predicted = _labels(inside, sentences, entities)
-    read_vectors = _read_vectors(settings, forms)
-    fold = str.lower if settings.lower_case else str
-    table = word_table.build(forms, vocabulary, read_vectors, fold, settings.dimension)
+    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
     numbers = words.alphabet(vocabulary)
     lengths = [len(sentence.words) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch_size, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
     columns = [
         _columns([sentences[r] for r in chosen], forms, labels, width)
         for chosen, width in zip(rows, widths, strict=True)
     ]
     scheme = settings.scheme if entities else "none"
+    pooled, where = settings.vocabulary == "all", settings.source.path or "generated corpus"
     return Tagged(
         Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
-        splits.given([part for part in splits.PARTS for _ in parts[part]], rows),
+        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
         table,
         settings.min_count,
         labels,
@@ -200,16 +180,16 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         of_files,
         schemes.allowed_transitions(labels[:predicted], scheme),
         len(numbers) + words.UNKNOWN + 1,
-        settings.vocabulary == "all",
-        splits.fingerprint(_items(parts)),
+        pooled,
+        splits.fingerprint(tagging_checks.items(parts)),
         widths,
         list(numbers),
-        _findings(settings, parts, read_vectors),
+        tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
         rows,
     )
 
 
-def read(settings: TaggingData) -> sources.Labelled:
+def read(settings: TaggingData) -> sources.LabelledSentences:
     """The sentences of each part, tags in the scheme used inside."""
     parts, scheme = sources.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
@@ -219,7 +199,7 @@ def read(settings: TaggingData) -> sources.Labelled:
             part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
             for part, sentences in parts.items()
         }
-    return sources.Labelled(parts, scheme)
+    return sources.LabelledSentences(parts, scheme)
 
 
 def _labels(
@@ -231,13 +211,6 @@ def _labels(
         labels = ["O", *(label for label in labels if label != "O")]
     others = {tag for sentence in sentences for tag in sentence.tags} - {*labels}
     return [*labels, *sorted(others)], len(labels)
-
-
-def _read_vectors(settings: TaggingData, forms: Sequence[str]) -> vectors.Vectors | None:
-    if settings.vectors is None:
-        return None
-    names = {name for form in forms for name in words.spellings(form)}
-    return vectors.read(settings.vectors, names, settings.vectors_unknown)
 
 
 def _shared(
@@ -272,37 +245,3 @@ def _columns(
         arrays["forms"][row, :length] = [form_number[word] for word in sentence.words]
         arrays["labels"][row, :length] = [label_number[tag] for tag in sentence.tags]
     return arrays
-
-
-def _findings(
-    settings: TaggingData, parts: Parts, read: vectors.Vectors | None
-) -> checks.Findings:
-    """What is odd about the parts, and how many of their words have a vector."""
-    where = settings.source.path or "generated corpus"
-    tags = {
-        part: Counter(t for s in sentences for t in s.tags) for part, sentences in parts.items()
-    }
-    if len(tags["train"]) < 2:
-        only = ", ".join(tags["train"])
-        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    facts: dict[str, Any] = {}
-    remarks: list[str] = []
-    warnings = checks.repeats(_items(parts), where, "sentences")
-    if read is not None and settings.vectors is not None:
-        facts["vectors"] = coverage = word_table.coverage(parts, read.index)
-        remarks.append(word_table.describe(coverage))
-        warnings += word_table.few(coverage, settings.vectors)
-    unseen = checks.unseen(tags)
-    facts["unseen_tags"] = checks.counts(unseen)
-    warnings += [f"tags: {u}; {_UNSEEN[settings.vocabulary == 'all']}" for u in unseen]
-    warnings += checks.normalisation({p: _words(of_part) for p, of_part in parts.items()})
-    return checks.Findings(facts, remarks, warnings)
-
-
-def _items(parts: Parts) -> dict[str, list[tuple]]:
-    """Words and tags of each sentence, by part."""
-    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
-
-
-def _words(sentences: Sequence[Sentence]) -> set[str]:
-    return {word for sentence in sentences for word in sentence.words}

@@ -18,7 +18,7 @@ _Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 
 
 @reading.settings
-class Vocabulary:
+class SavedVocabulary:
     """As `tagging.Tagged.vocabulary` gives it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Vocabulary:
         return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
 
 
-class Encoded(NamedTuple):
+class EncodedSentences(NamedTuple):
     """Sentences as arrays.
 
     Attributes:
@@ -54,15 +54,18 @@ class Encoded(NamedTuple):
 
 
 def encode(
-    settings: TaggingData, vocabulary: Vocabulary, sentences: Sequence[Sequence[str]], batch: int
-) -> Encoded:
+    settings: TaggingData,
+    vocabulary: SavedVocabulary,
+    sentences: Sequence[Sequence[str]],
+    batch: int,
+) -> EncodedSentences:
     """Sentences as a tagger of this vocabulary reads them; for batches of so many."""
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
     forms = ["", *sorted({word for sentence in sentences for word in sentence})]
     number = {form: k for k, form in enumerate(forms)}
     lengths = [len(sentence) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch, settings.most_widths)
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
     chosen = buckets.assign(lengths, widths)
     columns = []
     for rows, width in zip(chosen, widths, strict=True):
@@ -71,11 +74,11 @@ def encode(
             numbers[row, : lengths[sentence]] = [number[word] for word in sentences[sentence]]
         lengths_of = np.array([lengths[sentence] for sentence in rows], np.int32)
         columns.append({"forms": numbers, "length": lengths_of})
-    return Encoded(_shared(settings, vocabulary, forms), chosen, columns)
+    return EncodedSentences(_shared(settings, vocabulary, forms), chosen, columns)
 
 
 def _shared(
-    settings: TaggingData, vocabulary: Vocabulary, forms: Sequence[str]
+    settings: TaggingData, vocabulary: SavedVocabulary, forms: Sequence[str]
 ) -> dict[str, np.ndarray]:
     fold = str.lower if settings.lower_case else str
     row = word_table.lookup(forms, vocabulary.vectors, vocabulary.words, fold)

@@ -39,17 +39,17 @@ def sentences(
     """
     borders: dict[str, set[int]] = {}
     for each in (text for texts in parts.values() for text in texts):
-        places = {place for target in each.targets for place in (target.start, target.end)}
-        borders.setdefault(each.text, set()).update(places)
+        ends = {end for target in each.targets for end in (target.start, target.end)}
+        borders.setdefault(each.text, set()).update(ends)
     split = tokens.split_at_blanks if tokenised else tokens.split
-    spans = {text: tokens.cut(split(text), places) for text, places in borders.items()}
+    spans = {text: tokens.cut(split(text), at) for text, at in borders.items()}
     return {
         part: [_sentence(each, spans[each.text]) for each in texts]
         for part, texts in parts.items()
     }
 
 
-def _sentence(each: LabelledText, spans: Sequence[tokens.Span]) -> TargetedSentence:
+def _sentence(each: LabelledText, spans: Sequence[tokens.CharacterSpan]) -> TargetedSentence:
     words = tuple(each.text[span.start : span.end] for span in spans)
     targets = (
         Target(*tokens.covered(spans, target.start, target.end), target.label)
@@ -90,10 +90,10 @@ class LaidOut(NamedTuple):
     most_targets: int
 
 
-def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, most_widths: int) -> LaidOut:
+def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, max_widths: int) -> LaidOut:
     """Rows as arrays, in buckets by length for batches of `batch_size`."""
     lengths = [len(row.sentence.words) for row in of]
-    widths = buckets.choose_widths(lengths, batch_size, most_widths)
+    widths = buckets.choose_widths(lengths, batch_size, max_widths)
     chosen = buckets.assign(lengths, widths)
     most = max(len(row.targets) for row in of)
     arrays = (

@@ -1,4 +1,4 @@
-"""TempEval-3 events in columns: a word a line, its event's class (or BIO tag) in a column.
+"""TempEval-3 events in columns: one word per line, its event's class (or BIO tag) in a column.
 
 TempEval-3 (UzZaman et al. 2013) is distributed as TimeML, which is XML and is not read here;
 taggers read it as columns, with O and the seven classes of TimeML events, or with BIO tags.
@@ -44,7 +44,7 @@ def _refuse_timeml(path: str | Path) -> None:
     start = next((line for line in text.iterate_lines(path) if line.strip()), "").lstrip()
     if start.startswith(("<?xml", "<TimeML", "<!DOCTYPE")):
         raise DataError(
-            "TimeML (XML) is not read; expected columns, a word a line with its event's class",
+            "TimeML (XML) is not read; expected columns, one word per line with its event's class",
             path,
             1,
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class CharacterSpan(NamedTuple):
     """From `start` to before `end`."""
 
     start: int
@@ -33,34 +33,36 @@ _TOKEN = re.compile(
 _CLITIC = re.compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
 
 
-def split(text: str) -> list[Span]:
+def split(text: str) -> list[CharacterSpan]:
     """Words, numbers, clitics ("n't", "'s" ...) and single punctuation marks of a text."""
     return [
         part
         for match in _TOKEN.finditer("".join(map(_shape, text)))
-        for part in _without_clitic(text, Span(*match.span()))
+        for part in _without_clitic(text, CharacterSpan(*match.span()))
     ]
 
 
-def split_at_blanks(text: str) -> list[Span]:
+def split_at_blanks(text: str) -> list[CharacterSpan]:
     """What stands between blanks, of text that somebody has cut into words already."""
-    return [Span(*match.span()) for match in re.finditer(r"\S+", text)]
+    return [CharacterSpan(*match.span()) for match in re.finditer(r"\S+", text)]
 
 
-def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
+def cut(spans: Sequence[CharacterSpan], borders: Iterable[int]) -> list[CharacterSpan]:
     """The same spans, those that a border lies in cut there."""
-    places = sorted({*borders})
+    positions = sorted({*borders})
     pieces = []
     for start, end in spans:
-        inside = [place for place in places if start < place < end]
-        pieces += [Span(*ends) for ends in zip([start, *inside], [*inside, end], strict=True)]
+        inside = [position for position in positions if start < position < end]
+        pieces += [
+            CharacterSpan(*ends) for ends in zip([start, *inside], [*inside, end], strict=True)
+        ]
     return pieces
 
 
-def covered(spans: Sequence[Span], start: int, end: int) -> Span:
+def covered(spans: Sequence[CharacterSpan], start: int, end: int) -> CharacterSpan:
     """Which spans lie within characters `start` to `end`, borders of some: numbers from 0."""
     inside = [n for n, span in enumerate(spans) if start <= span.start and span.end <= end]
-    return Span(inside[0], inside[-1] + 1)
+    return CharacterSpan(inside[0], inside[-1] + 1)
 
 
 def _shape(character: str) -> str:
@@ -75,7 +77,7 @@ def _shape(character: str) -> str:
     return " " if character.isspace() or category == "Cc" else _SHAPES[category[0]]
 
 
-def _without_clitic(text: str, span: Span) -> list[Span]:
+def _without_clitic(text: str, span: CharacterSpan) -> list[CharacterSpan]:
     """A word and its clitic, or the word."""
     clitic = _CLITIC.search(text[span.start : span.end])
     return cut([span], [span.start + clitic.start()] if clitic else [])

@@ -14,7 +14,7 @@ class Untagged(NamedTuple):
 
     lines: Sequence[str]
     sentences: Sequence[Sequence[str]]
-    places: Sequence[Sequence[int]]
+    line_numbers: Sequence[Sequence[int]]
 
 
 def read(source: SentenceSource, path: Path) -> Untagged:
@@ -63,9 +63,9 @@ def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) ->
       tags: [models][sentences][words].
     """
     lines = [*untagged.lines]
-    for number, places in enumerate(untagged.places):
-        for position, place in enumerate(places):
-            line = lines[place]
+    for number, of_words in enumerate(untagged.line_numbers):
+        for position, line_number in enumerate(of_words):
+            line = lines[line_number]
             blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
-            lines[place] = blank.join([line, *(each[number][position] for each in tags)])
+            lines[line_number] = blank.join([line, *(each[number][position] for each in tags)])
     return lines

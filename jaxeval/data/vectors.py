@@ -59,7 +59,7 @@ def read(
             index[name] = len(rows)
             rows.append(vector)
     if size is None or not count:
-        raise DataError("no vectors found; expected a word and its numbers a line", path)
+        raise DataError("no vectors found; expected one word and its numbers per line", path)
     if header not in (None, count):
         message = f"its first line promises {header} vectors, found {count}; a file cut short?"
         raise DataError(message, path)

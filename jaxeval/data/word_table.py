@@ -7,7 +7,7 @@ row 0 are padding.
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -175,6 +175,20 @@ def coverage(
             "types": round(float(has_vector.mean()), 4),
         }
     return fractions
+
+
+def covered(
+    parts: Mapping[str, Sequence[Worded]], read: vectors.Vectors | None, path: str | None
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Facts, remarks and warnings about the vectors read from a file.
+
+    Raises:
+      DataError: no word of train has one.
+    """
+    if read is None or path is None:
+        return {}, [], []
+    fractions = coverage(parts, read.index)
+    return {"vectors": fractions}, [describe(fractions)], few(fractions, path)
 
 
 def describe(fractions: Mapping[str, Mapping[str, float]]) -> str:

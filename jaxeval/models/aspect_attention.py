@@ -55,7 +55,7 @@ class TextLSTM(module.Module):
         words, position = drop.steps("input", sentences.words), None
         inputs = words.shape[-1] + (0 if target is None else target.shape[-1])
         if self.choices.position == "embedding":
-            rows, size = self.choices.most_distance + 1, self.choices.position_size
+            rows, size = self.choices.max_distance + 1, self.choices.position_size
             position = self.param("position", self.initial.table, rows, size)
             inputs += size
         weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)

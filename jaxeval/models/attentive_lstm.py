@@ -20,7 +20,7 @@ from jax import lax
 from jaxeval.models import lstm, module, ragged, recurrence, unroll
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Shape, Weights
+from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
 
 Array = jax.Array
 _GATES = 4
@@ -45,7 +45,7 @@ class _Axes(NamedTuple):
     both: RaggedAxis  # directions
 
 
-def _axes(shape: Shape, live: Live) -> _Axes:
+def _axes(shape: Seq2SeqShape, live: Live) -> _Axes:
     def hidden(blocks: int) -> RaggedAxis:
         return ragged.axis(shape.hidden, live.hidden, blocks)
 
@@ -107,7 +107,7 @@ class AttentiveLstm(module.Module):
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state
 
-    shape: Shape
+    shape: Seq2SeqShape
     live: Live = Live()
 
     def setup(self) -> None:

@@ -89,7 +89,7 @@ class ConvolutionEncoder(module.Module):
 
     Attributes:
       filters: F.
-      width: characters a window.
+      width: characters per window.
       activation: "tanh" (LasagneNLP, NeuroNLP2) or "linear" (UKPLab).
       full: pad `width - 1` zeros on both sides (LasagneNLP) instead of `same`.
       masked: the maximum runs over the word's own characters only; False lets the padding of the

@@ -19,6 +19,17 @@ _LEVELS = 1 << 16  # of a rate
 _HASHED_LEVELS = 1 << 24
 
 
+def rate_name(site: str) -> str:
+    """The hyperparameter that is the rate of a site: of every model that has several."""
+    return f"dropout_{site}"
+
+
+def rates(hparams: Mapping[str, Array]) -> dict[str, Array]:
+    """The rates among hyperparameters, by site."""
+    prefix = rate_name("")
+    return {n.removeprefix(prefix): v for n, v in hparams.items() if n.startswith(prefix)}
+
+
 def mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True) -> Array:
     """Zeros with probability `rate`, else 1 / (1 - rate) (inverted) or 1; float32 of `shape`.
 

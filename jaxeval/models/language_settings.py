@@ -6,7 +6,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.models import budget as sizes
-from jaxeval.models import cells
+from jaxeval.models import cells, dropout
 
 _BUDGET = 1_000_000
 Rate = fields.Rate | None
@@ -18,30 +18,32 @@ class LanguageDropout:
 
     input: Annotated[
         Rate,
-        markers.dropout("input"),
+        markers.dropout("dropout_input"),
         pydantic.Field(description="embedded input; fresh at each step"),
     ] = None
     inter_layer: Annotated[
         Rate,
-        markers.dropout("inter_layer"),
+        markers.dropout("dropout_inter_layer"),
         pydantic.Field(description="input of layers from the second, if any; fresh at each step"),
     ] = None
     state: Annotated[
         Rate,
-        markers.dropout("state"),
+        markers.dropout("dropout_state"),
         pydantic.Field(description="h(t-1); the same in a window (variational)"),
     ] = None
     update: Annotated[
         Rate,
-        markers.dropout("update"),
+        markers.dropout("dropout_update"),
         pydantic.Field(description="the candidate; the same in a window (Semeniuta)"),
     ] = None
     output: Annotated[
-        Rate, markers.dropout("output"), pydantic.Field(description="the sum of all layers")
+        Rate,
+        markers.dropout("dropout_output"),
+        pydantic.Field(description="the sum of all layers"),
     ] = None
     projected: Annotated[
         Rate,
-        markers.dropout("projected"),
+        markers.dropout("dropout_projected"),
         pydantic.Field(description="after the projection down, where there is one"),
     ] = None
 
@@ -84,10 +86,10 @@ class LanguageModelSettings:
             description="rhn: no input dropout at depths from 2, as in the authors' released code"
         ),
     ] = False
-    forget: Annotated[
+    state_reset_probability: Annotated[
         float,
         pydantic.Field(
-            ge=0, lt=1, description="probability that a state is zeroed before a window"
+            ge=0, lt=1, description="of a stream, that its state is zeroed before a window"
         ),
     ] = 0.01
     dropout: LanguageDropout = LanguageDropout()
@@ -95,31 +97,34 @@ class LanguageModelSettings:
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "LanguageModelSettings":
         if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
-            raise ValueError("rhn: expected gates untied or tied, and one layer of some depth")
+            raise ValueError("rhn: gates are untied or tied, and layers is 1; set depth instead")
         if self.kind != "rhn" and self.depth > 1:
-            raise ValueError(f"{self.kind}: depth is of rhn; expected layers")
+            raise ValueError(f"{self.kind}: depth is for rhn only; set layers instead")
         if self.kind != "lstm" and (self.clip is not None or self.layer_norm):
-            raise ValueError(f"{self.kind}: clip and layer_norm are of lstm")
+            raise ValueError(f"{self.kind}: clip and layer_norm are for lstm only")
         if self.kind == "nas" and (self.dropout.update is not None or self.gates is not None):
-            raise ValueError("nas: has no place for dropout.update, and gates of its own")
+            raise ValueError("nas: takes neither dropout.update nor gates")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
-            raise ValueError("hidden: expected without budget and ratio, which solve for it")
+            raise ValueError(
+                "hidden: cannot be set with budget or ratio, from which it is computed"
+            )
         if self.kind != "rhn" and self.released_highway:
-            raise ValueError(f"{self.kind}: released_highway is of rhn")
+            raise ValueError(f"{self.kind}: released_highway is for rhn only")
         if self.embedding is not None and self.hidden is None:
-            raise ValueError("embedding: expected hidden too, or ratio with a budget")
+            raise ValueError("embedding: needs hidden too; with a budget, set ratio instead")
         return self
 
     @property
     def unused(self) -> frozenset[str]:
-        """Dropout rates that no member has, by site.
+        """Dropout rates that no member has.
 
         As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
         that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
         """
-        unused = {"input"} if self.released_highway and self.depth > 1 else set()
-        unused |= {"inter_layer"} if self.layers == 1 else set()
-        return frozenset(unused | (set() if self._projects() else {"projected"}))
+        sites = {"input"} if self.released_highway and self.depth > 1 else set()
+        sites |= {"inter_layer"} if self.layers == 1 else set()
+        sites |= set() if self._projects() else {"projected"}
+        return frozenset(map(dropout.rate_name, sites))
 
     def _projects(self) -> bool:
         """Whether outputs are projected down, but for ratios that rounding makes 1."""

@@ -1,6 +1,6 @@
 """LSTM layers in the variants of the published taggers, over `recurrence.run`.
 
-Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or one a gate).
+Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or one per gate).
 """
 
 import dataclasses

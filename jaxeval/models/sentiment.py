@@ -97,7 +97,7 @@ class Words(module.Module):
         """How vectors of words without one begin."""
         if self.initial.kind == "uniform":
             return lambda key, shape: word_vectors.uniform(key, shape, self.initial.scale)
-        if self.choices.words.others == "uniform":
+        if self.choices.words.initialiser == "uniform":
             return word_vectors.uniform
         vectors, pretrained = (
             batch.shared[name][: self.sizes.words] for name in ("vectors", "pretrained")

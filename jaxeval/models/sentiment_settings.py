@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.models import initialisers
+from jaxeval.models import dropout, initialisers
 
 Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
@@ -20,11 +20,11 @@ SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
 
 
 @reading.settings
-class WordSettings:
+class SentimentWordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, fields.about("train word vectors; false: as read")] = True
-    others: Annotated[
+    initialiser: Annotated[
         Literal["uniform", "normal"],
         fields.about(
             "words without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read; drawn "
@@ -87,7 +87,7 @@ class TargetSettings:
         ),
     ] = "none"
     position_size: Annotated[fields.Size, fields.about("embedding: its size")] = 30
-    most_distance: Annotated[fields.Length, fields.about("embedding: the longest distance")] = 100
+    max_distance: Annotated[fields.Length, fields.about("embedding: the longest distance")] = 100
     inter_aspect: Annotated[
         fields.Size | None,
         fields.about("units of an LSTM over a sentence's targets; needs data.rows = sentences"),
@@ -112,7 +112,7 @@ class ConvolutionSettings:
 
     widths: Annotated[
         tuple[Annotated[int, pydantic.Field(ge=1, le=64)], ...],
-        pydantic.Field(min_length=1, max_length=8, description="words a window"),
+        pydantic.Field(min_length=1, max_length=8, description="words per window"),
     ] = (3, 4, 5)
     filters: Annotated[fields.Size, fields.about("of each width")] = 100
 
@@ -167,7 +167,9 @@ class SentimentModel:
         pydantic.Field(max_length=8, description="widths of its ReLU layers"),
     ] = (100,)
     tanh_logits: Annotated[bool, fields.about("logits are the tanh of a linear layer")] = False
-    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    words: Annotated[SentimentWordSettings, fields.about("word embeddings")] = (
+        SentimentWordSettings()
+    )
     target: Annotated[TargetSettings, fields.about("the target")] = TargetSettings()
     attention: Annotated[AttentionSettings, fields.about("atae's attention")] = AttentionSettings()
     cnn: Annotated[ConvolutionSettings, fields.about("convolutions")] = ConvolutionSettings()
@@ -197,14 +199,11 @@ class SentimentModel:
         """Traced numbers that no member has, by name."""
         every = frozenset.union(*SITES.values())
         sites = frozenset() if self.dropout.kind == "none" else SITES[self.architecture]
-        return frozenset(f"dropout_{site}" for site in every - sites)
+        return frozenset(map(dropout.rate_name, every - sites))
 
     @property
     def rates(self) -> dict[str, str]:
         """Dropout sites -> names of the hyperparameters that are their rates."""
         names = markers.active(self)
-        return {
-            site: f"dropout_{site}"
-            for site in sorted(SITES[self.architecture])
-            if f"dropout_{site}" in names
-        }
+        rates = {site: dropout.rate_name(site) for site in sorted(SITES[self.architecture])}
+        return {site: name for site, name in rates.items() if name in names}

@@ -15,7 +15,7 @@ from jaxeval.models.dropout import HashedDropout
 Array = jax.Array
 
 
-class Shape(NamedTuple):
+class Seq2SeqShape(NamedTuple):
     """Sizes of arrays."""
 
     source: int  # symbols

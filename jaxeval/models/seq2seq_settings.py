@@ -6,7 +6,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.models.attentive_lstm import AttentiveLstm
-from jaxeval.models.seq2seq import Live, Model, Shape
+from jaxeval.models.seq2seq import Live, Model, Seq2SeqShape
 from jaxeval.models.transformer import Transformer
 
 _CLASSES = {"attentive_lstm": AttentiveLstm, "transformer": Transformer}
@@ -27,7 +27,7 @@ class Seq2Seq:
     hidden: Annotated[
         fields.Size,
         markers.RAGGED,
-        pydantic.Field(description="units of a direction; of a transformer's feed-forward layer"),
+        pydantic.Field(description="units per direction; of a transformer's feed-forward layer"),
     ] = 512
     encoder_layers: Annotated[
         fields.Layers, markers.RAGGED, pydantic.Field(description="layers")
@@ -67,9 +67,9 @@ class Seq2Seq:
             )
         return self
 
-    def shape(self, source: int, target: int) -> Shape:
+    def shape(self, source: int, target: int) -> Seq2SeqShape:
         """Sizes of arrays for vocabularies of such sizes."""
-        return Shape(
+        return Seq2SeqShape(
             source,
             target,
             self.embedding,

@@ -8,7 +8,7 @@ import dataclasses
 import math
 from typing import Literal
 
-from jaxeval.models.seq2seq import Shape
+from jaxeval.models.seq2seq import Seq2SeqShape
 
 Architecture = Literal["attentive_lstm", "transformer"]
 
@@ -23,7 +23,7 @@ class Seq2SeqSizes:
     """
 
     architecture: Architecture
-    shape: Shape
+    shape: Seq2SeqShape
     lengths: tuple[float, float]
     grain: int
 
@@ -38,7 +38,7 @@ class Seq2SeqSizes:
         if self.architecture != other.architecture or grain % heads:
             return None
         largest = map(max, zip(self.shape, other.shape, strict=True))
-        shape = Shape(*largest)
+        shape = Seq2SeqShape(*largest)
         embedding = math.ceil(shape.embedding / heads) * heads
         return dataclasses.replace(
             self, shape=shape._replace(heads=heads, embedding=embedding), grain=grain

@@ -1,6 +1,6 @@
 """The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label logits.
 
-Notation: T positions, B sentences, D features of a word, H units of a direction, Y labels, F word
+Notation: T positions, B sentences, D features of a word, H units per direction, Y labels, F word
 forms of the corpus, V rows of the word table, W characters of the longest word. Arrays inside the
 model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
 
@@ -19,7 +19,7 @@ from flax import linen as nn
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, lstm, module, word_vectors
+from jaxeval.models import characters, crf, dropout, lstm, module, word_vectors
 from jaxeval.models import tagging_settings as settings
 from jaxeval.models.dropout import KeyedDropout
 
@@ -116,11 +116,11 @@ class Tagger(module.Module):
 
         Args:
           batch: see the module's docstring.
-          hparams: traced; the rates named by `settings.TaggerDropout.rates`.
+          hparams: traced; the rates that `settings.TaggerDropout` has active among them.
           key: of the dropout masks, consumed; None at evaluation.
         """
         choice = self.choices.dropout
-        rates = {name.removeprefix("dropout_"): hparams[name] for name in markers.active(choice)}
+        rates = dropout.rates({name: hparams[name] for name in markers.active(choice)})
         drop = KeyedDropout(
             rates, key, variational=choice.kind == "variational", inverted=choice.inverted
         )
@@ -146,8 +146,8 @@ class Tagger(module.Module):
         for reverse, direction in ((False, "forward"), (True, "backward")):
             layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
             input_mask = drop.mask("layer_input", (groups, x.shape[1], x.shape[2]))
-            recurrent_mask = drop.mask("recurrent", (groups, x.shape[1], width))
-            outputs.append(layer(x, valid, input_mask, recurrent_mask))
+            state_mask = drop.mask("state", (groups, x.shape[1], width))
+            outputs.append(layer(x, valid, input_mask, state_mask))
         return jnp.concatenate(outputs, axis=-1)
 
     def _logits(self, x: Array) -> TaggerLogits:

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.models import lstm
+from jaxeval.models import dropout, lstm
 
 
 @reading.settings
-class WordSettings:
+class TaggerWordSettings:
     """Word embeddings."""
 
     trained: Annotated[bool, fields.about("train the word vectors; false keeps them as read")] = (
@@ -28,7 +28,7 @@ class CharacterSettings:
     encoder: Annotated[Literal["none", "cnn", "lstm"], fields.about("none, cnn or lstm")] = "cnn"
     dimension: Annotated[fields.Size, fields.about("size of a character's vector")] = 30
     filters: Annotated[fields.Size, fields.about("cnn: filters")] = 30
-    width: Annotated[fields.Size, fields.about("cnn: characters a window")] = 3
+    width: Annotated[fields.Size, fields.about("cnn: characters per window")] = 3
     activation: Annotated[Literal["tanh", "linear"], fields.about("cnn: after the maximum")] = (
         "tanh"
     )
@@ -36,7 +36,7 @@ class CharacterSettings:
         bool, fields.about("cnn: windows reach beyond both ends (LasagneNLP)")
     ] = False
     masked: Annotated[bool, fields.about("cnn: padding takes no part in the maximum")] = True
-    units: Annotated[fields.Size, fields.about("lstm: units of a direction")] = 25
+    units: Annotated[fields.Size, fields.about("lstm: units per direction")] = 25
 
 
 @reading.settings
@@ -60,10 +60,10 @@ class TaggerDropout:
     layer_input: Annotated[
         fields.Rate, fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
     ] = 0.0
-    recurrent: Annotated[
+    state: Annotated[
         fields.Rate,
-        markers.dropout("dropout_recurrent"),
-        fields.about("rate on h(t-1); variational only"),
+        markers.dropout("dropout_state"),
+        fields.about("rate on h(t-1), Keras' recurrent_dropout; variational only"),
     ] = 0.0
     characters: Annotated[
         fields.Rate,
@@ -72,7 +72,7 @@ class TaggerDropout:
     ] = 0.0
     per_gate: Annotated[
         bool,
-        fields.about("layer_input and recurrent: a mask for each gate (Keras) instead of one"),
+        fields.about("layer_input and state: a mask for each gate (Keras) instead of one"),
     ] = False
     inverted: Annotated[
         bool, fields.about("scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)")
@@ -80,8 +80,8 @@ class TaggerDropout:
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> "TaggerDropout":
-        if self.kind != "variational" and (self.recurrent or self.per_gate):
-            raise ValueError("recurrent and per_gate need kind = 'variational'")
+        if self.kind != "variational" and (self.state or self.per_gate):
+            raise ValueError("state and per_gate need kind = 'variational'")
         if self.kind == "naive" and self.layer_input:
             raise ValueError(
                 "layer_input needs kind = 'variational'; naive drops input and output"
@@ -91,15 +91,15 @@ class TaggerDropout:
     @property
     def unused(self) -> frozenset[str]:
         """Rates that no member has."""
-        sites = ("input", "output", "layer_input", "recurrent", "characters")
-        return frozenset(f"dropout_{site}" for site in sites if self.kind == "none")
+        sites = ("input", "output", "layer_input", "state", "characters")
+        return frozenset(map(dropout.rate_name, sites if self.kind == "none" else ()))
 
 
 @reading.settings
 class TaggerSettings:
     """The tagger."""
 
-    words: Annotated[WordSettings, fields.about("word embeddings")] = WordSettings()
+    words: Annotated[TaggerWordSettings, fields.about("word embeddings")] = TaggerWordSettings()
     characters: Annotated[CharacterSettings, fields.about("character representation")] = (
         CharacterSettings()
     )

@@ -24,7 +24,7 @@ from jaxeval.models import module, ragged
 from jaxeval.models import transformer_weights as initial
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Shape, Weights
+from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
 from jaxeval.models.transformer_weights import (
     CROSS_ATTENTION,
     FEED_FORWARD,
@@ -59,7 +59,7 @@ class Transformer(module.Module):
 
     rows_axis: ClassVar[int] = 1  # of the cache
 
-    shape: Shape
+    shape: Seq2SeqShape
     live: Live = Live()
 
     def setup(self) -> None:

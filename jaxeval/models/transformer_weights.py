@@ -11,7 +11,7 @@ from jax import lax
 
 from jaxeval.models import ragged
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Shape, Weights
+from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
 
 Array = jax.Array
 # keys of the parameter tree, which saved models have too
@@ -28,7 +28,7 @@ class Axes(NamedTuple):
     hidden: RaggedAxis
 
 
-def axes_of(shape: Shape, live: Live) -> Axes:
+def axes_of(shape: Seq2SeqShape, live: Live) -> Axes:
     """The axes of a model of some shape."""
     size = shape.embedding // shape.heads
     used = None if live.embedding is None else live.embedding / shape.heads

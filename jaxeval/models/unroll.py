@@ -1,6 +1,6 @@
 """Runs a recurrent cell over time with its state carried in and out, weight gradients outside.
 
-Notation: T time steps, B rows, H hidden units, G blocks of H, one a gate.
+Notation: T time steps, B rows, H hidden units, G blocks of H, one per gate.
 
 A cell writes every product with a recurrent kernel as `tap(name, x)`. Reverse-mode derivation of
 a plain scan would add up each kernel's gradient at every step, a product with an inner dimension

@@ -42,7 +42,7 @@ class Population:
         self.count_rows = count_rows
         self.waiting = list(members)
         self.epochs = 0
-        self._failed: list[slots.Ended] = []
+        self._failed: list[slots.MemberEnd] = []
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
         first_split = problem.split(members[0].split)
@@ -123,7 +123,7 @@ class Population:
                 self._load(lane, slots.Slot(who))
                 return True
             except JaxevalError as error:
-                end = slots.Ended(who, "failed", 0, None, None, None, 0.0, str(error))
+                end = slots.MemberEnd(who, "failed", 0, None, None, None, 0.0, str(error))
                 self._failed.append(end)
         return False
 
@@ -173,7 +173,7 @@ class Population:
         test = self._score("test", self.state.best, [event.test for event in events])
         scores = reports.epoch_scores(self.slots, metric, losses, dev, test)
         best = {}
-        if training.keep_models:
+        if training.save_models:
             best = reports.best_params(self.slots, events, self.state.best)
         rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
         ended = self._failed + reports.ended(self.slots, events, metric, test)

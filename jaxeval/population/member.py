@@ -51,7 +51,7 @@ class Program(NamedTuple):
     """What is static in a member's functions.
 
     Attributes:
-      batch_size: rows an update, of members without a `batch_size` among their hparams.
+      batch_size: rows per update, of members without a `batch_size` among their hparams.
       micro_batch: rows computed at once; None: the whole batch.
     """
 

@@ -271,7 +271,7 @@ def make(
 
     Args:
       epoch: [] from 0.
-      batch_size: rows an update, static or [].
+      batch_size: rows per update, static or [].
     """
     values = {name: hparams[name] for name in DEFAULTS[settings.name]}
     values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)

@@ -15,7 +15,7 @@ class Report(NamedTuple):
     """What an epoch of the population brought."""
 
     scores: Sequence[slots.EpochScores]
-    ended: Sequence[slots.Ended]
+    ended: Sequence[slots.MemberEnd]
     slots: Sequence[slots.Slot]
     waiting: int  # members without a lane yet
     seconds: float
@@ -79,7 +79,7 @@ def ended(
     events: Sequence[slots.Event],
     metric: Metric,
     test: Sequence[Mapping[str, float]],
-) -> list[slots.Ended]:
+) -> list[slots.MemberEnd]:
     """How the members ended that are done."""
     return [
         slots.end_of(slot, event.status, metric, scores.get(metric.name))

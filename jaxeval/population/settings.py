@@ -13,9 +13,9 @@ from jaxeval.population.stopping import Stopping
 class Plateau:
     """Learning rate that falls when dev does not improve, a member for itself."""
 
-    after: Annotated[
+    patience: Annotated[
         fields.Count,
-        markers.Traced(1.0, name="plateau_after"),
+        markers.Traced(1.0, name="plateau_patience"),
         pydantic.Field(description="epochs without a better dev score or a decay"),
     ] = 26
     factor: Annotated[
@@ -39,7 +39,7 @@ class Training:
     """How members are trained; together with the task, all that a compiled program depends on."""
 
     batch_size: Annotated[
-        fields.Rows, markers.RAGGED, pydantic.Field(description="rows an update")
+        fields.Rows, markers.RAGGED, pydantic.Field(description="rows per update")
     ] = 32
     micro_batch: Annotated[
         fields.Rows | None,
@@ -78,7 +78,7 @@ class Training:
         Literal["auto", "map", "vmap"],
         pydantic.Field(description="auto: map on the CPU, vmap on accelerators"),
     ] = "auto"
-    keep_models: Annotated[
+    save_models: Annotated[
         bool,
         markers.IMMATERIAL,
         pydantic.Field(description="write each member's best parameters into RUNS/models"),

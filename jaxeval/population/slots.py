@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from jaxeval.config import renamed
 from jaxeval.contracts import Member, Metric
 from jaxeval.files import Json
 from jaxeval.population import stopping
@@ -46,7 +47,7 @@ class EpochScores(NamedTuple):
     scores: Mapping[str, float]
 
 
-class Ended(NamedTuple):
+class MemberEnd(NamedTuple):
     """A member's end; dev and test are the metric's values at the epoch of the best dev score.
 
     Without a best epoch, as dev never left 0, test is that of the last one.
@@ -158,7 +159,8 @@ def decay(slot: Slot, latest: int | None) -> Slot:
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return slot
     waited = (
-        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_after", 1.0) < slot.epoch
+        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_patience", 1.0)
+        < slot.epoch
     )
     overdue = latest is not None and not slot.decays and latest <= slot.epoch
     if not (waited or overdue):
@@ -211,10 +213,10 @@ def status(
     return None
 
 
-def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> Ended:
+def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> MemberEnd:
     """How the member of a slot ended, with its test score."""
     assert slot.member is not None
-    return Ended(
+    return MemberEnd(
         slot.member,
         status,
         slot.epoch,
@@ -236,6 +238,6 @@ def from_json(data: Mapping[str, Any]) -> Slot:
     plain = data["member"]
     if plain is None:
         return Slot()
-    hparams = tuple((name, value) for name, value in plain["hparams"])
-    member = Member(plain["seed"], plain["split"], hparams, plain.get("repeat", 0))
+    hparams = renamed.hyperparameters(dict(plain["hparams"]))
+    member = Member(plain["seed"], plain["split"], (*hparams.items(),), plain.get("repeat", 0))
     return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})

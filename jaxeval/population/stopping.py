@@ -14,11 +14,11 @@ from jaxeval.contracts import Metric
 class Stopping:
     """Stops members that have not improved of late, or too slowly to reach a target."""
 
-    turns: Annotated[
-        fields.Count, pydantic.Field(description="epochs that improvement is looked for in")
+    patience: Annotated[
+        fields.Count, pydantic.Field(description="epochs over which improvement is measured")
     ] = 30
-    ramp: Annotated[
-        fields.Natural, pydantic.Field(description="these grow from 1 to turns in so many epochs")
+    rampup_epochs: Annotated[
+        fields.Natural, pydantic.Field(description="patience grows from 1 in so many first epochs")
     ] = 60
     targets: Annotated[
         tuple[Annotated[float, pydantic.Field(ge=0)], ...],
@@ -37,9 +37,10 @@ class Stopping:
 
 def lookback(stopping: Stopping, epoch: int) -> int:
     """Over how many epochs improvement is measured after the given one."""
-    if not stopping.ramp:
-        return stopping.turns
-    return 1 + int((stopping.turns - 1) / stopping.ramp * min(stopping.ramp, epoch))
+    rampup = stopping.rampup_epochs
+    if not rampup:
+        return stopping.patience
+    return 1 + int((stopping.patience - 1) / rampup * min(rampup, epoch))
 
 
 def reachable(bests: Sequence[float], back: int, remaining: int, *, log: bool = False) -> float:

@@ -1,6 +1,6 @@
 """An epoch of one member: every step an update, of one batch or of the sums of its parts.
 
-Notation: F buckets with train rows, B rows an update, M rows computed at once. Where every member
+Notation: F buckets with train rows, B rows per update, M rows computed at once. Where every member
 has the program's B and B <= M, a batch is computed whole. Otherwise it is cut into ceil(rows / M)
 micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
 `task.normaliser`, so that gradients weighted by it and divided by its total are those of one
@@ -38,7 +38,7 @@ class Gradient(NamedTuple):
     rows: Array  # [] float32, how many are no padding
 
 
-class Epoch(NamedTuple):
+class EpochInputs(NamedTuple):
     """What all steps of an epoch share.
 
     Attributes:
@@ -64,7 +64,7 @@ def train_epoch(
     order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
     order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
-    epoch = Epoch(program, shared, inputs, order, filled)
+    epoch = EpochInputs(program, shared, inputs, order, filled)
     branches = [
         functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
         for branch in range(len(filled))
@@ -105,7 +105,7 @@ def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> t
     return lax.fori_loop(0, steps.count, numbered, start)
 
 
-def whole_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
+def whole_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
     """The gradient of a batch of bucket `filled[branch]` at once."""
     size, bucket = epoch.program.batch_size, epoch.filled[branch]
     rows = lax.dynamic_slice(epoch.order[bucket], (step.batch * size,), (size,))
@@ -113,7 +113,7 @@ def whole_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
     return Gradient(grads, carry, loss, jnp.sum(batch.weight))
 
 
-def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
+def summed_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
     """The same for as many rows as the member's batch has, some at once; carries nothing."""
     program, bucket = epoch.program, epoch.filled[branch]
     order, most = epoch.order[bucket], program.at_once
@@ -142,7 +142,7 @@ def summed_gradient(epoch: Epoch, branch: int, step: Step) -> Gradient:
 
 
 def _value_and_grad(
-    epoch: Epoch,
+    epoch: EpochInputs,
     bucket: int,
     rows: Array,
     step: Step,

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.sensitivity import recorded
 
-    source = runs.place(asked.runs)
+    source = runs.shown(asked.runs)
     rows = _chosen(runs.load(asked.runs), asked.experiment, source)
     points = runs.load_curves(asked.runs)
     groups = summary.by_experiment(rows)

@@ -7,10 +7,10 @@ import numpy as np
 
 from jaxeval.files import Json
 from jaxeval.report import plain, scores, tables, text
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats.crossed import Crossed
-from jaxeval.stats.designs import MOST, Design, Plan
+from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
 
 _PARTS = {"split": "split", "seed": "seed", "interaction": "split x seed", "error": "error"}
 _KINDS = {
@@ -32,7 +32,7 @@ class Part:
     name: str
     study: Crossed
     dropped: Sequence[str]
-    plan: Plan | None
+    plan: TrainingPlan | None
 
 
 def to_dict(parts: Sequence[Part], metric: str, unit: str) -> dict[str, Json]:
@@ -68,12 +68,12 @@ def unit_of(table: ScoreTable) -> str:
     return "number" if percentages else unit
 
 
-def _scale(parts: Sequence[Part], unit: str) -> Scale:
+def _scale(parts: Sequence[Part], unit: str) -> ScoreFormat:
     sds = [part.sd for each in parts for part in each.study.components.values()]
     return scores.scale(unit, sds, max(abs(part.study.mean) for part in parts))
 
 
-def mean(of: Crossed, metric: str, scale: Scale) -> str:
+def mean(of: Crossed, metric: str, scale: ScoreFormat) -> str:
     """The mean with its interval."""
     runs = "" if of.repeats == 1 else f" x {of.repeats} runs"
     return (
@@ -83,7 +83,7 @@ def mean(of: Crossed, metric: str, scale: Scale) -> str:
     )
 
 
-def rows(of: Crossed, scale: Scale) -> list[tuple[str, str, str, str]]:
+def rows(of: Crossed, scale: ScoreFormat) -> list[tuple[str, str, str, str]]:
     """A row a component, and one run's total."""
     shown = []
     for name, part in [*of.components.items(), ("any run", of.total)]:
@@ -108,7 +108,9 @@ def notes(of: Crossed) -> list[str]:
     ]
 
 
-def plan_table(plan: Plan, scale: Scale) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+def plan_table(
+    plan: TrainingPlan, scale: ScoreFormat
+) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """Head and a row a design, the cheapest first."""
     costs = plan.split_cost > 0
     head = ["design", "splits", "seeds", "runs", *(["cost"] if costs else []), "half-width"]
@@ -124,7 +126,7 @@ def plan_table(plan: Plan, scale: Scale) -> tuple[Sequence[str], list[tuple[str,
     return head, shown
 
 
-def advice(of: Crossed, plan: Plan, metric: str, scale: Scale) -> str:
+def advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
     """What to train, in sentences."""
     within = scores.difference(plan.precision, scale.unit)
     half = of.mean_interval.high - of.mean
@@ -146,7 +148,7 @@ def advice(of: Crossed, plan: Plan, metric: str, scale: Scale) -> str:
     )
 
 
-def _bought(design: Design) -> str:
+def _bought(design: TrainingDesign) -> str:
     each = design.runs // design.splits
     return {
         "independent": f"{design.runs} runs, each with its own split and seed",

@@ -68,7 +68,7 @@ def difference(value: float, unit: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Scale:
+class ScoreFormat:
     """Scores of one table, all with the decimals that their spread needs."""
 
     unit: str
@@ -108,7 +108,7 @@ class Scale:
         return f"{text.confidence(bounds)} {self.interval(bounds)}"
 
 
-def scale(unit: str, sds: Sequence[float], largest: float) -> Scale:
+def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
     """The scale on which the smallest spread is seen; equal scores have four digits.
 
     Args:
@@ -122,4 +122,4 @@ def scale(unit: str, sds: Sequence[float], largest: float) -> Scale:
         decimals = max(2, decimals - 1) if unit in _PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(factor(unit) * largest)) if largest else 2
-    return Scale(unit, max(0, min(_MOST_DIGITS, decimals)))
+    return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals)))

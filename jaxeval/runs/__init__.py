@@ -15,7 +15,7 @@ from jaxeval.runs.records import (
 )
 
 if TYPE_CHECKING:
-    from jaxeval.runs.database import place
+    from jaxeval.runs.database import shown
     from jaxeval.runs.store import Store, load, load_curves, open_store, upgrade
 
 __all__ = [
@@ -29,16 +29,16 @@ __all__ = [
     "load",
     "load_curves",
     "open_store",
-    "place",
+    "shown",
     "upgrade",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name == "place":
+    if name == "shown":
         from jaxeval.runs import database
 
-        return database.place
+        return database.shown
     if name in ("Store", "load", "load_curves", "open_store", "upgrade"):
         import jaxeval.runs.store as store
 

@@ -29,9 +29,9 @@ def parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     listing = verbs.add_parser("list", help="experiments with their members")
     listing.add_argument("--json", metavar="PATH", help="as JSON, - for stdout")
-    export = verbs.add_parser("export", help="one row a member, as CSV or Parquet")
+    export = verbs.add_parser("export", help="one row per member, as CSV or Parquet")
     export.add_argument(
-        "--curves", action="store_true", help="one row an epoch and metric instead"
+        "--curves", action="store_true", help="one row per epoch and metric instead"
     )
     export.add_argument(
         "--to", default="-", metavar="FILE", help=".csv or .parquet; - is stdout (-)"

@@ -19,7 +19,7 @@ from jaxeval.runs import migration, schema
 _BUSY_SECONDS = 60
 
 
-def place(location: str | Path) -> str:
+def shown(location: str | Path) -> str:
     """How a folder or URL is named in messages and pages: a password never is."""
     if not is_url(location):
         return str(location)
@@ -34,7 +34,7 @@ def is_url(location: str | Path) -> bool:
 
 
 def connect(url: str) -> sa.Engine:
-    named = place(url)
+    named = shown(url)
     if url.startswith("postgresql://"):
         url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
     try:
@@ -97,13 +97,13 @@ def _url(file: Path, write: bool) -> sa.URL:
 
 
 @contextlib.contextmanager
-def explained(shown: str) -> Iterator[None]:
+def explained(location: str) -> Iterator[None]:
     """Turns a database's errors into one line that says what to do."""
     try:
         yield
     except sa.exc.DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
         raise RunError(
-            f"{shown}: {reason}; what was recorded is kept: mend this and run the same command "
+            f"{location}: {reason}; what was recorded is kept: mend this and run the same command "
             "again"
         ) from error

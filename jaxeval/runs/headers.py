@@ -1,8 +1,8 @@
 """What the columns of a table are that no one has named: axes, scores of a model, or neither.
 
-A table with a column a model often has others: folds, seeds, ids, dates. Such a column taken for a
-model would be compared, and win. Names that mean one thing make an axis; what looks like no scores
-is asked about, since a guess either way would be silent.
+A table with one column per model often has others: folds, seeds, ids, dates. Such a column taken
+for a model would be compared, and win. Names that mean one thing make an axis; what does not look
+like scores is asked about, since a guess either way would be silent.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ def _axes(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
-    """A row a score, whose column is not named."""
+    """One row per score, whose column is not named."""
     if "score" in layout.columns or not layouts.is_tidy(table, layout):
         return
     scores = _likely_scores(table, layout)

@@ -38,7 +38,7 @@ class Layout:
 
 
 class Tidy(NamedTuple):
-    """A row a score; columns of roles that the table lacks are absent."""
+    """One row per score; columns of roles that the table lacks are absent."""
 
     columns: Mapping[str, Sequence[object]]
     score_columns: Sequence[str]  # the column that each score stands in
@@ -84,7 +84,7 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
 
 
 def is_tidy(table: Columns, layout: Layout) -> bool:
-    """Whether a table has a row a score, not a column a model."""
+    """Whether a table has one row per score, not one column per model."""
     return layout.columns.get("model", "model") in table.values
 
 

@@ -18,13 +18,13 @@ def columns(location: str) -> imported.Columns:
     model is an experiment, named by its name, by a hash too where two on one data set share a
     name, and by the hyperparameters in which its members differ from the config.
     """
-    return _columns(_load(location), database.place(location))
+    return _columns(_load(location), database.shown(location))
 
 
 def _load(location: str) -> list[MemberRow]:
     rows = store.load(location)
     if not rows:
-        raise RunError(f"{database.place(location)}: no member has ended")
+        raise RunError(f"{database.shown(location)}: no member has ended")
     return rows
 
 
@@ -64,7 +64,7 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
 
 def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
     """The score table of a runs folder or database; rest and errors as of `of_members`."""
-    return of_members(_load(location), database.place(location), layout, rows)
+    return of_members(_load(location), database.shown(location), layout, rows)
 
 
 def of_members(
@@ -94,7 +94,7 @@ def of_members(
 
 def members(location: str, layout: Layout) -> Sequence[MemberRow]:
     """Those that the rows of `score_table` are numbered by, from 1."""
-    return _chosen(_load(location), database.place(location), layout)
+    return _chosen(_load(location), database.shown(location), layout)
 
 
 def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[MemberRow]:

@@ -21,8 +21,8 @@ MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 class Store:
     """An open runs database."""
 
-    def __init__(self, engine: sa.Engine, place: str):
-        self._engine, self._place = engine, place
+    def __init__(self, engine: sa.Engine, shown: str):
+        self._engine, self._shown = engine, shown
 
     def __enter__(self) -> "Store":
         return self
@@ -36,7 +36,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with database.explained(self._place), self._engine.begin() as connection:
+        with database.explained(self._shown), self._engine.begin() as connection:
             yield connection
 
     def create(self) -> None:
@@ -54,15 +54,15 @@ class Store:
         with self._transaction() as connection:
             version = migration.version(connection)
         if version is None:
-            raise RunError(f"{self._place} is not a runs database of jaxeval")
+            raise RunError(f"{self._shown} is not a runs database of jaxeval")
         if version < schema.VERSION:
             raise RunError(
-                f"{self._place} was written by an older jaxeval (schema version {version}); "
-                f"`python -m jaxeval.runs upgrade {self._place}` converts it"
+                f"{self._shown} was written by an older jaxeval (schema version {version}); "
+                f"`python -m jaxeval.runs upgrade {self._shown}` converts it"
             )
         if version > schema.VERSION:
             raise RunError(
-                f"{self._place} has schema version {version}; this jaxeval reads {schema.VERSION} "
+                f"{self._shown} has schema version {version}; this jaxeval reads {schema.VERSION} "
                 "and older ones: install a newer jaxeval"
             )
 
@@ -79,7 +79,7 @@ class Store:
         for name in ("config_hash", "data_hash", "metric"):
             if recorded[name] != row[name]:
                 raise RunError(
-                    f"{self._place}: experiment {experiment.id} is recorded with {name} "
+                    f"{self._shown}: experiment {experiment.id} is recorded with {name} "
                     f"{recorded[name]!r}, not {row[name]!r}"
                 )
 
@@ -195,7 +195,7 @@ class Store:
 def open_store(location: str | Path) -> Store:
     """Opens, and where needed creates, the runs of a folder or a database URL."""
     if database.is_url(location):
-        store = Store(database.connect(str(location)), database.place(location))
+        store = Store(database.connect(str(location)), database.shown(location))
     else:
         folder = Path(location)
         try:
@@ -211,7 +211,7 @@ def open_store(location: str | Path) -> Store:
 def open_existing(location: str | Path) -> Store:
     """Opens runs to read them; never creates anything."""
     if database.is_url(location):
-        store = Store(database.connect(str(location)), database.place(location))
+        store = Store(database.connect(str(location)), database.shown(location))
     else:
         file = Path(location)
         file = file / FILE if file.is_dir() else file

@@ -95,7 +95,7 @@ def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
 
 @imported.collector_paused()
 def of_columns(table: Columns, layout: Layout) -> ScoreTable:
-    """A score table of a tidy table (a row a score) or a wide one (a column a model).
+    """A score table of a tidy table (one row per score) or a wide one (one column per model).
 
     Raises:
       DataError: naming row and column.

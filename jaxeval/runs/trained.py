@@ -88,4 +88,4 @@ def _of_member(kept: Sequence[Outcomes], member: MemberRow) -> Outcomes | None:
     def key(of: MemberRow | Outcomes) -> tuple[int, int, int, str]:
         return of.seed, of.split, of.repeat, of.hparams
 
-    return next((one for one in kept if key(one) == key(member)), None)
+    return next((outcomes for outcomes in kept if key(outcomes) == key(member)), None)

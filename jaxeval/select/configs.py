@@ -118,7 +118,7 @@ def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
             raise ConfigError(f"models to choose from need {what}: {shown}")
 
 
-class Batch(NamedTuple):
+class BatchStarted(NamedTuple):
     """A batch begins, of so many evaluations of each model."""
 
     state: State
@@ -133,7 +133,7 @@ def select(
     folder: Path,
     *,
     seconds: float | None = None,
-) -> Generator[Batch | events.Event | Told, None, None]:
+) -> Generator[BatchStarted | events.Event | Told, None, None]:
     """Goes on with a selection until the rule has its answer.
 
     What is pending in the state is finished before the rule is asked again, so that a selection
@@ -158,7 +158,7 @@ def select(
         for model in () if pending else rule.ask(state):
             state, number = states.start(state, model)
             pending.append((model, number))
-        yield Batch(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
+        yield BatchStarted(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
         trials = {of.trial(model, number): (model, number) for model, number in pending}
         happening = studies.run(
             trials, store, folder, session=of.session, lanes=_lanes(rule, len(pending))

@@ -104,9 +104,9 @@ def _train(
         print(f"{selected.path}: {known} evaluations are known", file=sys.stderr)
 
     def told(event: object, say: observe.Say) -> None:
-        assert isinstance(event, configs.Batch | Told)
+        assert isinstance(event, configs.BatchStarted | Told)
         selected.save(event.state)
-        if isinstance(event, configs.Batch):
+        if isinstance(event, configs.BatchStarted):
             counts = event.evaluations.items()
             say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
         else:

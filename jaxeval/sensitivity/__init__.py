@@ -1,4 +1,4 @@
-"""What a sweep says of an architecture: how much its score hangs on its hyperparameters."""
+"""What a sweep says of an architecture: how much its score depends on its hyperparameters."""
 
 from jaxeval.sensitivity.analysis import Analysis, Difference, analyze, difference
 

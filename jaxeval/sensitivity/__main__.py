@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: how much an architecture's score hangs on its settings."""
+"""`python -m jaxeval.sensitivity`: how much a score depends on the hyperparameters."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ _DESCRIPTION = """\
 The metrics of Wiemerslage et al. (2024) for random sweeps: how near to the best the other runs
 come, how many are as good, how the score goes with each hyperparameter. Two sweeps are put side by
 side; any number are averaged over datasets, for each architecture (--by, --over).
-A sweep is a table with a row a run (CSV, TSV, JSON, Parquet) or a runs folder; sweeps that jaxeval
-recorded need no flags: their space says what was drawn, in which order and when.
+A sweep is a table with one row per run (CSV, TSV, JSON, Parquet) or a runs folder; sweeps that
+jaxeval recorded need no flags: their space says what was drawn, in which order and when.
 """
 _EPILOG = """\
 examples (of our own; a published one of 200 runs, where an empty accuracy counts as 0; and all of

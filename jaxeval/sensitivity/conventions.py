@@ -42,4 +42,4 @@ class Convention:
 DEFAULT = Convention("default", 0, True, False, True, "n-1", 6, "averaged", "distance")
 PUBLISHED = Convention("published", 1, True, True, True, "n-1", None, "falling", "average rank")
 TEXT = Convention("text", 0, False, True, False, "n", 6, "falling", "average rank")
-BY_NAME = {one.name: one for one in (DEFAULT, PUBLISHED, TEXT)}
+BY_NAME = {convention.name: convention for convention in (DEFAULT, PUBLISHED, TEXT)}

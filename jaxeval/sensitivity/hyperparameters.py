@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError, DataError
 Values = Mapping[str, Sequence[object]]
 
 
-class Scale(NamedTuple):
+class HyperparameterScale(NamedTuple):
     """What figures must know of a hyperparameter's range, which its values do not say.
 
     Attributes:
@@ -29,7 +29,7 @@ class Scale(NamedTuple):
     whole: bool = False
 
 
-MEASURED = Scale()  # numbers of which no more is known
+MEASURED = HyperparameterScale()  # numbers of which no more is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Declared:
 
     orders: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
-    scales: Mapping[str, Scale] = dataclasses.field(default_factory=dict)
+    scales: Mapping[str, HyperparameterScale] = dataclasses.field(default_factory=dict)
 
     def over(self, other: "Declared") -> "Declared":
         """This, and what it leaves open as the other says."""
@@ -85,7 +85,7 @@ class Axis:
     rank: np.ndarray
     active: np.ndarray
     ordered: bool
-    scale: Scale = MEASURED
+    scale: HyperparameterScale = MEASURED
 
     @property
     def position(self) -> np.ndarray:
@@ -137,13 +137,15 @@ def _axis(
     return Axis(name, column, rank, active, ordered, _scale(name, used, declared))
 
 
-def _scale(name: str, used: Sequence[object], declared: Declared) -> Scale:
+def _scale(name: str, used: Sequence[object], declared: Declared) -> HyperparameterScale:
     """As declared; else numbers on a linear scale, or words as categories."""
     if name in declared.orders:
-        return Scale(tuple(text(value) for value in declared.orders[name]))
+        return HyperparameterScale(tuple(text(value) for value in declared.orders[name]))
     if any(_is_text(value) for value in used):
         texts = tuple(sorted({text(value) for value in used}))
-        return declared.scales.get(name, Scale(texts))._replace(categories=texts, log=False)
+        return declared.scales.get(name, HyperparameterScale(texts))._replace(
+            categories=texts, log=False
+        )
     scale = declared.scales.get(name, MEASURED)
     not_above_zero = [value for value in used if not _number(value) > 0]
     if scale.log and not_above_zero:

@@ -121,7 +121,7 @@ def request(args: argparse.Namespace) -> "Request":
 
 
 def _declared(args: argparse.Namespace) -> "Declared":
-    from jaxeval.sensitivity.hyperparameters import Declared, Scale
+    from jaxeval.sensitivity.hyperparameters import Declared, HyperparameterScale
 
     orders = {name: values.split(",") for name, values in arguments.roles(args.order).items()}
     conditions: dict[str, dict[str, Sequence[str]]] = {}
@@ -131,5 +131,5 @@ def _declared(args: argparse.Namespace) -> "Declared":
         if not (name and colon and other and equals):
             raise ConfigError(f"--when {text!r}: expected NAME:OTHER=A,B")
         conditions.setdefault(name, {})[other] = values.split(",")
-    scales = {name: Scale(log=True) for name in arguments.names(args.log)}
+    scales = {name: HyperparameterScale(log=True) for name in arguments.names(args.log)}
     return Declared(orders, conditions, scales)

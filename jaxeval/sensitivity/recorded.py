@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from jaxeval.sensitivity import hyperparameters
-from jaxeval.sensitivity.hyperparameters import Declared, Scale
+from jaxeval.sensitivity.hyperparameters import Declared, HyperparameterScale
 from jaxeval.space import distributions, space
 from jaxeval.space.distributions import Distribution
 from jaxeval.space.space import Space
@@ -108,18 +108,18 @@ def _orders(of: Space) -> dict[str, list[str]]:
     }
 
 
-def _scales(of: Space) -> dict[str, Scale]:
+def _scales(of: Space) -> dict[str, HyperparameterScale]:
     return {parameter.name: scale(parameter.distribution) for parameter in of.parameters}
 
 
-def scale(of: Distribution) -> Scale:
+def scale(of: Distribution) -> HyperparameterScale:
     """How figures show values of a distribution."""
     if isinstance(of, distributions.Choices):
-        return Scale(tuple(hyperparameters.text(value) for value in of.values))
+        return HyperparameterScale(tuple(hyperparameters.text(value) for value in of.values))
     log, whole = (
         isinstance(of, kind) for kind in (distributions.LogUniform, distributions.Integer)
     )
-    return Scale(None, of.low, of.high, log, whole)
+    return HyperparameterScale(None, of.low, of.high, log, whole)
 
 
 def _has_words(of: Distribution) -> TypeGuard[distributions.Choices]:

@@ -132,7 +132,7 @@ def _read(location: str, request: Request) -> list[SweepScores]:
         return [_of_table(location, imported.head(table, request.rows), request)]
     plain = [configs[id_][1] for id_, space in spaces.items() if space is None]
     if plain and request.experiments:
-        raise ConfigError(f"--experiment {plain[0]}: it is no sweep, others chosen are")
+        raise ConfigError(f"--experiment {plain[0]}: it is not a sweep, but others are")
     return [
         _of_sweep(location, imported.head(_of(table, id_), request.rows), space, request)._replace(
             location=location, beside=plain

@@ -1,6 +1,6 @@
 """What a hyperparameter is drawn from, read from the keys of its table.
 
-Each distribution maps a place in [0, 1) to a value, so that one uniform number makes one draw.
+Each distribution maps a quantile in [0, 1) to a value, so that one uniform number makes one draw.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Uniform:
         return min(self.high, self.low + quantile * (self.high - self.low))
 
     def takes(self, value: object) -> bool:
-        """Never: no number of a continuous range is drawn with a chance above 0."""
+        """Never: no number of a continuous range is drawn with a probability above 0."""
         return False
 
     def to_dict(self) -> dict[str, Json]:
@@ -49,7 +49,7 @@ class LogUniform:
         return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
 
     def takes(self, value: object) -> bool:
-        """Never: no number of a continuous range is drawn with a chance above 0."""
+        """Never: no number of a continuous range is drawn with a probability above 0."""
         return False
 
     def to_dict(self) -> dict[str, Json]:
@@ -62,7 +62,7 @@ class Integer:
     """Evenly over the grid low, low + step, .. up to high.
 
     Sweeps of Weights & Biases (`q_uniform`) draw a real number and round it to the grid, which
-    halves the chance of both ends; here all values are equally likely.
+    halves the probability of both ends; here all values are equally likely.
     """
 
     low: int

@@ -1,7 +1,7 @@
 """What is said of models over several data sets together.
 
 Two questions, each with its own tests. Would other data sets rank the models so? Average ranks of
-one score a data set (Demsar 2006). Would other runs on these data sets? Aggregates of all runs
+one score per data set (Demsar 2006). Would other runs on these data sets? Aggregates of all runs
 (Agarwal et al. 2021), where data sets have several.
 """
 
@@ -38,7 +38,7 @@ class Across:
     """Models compared over the data sets that have scores of all of them.
 
     Attributes:
-      means: model -> one score a data set (a mean, where it has several runs): [N].
+      means: model -> one score per data set (a mean, where it has several runs): [N].
       ranking: of three or more models.
       against: each model against the control, where one was named.
       control_difference: critical difference of average ranks from the control's

@@ -28,11 +28,11 @@ class Pair:
     adjusted: Mapping[str, float]
     effects: Mapping[str, Effect]
     rope: Rope | None
-    plan: planning.Plan
+    plan: planning.PowerPlan
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class PairwiseComparisons:
     """All pairs, and how many tests each family of the correction has."""
 
     pairs: tuple[Pair, ...]
@@ -43,37 +43,37 @@ class Comparison:
 
 def compare(
     scores: Sequence[Scores], rules: Rules, told: Callable[[float], None] = lambda share: None
-) -> Comparison:
+) -> PairwiseComparisons:
     """Tests, effects and planning for all pairs of models on all data sets.
 
     Args:
       told: is called now and then with the share that is done.
 
     Raises:
-      DataError: a model has one score only, which says nothing of a distribution.
+      DataError: a model has one score only, which says nothing about a distribution.
     """
     for pair in scores:
         for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
             if len(values) < _LEAST:
                 where = f" on {pair.dataset}" if pair.dataset else ""
                 raise DataError(
-                    f"{name}{where}: {len(values)} score, which says nothing of a distribution; "
-                    "expected at least 2, better 5 or more (other seeds, other splits)"
+                    f"{name}{where}: {len(values)} score, which says nothing about a "
+                    "distribution; expected at least 2, better 5 or more (other seeds, splits)"
                 )
     tests = []
-    for done, one in enumerate(scores):
+    for done, pair in enumerate(scores):
         told(_SHARE_OF_TESTS * done / len(scores))
-        tests.append(pairwise.tests(one, rules))
+        tests.append(pairwise.tests(pair, rules))
     adjusted, verdict, further = pairwise.corrected(
-        tests, [one.verdict_tests for one in scores], rules
+        tests, [pair.verdict_tests for pair in scores], rules
     )
     pairs = []
-    for done, one in enumerate(scores):
+    for done, pair in enumerate(scores):
         told(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
-        sizes, rope = pairwise.sizes(one, rules, len(scores)), pairwise.rope(one, rules)
-        plan = planning.plan(one, rules, verdict)
-        pairs.append(Pair(one, tests[done], adjusted[done], sizes, rope, plan))
-    return Comparison(tuple(pairs), rules, verdict, further)
+        sizes, rope = pairwise.sizes(pair, rules, len(scores)), pairwise.rope(pair, rules)
+        plan = planning.plan(pair, rules, verdict)
+        pairs.append(Pair(pair, tests[done], adjusted[done], sizes, rope, plan))
+    return PairwiseComparisons(tuple(pairs), rules, verdict, further)
 
 
 def enough(scores: Scores) -> bool:

@@ -169,7 +169,7 @@ def _compare(
     sign = 1 if higher else -1
     several = len(paired) > 1
 
-    def one(k: int) -> Option:
+    def option(k: int) -> Option:
         other = k != best
         gap = sign * float(np.median(paired[:, k] - paired[:, best]))
         tested = several and other
@@ -187,7 +187,7 @@ def _compare(
         group,
         len(paired),
         compared[best],
-        tuple(one(k) for k in range(len(compared))),
+        tuple(option(k) for k in range(len(compared))),
         ranking.friedman(paired) if several and len(compared) > 2 else None,
         ddof,
         repeats,

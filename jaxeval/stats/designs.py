@@ -40,7 +40,7 @@ class Variances(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Design:
+class TrainingDesign:
     """What to train.
 
     Attributes:
@@ -58,7 +58,7 @@ class Design:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What to train for a precision, on the word of a study.
 
     Attributes:
@@ -71,7 +71,7 @@ class Plan:
 
     precision: float
     split_cost: float
-    designs: tuple[Design, ...]
+    designs: tuple[TrainingDesign, ...]
     cautious_runs: int | None
 
 
@@ -92,19 +92,19 @@ def variances(of: crossed.Crossed) -> Variances:
     return Variances(squares["split"], squares["seed"], rest)
 
 
-def plan(of: crossed.Crossed, precision: float, split_cost: float = 0.0) -> Plan:
+def plan(of: crossed.Crossed, precision: float, split_cost: float = 0.0) -> TrainingPlan:
     """What to train next for a precision of the mean; arguments and errors as of `cheapest`."""
     confidence = of.mean_interval.confidence
     costs = {"split_cost": split_cost, "confidence": confidence}
     largest = Variances(0.0, 0.0, of.total.sd_interval.high**2)
     cautious = {design.kind: design.runs for design in cheapest(largest, precision, **costs)}
     designs = cheapest(variances(of), precision, **costs)
-    return Plan(precision, split_cost, tuple(designs), cautious.get("independent"))
+    return TrainingPlan(precision, split_cost, tuple(designs), cautious.get("independent"))
 
 
 def cheapest(
     of: Variances, half_width: float, *, split_cost: float = 0.0, confidence: float = 0.95
-) -> list[Design]:
+) -> list[TrainingDesign]:
     """The cheapest design of each kind that gives a precision, cheapest first.
 
     Args:
@@ -133,9 +133,9 @@ def cheapest(
     return sorted(designs, key=lambda design: (design.cost, design.half_width))
 
 
-def _design(grid: _Grid, number: int, cost: float) -> Design:
+def _design(grid: _Grid, number: int, cost: float) -> TrainingDesign:
     splits, seeds, runs = (int(column[number]) for column in (grid.splits, grid.seeds, grid.runs))
-    return Design(grid.kind, splits, seeds, runs, cost, float(grid.half_width[number]))
+    return TrainingDesign(grid.kind, splits, seeds, runs, cost, float(grid.half_width[number]))
 
 
 def _grids(of: Variances, confidence: float) -> Iterator[_Grid]:

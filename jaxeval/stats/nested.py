@@ -23,7 +23,7 @@ class Components:
 
 
 def variance_components(scores: Sequence[Sample]) -> Components:
-    """Splits' and seeds' share of the spread, with any number of seeds a split.
+    """Splits' and seeds' share of the spread, with any number of seeds per split.
 
     Args:
       scores: for each of at least two splits the scores of its seeds, two or more somewhere.

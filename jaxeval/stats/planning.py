@@ -15,7 +15,7 @@ _MOST = 1000  # units at which every rank test can reach every level in use
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class PowerPlan:
     """Of the verdict's test of location on normal scores with these sds, at the Bonferroni level.
 
     Attributes:
@@ -35,7 +35,7 @@ class Plan:
     required_seeds: int | None
 
 
-def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
+def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     """What the verdict's own test could have shown, and what it would need."""
     x, y = scores.compared
     n, m = len(x), len(y)
@@ -50,7 +50,7 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> Plan:
     difference = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
     able = least <= rules.alpha and min(n, m) >= FEW
-    return Plan(
+    return PowerPlan(
         min(1.0, least),
         detectable_difference(n=n, n_other=m, power=rules.target_power, **design)
         if able

@@ -24,7 +24,7 @@ _SURE = 1000.0  # sds apart: what a test does not show there it never shows
 
 
 @dataclasses.dataclass(frozen=True)
-class Design:
+class TestDesign:
     """What is compared how.
 
     Attributes:
@@ -64,9 +64,9 @@ class Design:
         return self.alpha / self.comparisons
 
 
-def _power(design: Design, difference: float, n: int, m: int) -> float:
+def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
     if min(n, m) < 2:
-        raise DataError(f"n: expected at least 2 seeds a model, found {min(n, m)}")
+        raise DataError(f"n: expected at least 2 seeds per model, found {min(n, m)}")
     if not math.isfinite(difference):
         raise DataError(f"difference: expected a finite number, found {difference}")
     simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
@@ -77,7 +77,7 @@ def _power(design: Design, difference: float, n: int, m: int) -> float:
     return _by_t(design, difference, n, m)
 
 
-def _by_t(design: Design, difference: float, n: int, m: int) -> float:
+def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
     """By the noncentral t distribution, rank tests by their efficiency."""
     from scipy import special, stats
 
@@ -110,7 +110,7 @@ def _far(critical: float, freedom: float, shift: float) -> float:
     return float(np.mean(upper + special.ndtr(-shift - critical * scale)))
 
 
-def _error(design: Design, n: int, m: int) -> tuple[float, float]:
+def _error(design: TestDesign, n: int, m: int) -> tuple[float, float]:
     """Squared standard error of the difference, and its degrees of freedom."""
     if design.paired:
         return design.sd**2 / n, n - 1.0
@@ -131,15 +131,15 @@ def power(
       difference: of the means, in the unit of the scores; its sign does not matter.
       sd: standard deviation of the scores over seeds.
       n: seeds of a model, at least 2; `n_other` of the other, the same if absent.
-      **design: other fields of `Design`.
+      **design: other fields of `TestDesign`.
     """
-    return _power(Design(sd, **design), difference, n, n if n_other is None else n_other)
+    return _power(TestDesign(sd, **design), difference, n, n if n_other is None else n_other)
 
 
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
-    """Fewest seeds a model (as many of each) that see a difference with the given probability."""
+    """Fewest seeds per model (as many of each) that see a difference with a given probability."""
     fraction(power, "power")
-    plan = Design(sd, **design)
+    plan = TestDesign(sd, **design)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
     n = _fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
@@ -154,7 +154,7 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     return n
 
 
-def _guess(design: Design, difference: float, power: float) -> int:
+def _guess(design: TestDesign, difference: float, power: float) -> int:
     """About how many seeds a z test would need."""
     from scipy import special
 
@@ -182,7 +182,7 @@ def _fewest(seen: Callable[[int], bool], guess: int) -> int | None:
 def detectable_difference(
     sd: float, n: int, *, n_other: int | None = None, power: float = 0.8, **design: Any
 ) -> float:
-    """The smallest difference that n seeds a model see with the given probability.
+    """The smallest difference that n seeds per model see with the given probability.
 
     Raises:
       DataError: the test cannot reach the level with so few seeds, whatever the difference.
@@ -190,7 +190,7 @@ def detectable_difference(
     from scipy import optimize
 
     fraction(power, "power")
-    plan, m = Design(sd, **design), n if n_other is None else n_other
+    plan, m = TestDesign(sd, **design), n if n_other is None else n_other
     largest = max(plan.sds)
     if largest == 0:
         return 0.0

@@ -1,7 +1,7 @@
 """Power of the verdict's tests of location on normal scores.
 
 Small samples by simulation with the very p-values of the tests, from fixed draws, so that the
-answer to one question is always the same and rises with the difference. From 50 scores a model on
+answer to one question is always the same and rises with the difference. From 50 scores per model
 by the asymptotic efficiency of the rank tests against t.
 """
 

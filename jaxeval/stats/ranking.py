@@ -116,7 +116,7 @@ def nemenyi(
     """Average ranks and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score a data set, in the same order.
+      scores: model -> one score per data set, in the same order.
     """
     from scipy import stats
 
@@ -151,7 +151,7 @@ def against(
     """Every other model against a control, in the order of the z (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score a data set, in the same order.
+      scores: model -> one score per data set, in the same order.
 
     Raises:
       DataError: no such control.

@@ -73,7 +73,7 @@ def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarra
 
 
 def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of two models. One score a model says nothing of a distribution."""
+    """The scores of two models. One score a model says nothing about a distribution."""
     return sample(a, "scores of A", at_least), sample(b, "scores of B", at_least)
 
 

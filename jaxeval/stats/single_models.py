@@ -23,7 +23,7 @@ _KEEP = "train --outputs keeps them (with --again, of members that have ended)"
 _OF_TRUTH = ("words", "gold_spans", "tokens", "items", "symbols")
 
 
-class Scoring(NamedTuple):
+class CountScoring(NamedTuple):
     """How a metric follows from the counts of items, summed.
 
     Attributes:
@@ -75,9 +75,9 @@ def compare(
       control: only pairs with this model.
       iterations: shuffles of approximate randomisation.
     """
-    unkept = [one for one in trained if one.counts is None]
+    unkept = [model for model in trained if model.counts is None]
     if unkept:
-        names = ", ".join(dict.fromkeys(one.model for one in unkept))
+        names = ", ".join(dict.fromkeys(model.model for model in unkept))
         return SingleModels((), (f"No tests on single items: {names} without outcomes; {_KEEP}.",))
     notes, pairs = [], []
     for a, b in itertools.combinations(trained, 2):
@@ -91,10 +91,10 @@ def compare(
     return SingleModels(tuple(_corrected(pairs, rules)), tuple(notes))
 
 
-def scoring(metric: str, names: Sequence[str]) -> Scoring | None:
+def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
     """How a metric is computed from counts of these names; None: unknown."""
-    fitting = (one for one in _SCORINGS.get(metric, ()) if set(one.columns) <= set(names))
-    return next(fitting, None)
+    known = _SCORINGS.get(metric, ())
+    return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
 def _best_f1(counts: np.ndarray) -> np.ndarray:
@@ -118,15 +118,15 @@ _DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
 # by metric; the first whose counts were kept holds
 _SCORINGS = {
     "f1": (
-        Scoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
-        Scoring((*_SPANS, "gold_spans"), examples.f1),
+        CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
+        CountScoring((*_SPANS, "gold_spans"), examples.f1),
     ),
     "accuracy": (
-        Scoring(("right_words", "words"), examples.ratio),
-        Scoring(("right", "items"), examples.ratio),
+        CountScoring(("right_words", "words"), examples.ratio),
+        CountScoring(("right", "items"), examples.ratio),
     ),
-    "perplexity": (Scoring(("nats", "tokens"), _perplexity),),
-    "bits": (Scoring(("nats", "tokens"), _bits),),
+    "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
+    "bits": (CountScoring(("nats", "tokens"), _bits),),
 }
 
 

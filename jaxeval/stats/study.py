@@ -14,7 +14,7 @@ from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Samples, Unit
 from jaxeval.stats import across, comparison, describe, nested, single_models
 from jaxeval.stats.across import Across
-from jaxeval.stats.comparison import Comparison
+from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import FEW, Rules, Scores
@@ -44,7 +44,7 @@ class Described:
 
 
 @dataclasses.dataclass(frozen=True)
-class Study:
+class ScoreStudy:
     """Everything that is said of a score table.
 
     Attributes:
@@ -54,7 +54,7 @@ class Study:
     table: ScoreTable
     samples: Samples
     described: tuple[Described, ...]
-    comparison: Comparison
+    comparison: PairwiseComparisons
     across: Across | None
     warnings: tuple[str, ...]
     single: SingleModels | None = None
@@ -69,7 +69,7 @@ def study(
     gamma: float | None = None,
     trained: Sequence[TrainedModel] | None = None,
     told: Callable[[float], None] = lambda share: None,
-) -> Study:
+) -> ScoreStudy:
     """Describes and compares all models of a score table.
 
     Args:
@@ -97,7 +97,7 @@ def study(
     together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
     warnings = (*table.warnings, *_warnings(table, samples, compared, together))
     single = None if trained is None else single_models.compare(trained, rules, control)
-    return Study(table, samples, described, compared, together, warnings, single)
+    return ScoreStudy(table, samples, described, compared, together, warnings, single)
 
 
 def _gamma(table: ScoreTable) -> float | None:
@@ -190,7 +190,7 @@ def _dev_test(table: ScoreTable, mine: np.ndarray) -> tuple[float | None, str] |
 
 
 def _warnings(
-    table: ScoreTable, samples: Samples, compared: Comparison, together: Across | None
+    table: ScoreTable, samples: Samples, compared: PairwiseComparisons, together: Across | None
 ) -> Iterator[str]:
     yield from _shortened(list(_absent(table, samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
@@ -226,7 +226,7 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
             yield f"{', '.join(absent)}: no scores{where}; not compared there"
 
 
-def _unpaired(compared: Comparison) -> Iterator[str]:
+def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
     for pair in compared.pairs:
         scores = pair.scores
         if scores.paired is not None and len(scores.paired[0]) < max(scores.n):

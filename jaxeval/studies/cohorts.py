@@ -43,7 +43,7 @@ class Cohort(NamedTuple):
       members: of each entry.
       config: of the program; sizes are those that it is padded to.
       program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
-      place: name of its checkpoints.
+      name: of its checkpoints and its lock.
       estimate: what it should cost, where that was asked for.
     """
 
@@ -52,7 +52,7 @@ class Cohort(NamedTuple):
     config: Any
     problem: Problem
     program: str
-    place: str
+    name: str
     estimate: costs.Estimate | None = None
 
     @property
@@ -130,12 +130,12 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     for (program, _), group in groups.items():
         first, members = group[0].prepared, tuple(map(_member, group))
         cohorts.append(
-            Cohort(tuple(group), members, first.config, first.problem, program, _place(group))
+            Cohort(tuple(group), members, first.config, first.problem, program, _name(group))
         )
     return cohorts
 
 
-def _place(group: Sequence[Entry]) -> str:
+def _name(group: Sequence[Entry]) -> str:
     """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
     ids = sorted({entry.record.id for entry in group})
     return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
@@ -152,7 +152,7 @@ def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class ProgramShape:
     """What a program must hold: a `costs.Extent` with all else that its members share.
 
     Attributes:
@@ -163,14 +163,14 @@ class Shape:
     program: str
     extent: Any
 
-    def joined(self, other: "Shape") -> "Shape | None":
+    def joined(self, other: "ProgramShape") -> "ProgramShape | None":
         """What holds both; None: they cannot share a program."""
         if self.program != other.program:
             return None
         both = None if self.extent is None else self.extent.joined(other.extent)
         return self if self.extent is None else both and dataclasses.replace(self, extent=both)
 
-    def operations(self, own: "Shape") -> float:
+    def operations(self, own: "ProgramShape") -> float:
         """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
         return 0.0 if self.extent is None else self.extent.operations(own.extent)
 
@@ -183,12 +183,12 @@ class Shape:
         return "as configured" if self.extent is None else self.extent.describe()
 
 
-def shape_of(of: prepared.Prepared) -> Shape:
+def shape_of(of: prepared.Prepared) -> ProgramShape:
     """What the program of a run of a sweep must hold."""
     extent = of.kind.extent
     if extent is None:
-        return Shape(program_of(of, filled=True), None)
-    return Shape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
+        return ProgramShape(program_of(of, filled=True), None)
+    return ProgramShape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:
@@ -221,7 +221,7 @@ def by_estimates(
         sizes = _sizes(group, whole) if ragged else [{}] * len(group)
         neutral = _neutral(group)
         members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
-        place = f"{group[0].record.id}-{number}"
+        name = f"{group[0].record.id}-{number}"
         cohorts.append(
             Cohort(
                 tuple(group),
@@ -229,7 +229,7 @@ def by_estimates(
                 whole.config,
                 whole.problem,
                 program_of(whole, filled=True),
-                place,
+                name,
                 estimate,
             )
         )

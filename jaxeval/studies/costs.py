@@ -1,10 +1,10 @@
 """Which runs of a sweep share a compiled program: a cost model weighs compiling against padding.
 
 A cohort's arrays are as large as its largest member needs; what a smaller one does not use is
-work for nothing (`models.ragged`). One cohort a shape wastes nothing and compiles for every run;
+wasted work (`models.ragged`). One cohort per shape wastes nothing and compiles for every run;
 one for all compiles once and computes every run at the largest size. Between them the cheapest is
-sought greedily: from one cohort a shape, the two whose union saves most seconds are joined, again
-and again, until no union saves any.
+sought greedily: from one cohort per shape, the two whose union saves most seconds are joined,
+again and again, until no union saves any.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
 _EVALUATION = (
-    0.5  # of a training step: the way forward is a third, outputs up to 1.5 times as long
+    0.5  # of a training step: the forward pass is a third, outputs up to 1.5 times as long
 )
 _EVALUATION_ROWS = 128
 
@@ -58,7 +58,7 @@ class Machine:
 
     Attributes:
       devices: that share a cohort's members.
-      rate: floating-point operations a second of one device, in products of many rows.
+      rate: floating-point operations per second of one device, in products of many rows.
       compile_seconds: of a cohort's programs.
       lock_step: a device's members wait for one another (`vmap`): each computes as many steps, and
         rows a step, as any of them needs, in every bucket that one of them is in, through all
@@ -94,7 +94,7 @@ class Estimate(NamedTuple):
 
     @property
     def wasted(self) -> float:
-        """Share of the operations that is for nothing."""
+        """Share of the operations that is wasted on padding."""
         return 1.0 - self.needed / self.operations if self.operations else 0.0
 
 

@@ -30,10 +30,10 @@ TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class Condition(NamedTuple):
-    """How a text is read; the default is the plain reading by one reader.
+    """How a text is scored; the default is the plain evaluation in one stream.
 
     Attributes:
-      rows: readers, each of an equal stretch of the part.
+      rows: streams, each of an equal stretch of the part.
       temperature: the scores before the softmax are divided by it.
       averaging: over dropout masks, the members' rates times `rate_factor`.
       dynamic: learning goes on while reading.
@@ -81,7 +81,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         raise RunError(
             f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{preparing.listed(missing)}; train it with training.keep_models=true (and "
+            f"{preparing.listed(missing)}; train it with training.save_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"
         )
@@ -95,25 +95,42 @@ def on_file(models: Models, file: str) -> Models:
 
     Raises:
       ConfigError: data that is not read from a folder, members of random splits, or models whose
-        vocabulary depends on the test part.
+        vocabulary depends on the test part: it is that of all parts, or of what was left of train
+        when test was drawn from it.
       DataError: the file cannot be read.
     """
     prepared = models.prepared
-    place, _, _ = prepared.kind.data_key.rpartition(".")
+    table, _, _ = prepared.kind.data_key.rpartition(".")
     folder = preparing.at(reading.to_dict(prepared.config), prepared.kind.data_key)
     if folder is None or not Path(folder).is_dir():
-        raise ConfigError("--input: expected models of a folder's files; name it with --data DIR")
+        raise ConfigError(
+            "--input: expected models trained on the files of a folder; name it with --data DIR"
+        )
     if any(who.split for who in models.members):
-        raise ConfigError("--input: expected models of the given split, not of random ones")
-    change = f"{place}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
+        raise ConfigError(
+            "--input: expected models trained on the given split, not on random ones"
+        )
+    change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(prepared.config), prepared.config, [change])
     other = preparing.prepare(config)
     if other.source.vocabulary(0) != prepared.source.vocabulary(0):
-        raise ConfigError(
-            "--input: the vocabulary of these models is also that of their test part; train with "
-            "the vocabulary of train"
-        )
+        raise ConfigError(f"--input: {_why_other_words(prepared, other)}")
     return models._replace(prepared=other)
+
+
+def _why_other_words(before: preparing.Prepared, after: preparing.Prepared) -> str:
+    """Why models have another vocabulary with another test part, and what to do."""
+    train = [sum(map(len, of.source.split(0).train)) for of in (before, after)]
+    if train[0] != train[1]:
+        return (
+            "these models have no test part of their own: it was drawn from train, and their "
+            "vocabulary is that of the rest; train on a folder with a test part, or tag the file "
+            "with `jaxeval predict`"
+        )
+    return (
+        "the vocabulary of these models is also that of their test part; train with the "
+        "vocabulary of train"
+    )
 
 
 def scores(models: Models, condition: Condition, part: Part) -> Scores:
@@ -149,7 +166,7 @@ def best_temperature(models: Models, rows: int) -> float:
 
 
 def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.Prepared:
-    """The experiment with its text laid out for other readers."""
+    """The experiment with its text laid out in another number of streams."""
     config = prepared.config
     training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
     config = dataclasses.replace(config, training=training)

@@ -33,7 +33,7 @@ def lacking(
     unkept = _without_outcomes(store, cohort, with_best) if outputs else []
     if unsaved and not again:
         raise RunError(
-            f"training.keep_models: {_described(unsaved, f'a saved model in {folder}')}"
+            f"training.save_models: {_described(unsaved, f'a saved model in {folder}')}"
         )
     if unkept and not again:
         raise RunError(f"--outputs: {_described(unkept, 'outcomes of their items')}")
@@ -46,7 +46,7 @@ def listed(of: Sequence[Entry]) -> str:
 
 
 def _unsaved(cohort: Cohort, ended: Sequence[Entry], folder: Path) -> list[Entry]:
-    if not cohort.config.training.keep_models:
+    if not cohort.config.training.save_models:
         return []
     return [entry for entry in ended if not saved.is_whole(folder, entry)]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxeval import runs
-from jaxeval.config import markers, reading
+from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Task, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import member
@@ -116,7 +116,7 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
         for name in parents:
             branch = branch[name]
         branch.pop(last)
-    config_hash = reading.digest(reading.canonical(tree))
+    config_hash = reading.digest(reading.canonical(renamed.first(tree)))
     return runs.Experiment(
         id=reading.digest(config_hash + source.fingerprint + source.pretrained),
         name=config.name,
@@ -138,14 +138,14 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
     if not study.design:
         digest = reading.digest(f"{base.id} {study.name}")
         return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
-    design = dict(study.design)
-    text = reading.canonical({**json.loads(base.config), study.name: design})
+    tree = {**json.loads(base.config), study.name: dict(study.design)}
+    first = renamed.first(tree)  # of which hashes are made
     return dataclasses.replace(
         base,
-        id=reading.digest(f"{base.id} {reading.canonical(design)}"),
+        id=reading.digest(f"{base.id} {reading.canonical(first[study.name])}"),
         name=f"{base.name}, {study.name}",
-        config=text,
-        config_hash=reading.digest(text),
+        config=reading.canonical(tree),
+        config_hash=reading.digest(reading.canonical(first)),
     )
 
 

@@ -118,7 +118,7 @@ def _refuse_leaks(base: Any, of: Space, where: str) -> None:
     """
     silent = {*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"}
     neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
-    given, plain = reading.to_dict(base), reading.to_dict(type(base)())
+    settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
     for parameter in of.parameters:
         key = parameter.key
         if key is None:
@@ -131,7 +131,7 @@ def _refuse_leaks(base: Any, of: Space, where: str) -> None:
             raise ConfigError(
                 f"{where}: {parameter.name}: sets {key}, which changes no score here"
             )
-        value, default = at(given, key), at(plain, key)
+        value, default = at(settings, key), at(defaults, key)
         nothing = (None, default) if neutral.get(key) is None else (None, neutral[key])
         if parameter.when and value not in nothing:
             raise ConfigError(
@@ -154,5 +154,5 @@ def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 def _without_models(config: Any) -> dict[str, Any]:
     """A study's members differ from what their config says: their models are not saved."""
-    training = dataclasses.replace(config.training, keep_models=False)
+    training = dataclasses.replace(config.training, save_models=False)
     return reading.to_dict(dataclasses.replace(config, training=training))

@@ -58,18 +58,18 @@ class Recorder:
             source = self._entries[member].prepared.source
             split = source.split(member.split)
             for part, (names, counts) in parts.items():
-                of_buckets = zip(source.places, getattr(split, part), strict=True)
+                of_buckets = zip(source.positions, getattr(split, part), strict=True)
                 # -1 stands for no row: it has no counts
-                places = np.concatenate([at[rows[rows >= 0]] for at, rows in of_buckets])
-                order = np.argsort(places, kind="stable")
-                items = counts[order[places[order] >= 0]]
+                positions = np.concatenate([at[rows[rows >= 0]] for at, rows in of_buckets])
+                order = np.argsort(positions, kind="stable")
+                items = counts[order[positions[order] >= 0]]
                 yield runs.Outcomes(**self._key(member), part=part, names=names, counts=items)
 
     def _key(self, member: Member) -> dict[str, Any]:
         names = ("experiment", "seed", "split", "repeat", "hparams")
         return dict(zip(names, self._entries[member].key, strict=True))
 
-    def _result(self, end: slots.Ended, ran_in: str) -> runs.MemberResult:
+    def _result(self, end: slots.MemberEnd, ran_in: str) -> runs.MemberResult:
         return runs.MemberResult(
             **self._key(end.member),
             status=end.status,

@@ -89,7 +89,7 @@ def run_cohorts(
         yield events.Started(number, cohort, [*ended.values()])
         for entry, result in ended.items():
             yield events.Ended(entry.trial, result)
-        with locked(folder, cohort.place):
+        with locked(folder, cohort.name):
             waiting = [
                 member
                 for entry, member in zip(cohort.entries, cohort.members, strict=True)
@@ -109,7 +109,7 @@ def _train(
     outputs: bool,
 ) -> Iterator[events.Event]:
     """Trains the members that wait."""
-    checkpoints = folder / "checkpoints" / cohort.place
+    checkpoints = folder / "checkpoints" / cohort.name
     recorder = recording.Recorder(store, cohort, folder)
     recorded: dict[Entry, runs.MemberResult] = {}
 
@@ -171,9 +171,9 @@ def refuse_impossible(
 ) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
-        if again and not (outputs or cohort.config.training.keep_models):
+        if again and not (outputs or cohort.config.training.save_models):
             raise ConfigError(
-                "--again goes with training.keep_models=true: it trains again what ended without "
+                "--again goes with training.save_models=true: it trains again what ended without "
                 "a saved model (or, of train --outputs, without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members)
@@ -227,7 +227,7 @@ def _refuse_lost_epochs(
                 behind.append(of[slot.member])
     if behind:
         raise RunError(
-            f"{checkpoints} continues members of which the runs database lacks epochs "
+            f"{checkpoints} has epochs of members that the runs database lacks "
             f"({lacking.listed(behind)}): bring back the database, or remove that folder to train "
             "them from their first epoch"
         )

@@ -8,6 +8,7 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
                                          that are not trained; absent where there are none
 """
 
+import dataclasses
 import functools
 import json
 import math
@@ -19,7 +20,7 @@ import numpy as np
 import pydantic
 
 from jaxeval import __version__, cli
-from jaxeval.config import reading
+from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError
 from jaxeval.population import kept
@@ -55,8 +56,8 @@ class Description:
     jaxeval: str
 
 
-class Found(NamedTuple):
-    """A saved model that was found, not read yet."""
+class ModelFile(NamedTuple):
+    """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
     about: Description
@@ -137,7 +138,7 @@ def _of_split(of: Entry) -> str:
 # What was saved, read without the corpus.
 
 
-def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[Found]:
+def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[ModelFile]:
     """The saved models of an experiment, best of dev first; equal ones by seed.
 
     Args:
@@ -149,10 +150,10 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
       DataError: a description that cannot be read.
     """
     files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
-    models = [Found(path, _described(path.with_suffix(".json"))) for path in files]
+    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in files]
     if not models:
         raise RunError(
-            f"{folder}: no saved model; train with training.keep_models=true, and --again if "
+            f"{folder}: no saved model; train with training.save_models=true, and --again if "
             "that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
@@ -178,7 +179,12 @@ def _is(key: str, name: str, asked: str) -> bool:
 
 
 def _described(path: Path) -> Description:
-    return prediction.checked(Description, _read_json(path), path)
+    about = prediction.checked(Description, _read_json(path), path)
+    return dataclasses.replace(
+        about,
+        config=renamed.today(about.config),
+        hparams=renamed.hyperparameters(about.hparams),
+    )
 
 
 def _read_json(path: Path) -> Any:
@@ -190,7 +196,7 @@ def _read_json(path: Path) -> Any:
         raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
 
 
-def load(chosen: Iterable[Found]) -> list[SavedModel]:
+def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     """The models, without the corpus that they were trained on; files that they share once.
 
     Raises:

@@ -21,7 +21,7 @@ _COMPILE_SECONDS = 8.0  # of a cohort for each padded width, on one core
 
 
 @dataclasses.dataclass(frozen=True)
-class Sweep:
+class DrawnSweep:
     """Runs that have been drawn, all of them valid; nothing is trained or written.
 
     Attributes:
@@ -78,7 +78,7 @@ def draw(
     count: int,
     folder: Path,
     where: str = "space",
-) -> Sweep:
+) -> DrawnSweep:
     """Draws the first runs of a sweep and reads its data; arguments as of `proposers.draws`.
 
     Args:
@@ -92,7 +92,7 @@ def draw(
     changes = [*changes, *prepared.data_changes(base.task, data)]
     trials = proposers.draws(source, changes, of, seed, count, where)
     entries = cohorts.entries(trials, session.loader)
-    return Sweep(folder, session.loader.prepare(base), trials, entries, session)
+    return DrawnSweep(folder, session.loader.prepare(base), trials, entries, session)
 
 
 def machine_of(base: prepared.Prepared) -> costs.Machine:

@@ -19,7 +19,7 @@ class Source(NamedTuple):
       facts: what a plan tells of it.
       vocabulary: split number -> what the numbers in the arrays stand for, as plain JSON: what a
         model trained on that split must know to read other data.
-      places: bucket b: [N_b] where each row stands in the data: items are told by part in this
+      positions: bucket b: [N_b] where each row stands in the data: items are told by part in this
         order; -1 of a row that is no item.
       tables: arrays that a model reads beside its parameters, whatever the data.
       findings: what is odd about it, and how much of it pretrained vectors cover.
@@ -32,7 +32,7 @@ class Source(NamedTuple):
     name: str
     facts: Mapping[str, Any]
     vocabulary: Callable[[int], Mapping[str, Any]]
-    places: Sequence[Any]
+    positions: Sequence[Any]
     tables: Mapping[str, Any] = types.MappingProxyType({})
     findings: checks.Findings = checks.Findings()
     pretrained: str = ""

@@ -17,7 +17,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighte
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
 from jaxeval.errors import ConfigError
-from jaxeval.models import budget, language_settings
+from jaxeval.models import budget, dropout, language_settings
 from jaxeval.models import language as models
 from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell
@@ -59,7 +59,7 @@ class Language(NamedTuple):
     window: int
     train_tokens: int
     metric: Literal["perplexity", "bits"] = "perplexity"
-    forget: float = 0.01  # probability that a stream's state is zeroed before a window
+    state_reset_probability: float = 0.01  # of a stream, before a window
 
 
 def build(language: Language) -> Task:
@@ -86,11 +86,11 @@ def build(language: Language) -> Task:
     def loss(
         params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple:
-        position_key, forget_key, drop_key = jax.random.split(key, 3)
+        position_key, reset_key, drop_key = jax.random.split(key, 3)
         position = _begun(carry.position, position_key, language.train_tokens)
         steps = position[None] + jnp.arange(language.window + 1)[:, None]
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
-        state = _forgetful(carry.state, forget_key, language.forget)
+        state = _reset(carry.state, reset_key, language.state_reset_probability)
         state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
         weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
@@ -125,13 +125,13 @@ def score(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def runner(language: Language) -> Callable[..., tuple[Tree, Array]]:
-    """(params, state, tokens [T, B], rates, key or None) -> (state, what the softmax sees)."""
+    """(params, state, tokens [T, B], hparams, key or None) -> (state, what the softmax sees)."""
     model = models.LanguageModel(language.shape, language.cell)
 
     def run(
-        params: Tree, state: Tree, tokens: Array, rates: Hparams, key: Array | None
+        params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
     ) -> tuple[Tree, Array]:
-        drop = models.window_dropout(rates, key)
+        drop = models.window_dropout(dropout.rates(hparams), key)
         result: Any = model.apply({"params": params}, tokens, state, drop)
         return result
 
@@ -171,10 +171,10 @@ def _begun(position: Array, key: Array, tokens: int) -> Array:
     return jnp.where(position == _FRESH, spread, position)
 
 
-def _forgetful(state: Tree, key: Array, rate: float) -> Tree:
+def _reset(state: Tree, key: Array, probability: float) -> Tree:
     """The states with whole streams zeroed at random, in all layers at once."""
     rows = len(jax.tree.leaves(state)[0])
-    keep = jax.random.bernoulli(key, 1.0 - rate, (rows,))
+    keep = jax.random.bernoulli(key, 1.0 - probability, (rows,))
     return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
 
 
@@ -194,7 +194,7 @@ _TRAINING = Training(
 
 @reading.settings
 class Config:
-    """One experiment on a text of your own; an epoch is a turn of `data.turn` steps."""
+    """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
 
     name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
         "language"
@@ -215,7 +215,7 @@ def language_of(config: Config, text: data.Text) -> Language:
         config.data.window,
         text.tokens["train"],
         "bits" if config.data.unit == "byte" else "perplexity",
-        config.model.forget,
+        config.model.state_reset_probability,
     )
 
 
@@ -234,14 +234,14 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
             "counted_parameters": budget.parameter_count(language.shape, language.cell),
         },
         lambda number: {"tokens": [*text.symbols]},
-        text.places,
+        text.positions,
         findings=text.findings,
     )
     return source, build(language)
 
 
 def _no_random_splits(config: Config) -> Config:
-    raise ConfigError("a text has the split that its files give; leave --splits out")
+    raise ConfigError("a text has only the split that its files give; leave --splits out")
 
 
 KIND = kind.Kind(

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.tasks.language import (
     Language,
@@ -85,7 +86,8 @@ def averaged(language: Language, averaging: Averaging) -> Task:
 
 def _rates(hparams: Hparams) -> dict[str, Array]:
     factor = hparams.get("rate_factor", 1.0)
-    return {site: factor * hparams[site] for site in models.SITES if site in hparams}
+    names = (dropout.rate_name(site) for site in models.SITES)
+    return {name: factor * hparams[name] for name in names if name in hparams}
 
 
 def _by_sample(rows: Array, samples: int) -> Array:

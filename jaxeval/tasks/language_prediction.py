@@ -17,11 +17,11 @@ from jaxeval.data import language as data
 from jaxeval.data import text
 from jaxeval.models import language as models
 from jaxeval.tasks import language, prediction
-from jaxeval.tasks.prediction import Options, Program, SavedModel
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 
 @reading.settings
-class Vocabulary:
+class SavedVocabulary:
     """As the language models' source gives it: words, or values of bytes, by number."""
 
     tokens: tuple[str | int, ...]
@@ -38,7 +38,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """A table of a text: of each line its tokens, and of each model nats and nats a token.
 
     The last is told as perplexity, or as bits of texts of bytes. The text is read from its begin
-    to its end by one reader, whose state goes on from line to line. A vote averages the
+    to its end in one stream, its state carried from line to line. A vote averages the
     probabilities of each token.
 
     Raises:
@@ -75,9 +75,9 @@ def _read(unit: data.Unit, file: Path) -> Lines:
     return Lines([token for line in lines for token in line], [len(line) for line in lines])
 
 
-def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program[np.ndarray]:
+def _program(model: SavedModel, tokens: Sequence[str | int]) -> PredictionProgram[np.ndarray]:
     config = model.config
-    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     shape, cell = config.model.shape(len(vocabulary.tokens)), config.model.cell()
     spoken = language.Language(shape, cell, config.data.window, 0)
     run, start = language.runner(spoken), models.start(shape, cell, 1)
@@ -98,11 +98,13 @@ def _program(model: SavedModel, tokens: Sequence[str | int]) -> Program[np.ndarr
 
     batch = Batch({}, jnp.ones(1), {}, ())
     task = language.build(spoken)
-    return Program(jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), nats)
+    return PredictionProgram(
+        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), nats
+    )
 
 
 def _windows(
-    vocabulary: Vocabulary, settings: data.LanguageData, tokens: Sequence[str | int]
+    vocabulary: SavedVocabulary, settings: data.LanguageData, tokens: Sequence[str | int]
 ) -> np.ndarray:
     """[steps, T + 1] numbers of a text's tokens: each window's inputs, and one more."""
     unknown = 0 if settings.unit == "byte" else 1

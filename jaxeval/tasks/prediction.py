@@ -50,7 +50,7 @@ class Options(NamedTuple):
       vote: one prediction of all models instead of one each.
       n_best: seq2seq: so many hypotheses, with their log-probabilities.
       beam: seq2seq: width of the beam, instead of the config's.
-      max_length: seq2seq: most symbols that are generated, instead of the config's `data.longest`.
+      max_length: seq2seq: most symbols generated, instead of the config's `data.max_length`.
       whole: language: the score of the whole text instead of one a line.
     """
 
@@ -64,10 +64,10 @@ class Options(NamedTuple):
         """Raises ConfigError for an option that a task does not have."""
         for name, value in self._asdict().items():
             if value and name not in ("vote", *own):
-                raise ConfigError(f"--{name.replace('_', '-')}: not of {task} models")
+                raise ConfigError(f"--{name.replace('_', '-')}: not for {task} models")
 
 
-class Program(NamedTuple, Generic[P]):
+class PredictionProgram(NamedTuple, Generic[P]):
     """What is compiled once for all models of a program.
 
     Attributes:
@@ -79,7 +79,9 @@ class Program(NamedTuple, Generic[P]):
     predict: Callable[[Tree, Hparams], P]
 
 
-def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program[P]]) -> list[P]:
+def of_each(
+    models: Iterable[SavedModel], build: Callable[[SavedModel], PredictionProgram[P]]
+) -> list[P]:
     """The predictions of each model.
 
     Args:
@@ -88,7 +90,7 @@ def of_each(models: Iterable[SavedModel], build: Callable[[SavedModel], Program[
     Raises:
       DataError: parameters of other sizes than the config and the vocabulary ask for.
     """
-    programs: dict[str, Program[P]] = {}
+    programs: dict[str, PredictionProgram[P]] = {}
     predictions = []
     for model in models:
         if model.program not in programs:

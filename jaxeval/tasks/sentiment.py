@@ -138,12 +138,14 @@ def _source(config: Config, classified: data.Classified) -> kind.Source:
         classified.fingerprint,
         source.path or f"generated, seed {source.seed}",
         {
-            config.data.rows: {part: sum(map(len, r)) for part, r in classified.given.items()},
+            config.data.rows: {
+                part: sum(map(len, r)) for part, r in classified.given_split.items()
+            },
             "labels": [*classified.labels],
             "padded_widths": [*classified.widths],
         },
         classified.vocabulary,
-        classified.places,
+        classified.positions,
         classified.tables(config.model.words.trained),
         classified.findings,
         classified.table.fingerprint,

@@ -12,11 +12,11 @@ import numpy as np
 from jaxeval.contracts import Array, Batch, Hparams, Tree
 from jaxeval.data import sentiment_lookup
 from jaxeval.data.labelled_text import LabelledText
-from jaxeval.data.sentiment_lookup import Vocabulary
+from jaxeval.data.sentiment_lookup import SavedVocabulary
 from jaxeval.models import sentiment as models
 from jaxeval.models.sentiment_settings import SentimentModel
 from jaxeval.tasks import prediction, sentiment, word_vectors
-from jaxeval.tasks.prediction import Options, Program, SavedModel
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 _WORDS = "embedding/words"  # the word table among the parameters
 
@@ -29,7 +29,7 @@ class Classes(NamedTuple):
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """JSON lines, one a target in the order of the texts: text, target, span, label, probability.
+    """JSON lines, one per target in the order of texts: text, target, span, label, probability.
 
     Of several models `label` and `probability` are lists. A vote is the label of most models, with
     the mean of its probabilities.
@@ -38,7 +38,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
       DataError, ConfigError: see `Kind.predict`.
     """
     options.refuse_others("sentiment")
-    vocabulary = prediction.checked(Vocabulary, saved[0].vocabulary, saved[0].meanings)
+    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
     texts = sentiment_lookup.read(vocabulary, file)
     by_model = prediction.of_each(saved, lambda model: _program(model, texts))
     for number, about in enumerate(_targets(texts, vocabulary.targeted)):
@@ -66,9 +66,9 @@ def _said(labels: Sequence[str], values: Sequence[float]) -> dict[str, object]:
     return {"label": labels[0], "probability": probabilities[0]}
 
 
-def _program(model: SavedModel, texts: Sequence[LabelledText]) -> Program:
+def _program(model: SavedModel, texts: Sequence[LabelledText]) -> PredictionProgram:
     config = model.config
-    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
     encoded = sentiment_lookup.encode(config.data, vocabulary, texts, size)
     vectors, rows = _vectors(model, vocabulary)
@@ -92,10 +92,12 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> Program:
 
     first = {name: column[:1] for name, column in encoded.columns[0].items()}
     batch = Batch(first, jnp.ones(1), shared, split)
-    return Program(jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), classes)
+    return PredictionProgram(
+        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), classes
+    )
 
 
-def _vectors(model: SavedModel, vocabulary: Vocabulary) -> tuple[np.ndarray, int]:
+def _vectors(model: SavedModel, vocabulary: SavedVocabulary) -> tuple[np.ndarray, int]:
     """As `word_vectors.of_saved`; any of a model that reads no word."""
     choices: SentimentModel = model.config.model
     if choices.architecture == "majority":

@@ -193,13 +193,13 @@ def _source(config: Config, pairs: data.Pairs) -> kind.Source:
         pairs.fingerprint,
         config.data.path,
         {
-            "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given.items()},
+            "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
             "source_symbols": len(pairs.vocabularies.source_names),
             "target_symbols": len(pairs.vocabularies.target),
             "padded_widths": [list(widths) for widths in pairs.widths],
         },
         lambda number: pairs.vocabularies.to_dict(),
-        pairs.places,
+        pairs.positions,
         findings=pairs.findings,
     )
 

@@ -11,18 +11,18 @@ import numpy as np
 
 from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.data import seq2seq_lookup, symbols
-from jaxeval.data.seq2seq_lookup import Vocabulary
+from jaxeval.data.seq2seq_lookup import SavedVocabulary
 from jaxeval.data.seq2seq_vocabularies import SequencePair
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import seq2seq as models
 from jaxeval.tasks import prediction, seq2seq
-from jaxeval.tasks.prediction import Options, Program, SavedModel
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 Hypotheses = list[tuple[str, float]]  # of a source, with log-probabilities, best first
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """The lines of a file, after each a tab and its prediction; a column a model.
+    """The lines of a file, after each a tab and its prediction; one column per model.
 
     With `n_best` a line a hypothesis, and after it the sum of its symbols' log-probabilities. A
     vote is taken over whole predictions.
@@ -32,7 +32,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """
     options.refuse_others("seq2seq", "n_best", "beam", "max_length")
     if options.n_best and len(saved) > 1:
-        raise ConfigError("--n-best: of one model; leave out --all and --vote")
+        raise ConfigError("--n-best: for a single model; leave out --all and --vote")
     if options.n_best and options.beam and options.beam < options.n_best:
         raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)
@@ -47,15 +47,15 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 
 def _program(
     model: SavedModel, pairs: Sequence[SequencePair], options: Options
-) -> Program[list[Hypotheses]]:
+) -> PredictionProgram[list[Hypotheses]]:
     config = model.config
-    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     if vocabulary.specials != symbols.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", model.meanings)
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
     numbers, columns = seq2seq_lookup.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
-    generate = seq2seq.hypotheses(width, (options.max_length or config.data.longest) + 1)  # END
+    generate = seq2seq.hypotheses(width, (options.max_length or config.data.max_length) + 1)  # END
     sizes = len(vocabularies.source_names), len(vocabularies.target)
 
     @jax.jit
@@ -81,4 +81,6 @@ def _program(
     task = seq2seq.build(config.model, vocabularies)
     first = {name: column[:1] for name, column in columns[0].items()}
     batch = Batch({**first, "target": np.zeros((1, 2), np.int32)}, jnp.ones(1), {}, ())
-    return Program(jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written)
+    return PredictionProgram(
+        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written
+    )

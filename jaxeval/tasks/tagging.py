@@ -127,7 +127,7 @@ def _metric(scoring: Scoring, entities: bool) -> str:
         return "f1" if entities else "accuracy"
     if scoring.metric == "f1" and not entities:
         raise ConfigError(
-            "scoring.metric: these tags have accuracy only, got 'f1'; f1 is of entities: expected "
+            "scoring.metric: these tags have accuracy only, and f1 is of entities: expected "
             "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
         )
     return scoring.metric
@@ -193,12 +193,12 @@ def _source(config: Config, tagged: data.Tagged) -> kind.Source:
         tagged.fingerprint,
         source.path or f"generated, seed {source.seed}",
         {
-            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given.items()},
+            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given_split.items()},
             "labels": tagged.predicted,
             "padded_widths": list(tagged.widths),
         },
         tagged.vocabulary,
-        tagged.places,
+        tagged.positions,
         tagged.tables(config.model.words.trained),
         tagged.findings,
         tagged.table.fingerprint,

@@ -9,17 +9,17 @@ import numpy as np
 
 from jaxeval.contracts import Batch, Hparams, Task, Tree
 from jaxeval.data import schemes, tagging_lookup, untagged, words
-from jaxeval.data.tagging_lookup import Vocabulary
+from jaxeval.data.tagging_lookup import SavedVocabulary
 from jaxeval.models import tagging as models
 from jaxeval.tasks import prediction, tagging, word_vectors
-from jaxeval.tasks.prediction import Options, Program, SavedModel
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 _WORDS = "features/words"  # the word table among the parameters
 Tags = list[tuple[str, ...]]  # of each sentence
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """The lines of a file, after the columns of each word its predicted tags, a column a model.
+    """The lines of a file, after the columns of each word its predicted tags, a column per model.
 
     Tags of entities are in the scheme of the files that were trained on; what a model predicts
     against the scheme is read as the rule `conlleval` does. A vote is taken word by word.
@@ -39,9 +39,9 @@ def _majority(votes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(prediction.majority(of_word) for of_word in zip(*votes, strict=True))
 
 
-def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program[Tags]:
+def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> PredictionProgram[Tags]:
     config = model.config
-    vocabulary = prediction.checked(Vocabulary, model.vocabulary, model.meanings)
+    vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
     encoded = tagging_lookup.encode(config.data, vocabulary, sentences, size)
     vectors, vocabulary_rows = word_vectors.of_saved(
@@ -66,10 +66,10 @@ def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Program[T
 
     first = {name: column[:1] for name, column in encoded.columns[0].items()}
     batch = Batch(first, jnp.ones(1), shared, split)
-    return Program(jax.eval_shape(task.init, key, batch, model.hparams), tags)
+    return PredictionProgram(jax.eval_shape(task.init, key, batch, model.hparams), tags)
 
 
-def _task(config: tagging.Config, vocabulary: Vocabulary, rows: int) -> Task:
+def _task(config: tagging.Config, vocabulary: SavedVocabulary, rows: int) -> Task:
     entities = vocabulary.scheme != "none"
     scheme = config.data.scheme if entities else "none"
     alphabet = len(vocabulary.characters) + words.UNKNOWN + 1
@@ -79,7 +79,7 @@ def _task(config: tagging.Config, vocabulary: Vocabulary, rows: int) -> Task:
     return tagging.task_of(config.model, config.scoring, sizes, labels)
 
 
-def _names(vocabulary: Vocabulary, numbers: np.ndarray) -> tuple[str, ...]:
+def _names(vocabulary: SavedVocabulary, numbers: np.ndarray) -> tuple[str, ...]:
     """Tags in the scheme of the files."""
     tags = [vocabulary.labels[number] for number in numbers.tolist()]
     if vocabulary.scheme == "none":

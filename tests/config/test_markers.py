@@ -130,7 +130,7 @@ def test_keys_of_a_marker() -> None:
         "data.source.path",
         "data.vectors",
         "training.lanes",
-        "training.keep_models",
+        "training.save_models",
         "training.checkpoint_every",
     ]
 

@@ -92,6 +92,8 @@ def test_a_tuned_setting_is_solved_for_another_depth_and_budget() -> None:
     shape = config.model.shape(33_279)
     assert shape == budget.solve(33_279, 10_000_000, config.model.cell())
     tuned = markers.active(studies.read(path).model)
-    assert markers.active(config.model) == {n: tuned[n] for n in ("input", "state", "output")}
+    assert markers.active(config.model) == {
+        name: tuned[name] for name in ("dropout_input", "dropout_state", "dropout_output")
+    }
     within = studies.read(path, [*unset, "model.layers=4", "model.ratio=0.5"]).model
     assert markers.active(within) == tuned and within.shape(33_279).layers == 4

@@ -36,7 +36,7 @@ def test_windows_cover_every_token_once(tokens: int, window: int, streams: int) 
 
 def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     """Dies if an end of line is lost or doubled, or an unknown word is dropped."""
-    settings = language.LanguageData(path=_text(tmp_path), window=4, turn=2)
+    settings = language.LanguageData(path=_text(tmp_path), window=4, steps_per_epoch=2)
     text = language.build(settings, batch=3, evaluation_batch=2)
     assert text.vocabulary == 5  # end, unknown, a, b, c
     assert text.tokens == {"train": 72, "dev": 5, "test": 2}
@@ -49,7 +49,7 @@ def test_words_and_ends_of_lines(tmp_path: Path) -> None:
     ]
     assert sorted(predicted) == sorted([2, 1, 0, 3, 0])
     assert len(text.rows["train"]) == 6
-    with pytest.raises(ConfigError, match="no --splits"):
+    with pytest.raises(ConfigError, match="leave --splits out"):
         text.split(1)
 
 

@@ -23,20 +23,20 @@ LABELS = {
 
 
 @strategies.composite
-def _spans(draw: strategies.DrawFn) -> tuple[list[schemes.Span], int]:
+def _spans(draw: strategies.DrawFn) -> tuple[list[schemes.Entity], int]:
     """Spans side by side or apart, and the sentence's length."""
     spans, last = [], 0
     for _ in range(draw(strategies.integers(0, 6))):
         start = last + draw(strategies.integers(0, 2))
         last = start + draw(strategies.integers(1, 4))
-        spans.append(schemes.Span(start, last, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
+        spans.append(schemes.Entity(start, last, draw(strategies.sampled_from(["X", "Y", "X-Y"]))))
     return spans, last + draw(strategies.integers(0, 2))
 
 
 @pytest.mark.parametrize("scheme", SEQEVAL)
 @hypothesis.given(case=_spans())
 def test_legal_tags_mean_what_seqeval_reads(
-    scheme: schemes.Scheme, case: tuple[list[schemes.Span], int]
+    scheme: schemes.Scheme, case: tuple[list[schemes.Entity], int]
 ) -> None:
     """Dies if a prefix is wrong at a span's first, inner, last or only word."""
     spans, length = case
@@ -46,7 +46,7 @@ def test_legal_tags_mean_what_seqeval_reads(
 
 
 @hypothesis.given(case=_spans())
-def test_legal_bio_means_what_conlleval_reads(case: tuple[list[schemes.Span], int]) -> None:
+def test_legal_bio_means_what_conlleval_reads(case: tuple[list[schemes.Entity], int]) -> None:
     """Dies if a span's end is off by one for seqeval's default reading, that of conlleval."""
     tags = schemes.from_spans(*case, "bio")
     actual = sequence_labeling.get_entities(list(tags))
@@ -57,7 +57,7 @@ def test_legal_bio_means_what_conlleval_reads(case: tuple[list[schemes.Span], in
 @pytest.mark.parametrize("scheme", CONVERTED)
 @hypothesis.given(case=_spans())
 def test_tags_and_spans_are_inverse(
-    scheme: schemes.Scheme, case: tuple[list[schemes.Span], int]
+    scheme: schemes.Scheme, case: tuple[list[schemes.Entity], int]
 ) -> None:
     """Dies if spans of one type that touch are joined, or the last span is lost."""
     spans, length = case
@@ -69,7 +69,7 @@ def test_tags_and_spans_are_inverse(
 @pytest.mark.parametrize(("source", "target"), [*itertools.permutations(CONVERTED, 2)])
 @hypothesis.given(case=_spans())
 def test_conversion_there_and_back_loses_nothing(
-    source: schemes.Scheme, target: schemes.Scheme, case: tuple[list[schemes.Span], int]
+    source: schemes.Scheme, target: schemes.Scheme, case: tuple[list[schemes.Entity], int]
 ) -> None:
     """Dies if source and target are swapped, or either loses a boundary."""
     tags = schemes.from_spans(*case, source)
@@ -88,7 +88,7 @@ def test_one_sentence_in_every_scheme(scheme: schemes.Scheme, tags: str) -> None
     """Dies if two schemes' rules are swapped (IOB1: B- only after a span of the same type)."""
     spans = [(0, 2, "X"), (3, 4, "X"), (4, 6, "X"), (6, 7, "Y")]
     assert schemes.to_spans(tags.split(), scheme) == spans
-    assert schemes.from_spans([schemes.Span(*s) for s in spans], 7, scheme) == (*tags.split(),)
+    assert schemes.from_spans([schemes.Entity(*s) for s in spans], 7, scheme) == (*tags.split(),)
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,11 @@ def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     assert {part: _items(classified, split, part) for part in splits.PARTS} == expected
     assert classified.most_targets == (1 if rows == "targets" else 2)
     assert classified.labels == ["neg", "pos"] and classified.targeted
-    counts = {part: sum(map(len, classified.given[part])) for part in splits.PARTS}
+    counts = {part: sum(map(len, classified.given_split[part])) for part in splits.PARTS}
     assert counts == {"train": 3 if rows == "targets" else 2, "dev": 1, "test": 1}
-    assert sorted(np.concatenate(classified.places).tolist()) == [*range(sum(counts.values()))]
+    assert sorted(np.concatenate(classified.positions).tolist()) == [*range(sum(counts.values()))]
     for bucket, width, places in zip(
-        classified.corpus.buckets, classified.widths, classified.places, strict=True
+        classified.corpus.buckets, classified.widths, classified.positions, strict=True
     ):
         assert bucket["forms"].shape == (len(places), width)
         assert (
@@ -123,7 +123,7 @@ def test_random_splits_keep_texts_whole_and_shapes_equal(split: Any, rows: Any) 
         for part in splits.PARTS:
             assert [*map(len, getattr(drawn, part))] == [*map(len, getattr(given, part))]
         places = {
-            part: [classified.places[b][row] for b, of in enumerate(real[part]) for row in of]
+            part: [classified.positions[b][row] for b, of in enumerate(real[part]) for row in of]
             for part in splits.PARTS
         }
         assert sorted(sum(places.values(), [])) == whole  # noqa: RUF017
@@ -135,7 +135,7 @@ def test_random_splits_keep_texts_whole_and_shapes_equal(split: Any, rows: Any) 
         seen.append(sorted(map(int, places["test"])))
         if split == "stratified":
             assert {p: sum(map(len, of)) for p, of in real.items()} == {
-                p: sum(map(len, of)) for p, of in classified.given.items()
+                p: sum(map(len, of)) for p, of in classified.given_split.items()
             }
     assert len({*map(tuple, seen)}) == 4
 
@@ -309,7 +309,7 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
     settings = _settings(tmp_path / "c", vectors=str(tmp_path / "v"), rows=rows)
     classified = sentiment.build(settings, 2)
     saved = json.loads(json.dumps(classified.vocabulary(0)))
-    vocabulary = reading.from_dict(sentiment_lookup.Vocabulary, saved)
+    vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, saved)
     encoded = sentiment_lookup.encode(settings, vocabulary, TEXTS, 2)
     assert len(encoded.rows) == (3 if rows == "targets" else 2)
     known = {**vocabulary.words, **vocabulary.vectors}
@@ -331,7 +331,7 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
 def test_files_to_be_classified(tmp_path: Path) -> None:
     """Dies if labels must be there, or a classifier of targets is given texts without."""
     classified = _build(tmp_path / "c")
-    vocabulary = reading.from_dict(sentiment_lookup.Vocabulary, classified.vocabulary(0))
+    vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, classified.vocabulary(0))
     file = tmp_path / "new.jsonl"
     file.write_text('{"text": "a bar", "target": "bar"}\n')
     assert sentiment_lookup.read(vocabulary, file)[0].targets == (Target(2, 5, ""),)
@@ -343,7 +343,7 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected a target in every line"):
         sentiment_lookup.read(vocabulary, file)
     whole = reading.from_dict(
-        sentiment_lookup.Vocabulary, {**classified.vocabulary(0), "targeted": False}
+        sentiment_lookup.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
     )
     assert [text.text for text in sentiment_lookup.read(whole, plain)] == ["so good", "Zoë's"]
     assert sentiment_lookup.read(whole, file)[0].targets == (Target(0, 0, ""),)
@@ -359,6 +359,6 @@ def test_published_sizes(folder: str, name: Any, counts: tuple[int, ...]) -> Non
     path = str(Path(os.environ["JAXEVAL_DATA"]) / folder)
     source = sentiment_sources.SentimentSource(path=path, format=name)
     classified = sentiment.build(sentiment.SentimentData(source=source), 32)
-    sizes = [sum(map(len, classified.given[part])) for part in splits.PARTS]
+    sizes = [sum(map(len, classified.given_split[part])) for part in splits.PARTS]
     assert np.abs(np.array(sizes) - counts).max() <= (0 if name == "sst" else 2)
     assert sum(sizes) == sum(counts)

@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval.data import generated_sentiment, sentiment_sources
 from jaxeval.data.group_splits import Fractions
-from jaxeval.data.sentiment_sources import Labelled, SentimentSource
+from jaxeval.data.sentiment_sources import SentimentSource, TextParts
 from jaxeval.errors import DataError
 
 FRACTIONS = Fractions(dev=0.25, test=0.2)
@@ -34,11 +34,11 @@ def _write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def _read(path: Path, **settings: Any) -> Labelled:
+def _read(path: Path, **settings: Any) -> TextParts:
     return sentiment_sources.read(SentimentSource(path=str(path), **settings), FRACTIONS)
 
 
-def _texts(read: Labelled, part: str) -> list[str]:
+def _texts(read: TextParts, part: str) -> list[str]:
     return [text.text for text in read.parts[part]]
 
 

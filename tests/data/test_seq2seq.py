@@ -72,7 +72,7 @@ def _rows(loaded: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[
 
 def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     """Dies if END or a feature has another place, a space is dropped, or dev gives symbols."""
-    loaded = _inflection(tmp_path / "c", most_widths=1)
+    loaded = _inflection(tmp_path / "c", max_widths=1)
     # shared: space 4, a 5, b 6, c 7; from 8 on the features' own: <unk> 11, N 12, PST 13, V 14
     split = loaded.split(0)
     assert _rows(loaded, split.train) == [
@@ -174,12 +174,12 @@ def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> N
         assert (bucket["source_length"].max(), bucket["target_length"].max()) == widths
 
 
-def test_most_widths(tmp_path: Path) -> None:
+def test_max_widths(tmp_path: Path) -> None:
     """Dies if the setting is not heeded, or the batch size not told."""
     lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
     parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
     widths = [
-        seq2seq.build(_settings(tmp_path / "c", parts, most_widths=most), batch).widths
+        seq2seq.build(_settings(tmp_path / "c", parts, max_widths=most), batch).widths
         for most, batch in ((12, 50), (1, 50), (12, 300))
     ]
     assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
@@ -223,14 +223,14 @@ def test_fewer_train_pairs(tmp_path: Path) -> None:
         ("ab\tba\t ", "column 3 (features) is empty"),
         ("ab\tba\tV;", "an empty feature in 'V;'"),
         ("ab\tba\tV; ;PL", "an empty feature in 'V; ;PL'"),
-        ("abcd\tba\tV", "a source of 5 symbols; data.longest allows 4"),
-        ("ab\tabcde\tV", "a target of 5 symbols; data.longest allows 4"),
+        ("abcd\tba\tV", "a source of 5 symbols; data.max_length allows 4"),
+        ("ab\tabcde\tV", "a target of 5 symbols; data.max_length allows 4"),
     ],
 )
 def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) -> None:
     """Dies if a bad line is cut, padded or skipped, or its number counts no blank lines."""
     good = "abc\tabcd\tV\n"
-    actual = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", longest=4)
+    actual = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", max_length=4)
     assert actual == f"dev:3: {message}"
 
 
@@ -245,7 +245,7 @@ def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["source_column=0", "features_column=-1", "longest=0", "source_symbols='bytes'"]
+    "key", ["source_column=0", "features_column=-1", "max_length=0", "source_symbols='bytes'"]
 )
 def test_impossible_settings_are_refused(key: str) -> None:
     """Dies if a column counts from 0 or from the end."""
@@ -256,7 +256,7 @@ def test_impossible_settings_are_refused(key: str) -> None:
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     """Dies if a changed source, target, feature, unit or part leaves it, or a rebuild does not."""
     first = _inflection(tmp_path / "c").fingerprint
-    assert first == _inflection(tmp_path / "copy", most_widths=1).fingerprint
+    assert first == _inflection(tmp_path / "copy", max_widths=1).fingerprint
     changes = [("bz\t", "bw\t"), ("ba", "bb"), ("N;X", "N;Y"), ("ba\tN;X", "ba\tX;N")]
     parts = [{**HAND, "dev": HAND["dev"].replace(*change)} for change in changes]
     first_train, last_train = HAND["train"].splitlines(keepends=True)

@@ -14,13 +14,15 @@ def _plain(rows: splits.Rows) -> dict[str, list[list[int]]]:
 
 def test_given_counts_within_each_bucket() -> None:
     """Dies if rows are numbered in the corpus instead of in their bucket."""
-    rows = splits.given(["dev", "train", "test", "train"], [np.array([1, 2]), np.array([0, 3])])
+    rows = splits.given_split(
+        ["dev", "train", "test", "train"], [np.array([1, 2]), np.array([0, 3])]
+    )
     assert _plain(rows) == {"train": [[0], [1]], "dev": [[], [0]], "test": [[1], []]}
 
 
 def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
     """Dies if parts share a row, a row is lost or shapes differ between splits."""
-    given = splits.given(NAMES, BUCKETS)
+    given = splits.given_split(NAMES, BUCKETS)
     for number in (1, 2, 3):
         drawn = splits.random(given, number)
         for bucket, rows in enumerate(BUCKETS):
@@ -32,7 +34,7 @@ def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
 
 def test_numbers_name_splits() -> None:
     """Dies if the split depends on anything but its number, or on nothing."""
-    given = splits.given(NAMES, BUCKETS)
+    given = splits.given_split(NAMES, BUCKETS)
     first, second = (_plain(splits.random(given, number)) for number in (1, 2))
     assert first == _plain(splits.random(given, 1))
     assert first != second and first != _plain(given)
@@ -40,13 +42,13 @@ def test_numbers_name_splits() -> None:
 
 def test_a_split_does_not_depend_on_the_one_it_was_drawn_from() -> None:
     """Dies if drawing from a split that was drawn before gives other rows."""
-    given = splits.given(NAMES, BUCKETS)
+    given = splits.given_split(NAMES, BUCKETS)
     assert _plain(splits.random(splits.random(given, 5), 3)) == _plain(splits.random(given, 3))
 
 
 def test_rows_are_dealt_evenly() -> None:
     """Dies if some rows never leave their part: over 300 splits each is near its share."""
-    given = splits.given(NAMES, BUCKETS)
+    given = splits.given_split(NAMES, BUCKETS)
     counts = np.zeros(len(BUCKETS[0]))
     for number in range(1, 301):
         counts[splits.random(given, number)["test"][0]] += 1

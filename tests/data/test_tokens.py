@@ -23,7 +23,7 @@ WORDS = {
 }
 
 
-def _words(text: str, spans: list[tokens.Span]) -> list[str]:
+def _words(text: str, spans: list[tokens.CharacterSpan]) -> list[str]:
     return [text[start:end] for start, end in spans]
 
 

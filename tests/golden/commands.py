@@ -16,7 +16,7 @@ class Call(NamedTuple):
 
 
 _TAGS = (
-    "--data {data}/tags data.vocabulary=all data.most_widths=1 data.dimension=6 model.layers=[5] "
+    "--data {data}/tags data.vocabulary=all data.max_widths=1 data.dimension=6 model.layers=[5] "
     "model.characters.encoder=none model.characters.dimension=3 model.characters.filters=4 "
     "training.batch_size=16 training.evaluation_batch_size=16 training.epochs=12 training.lanes=2 "
     "training.optimiser.hyperparameters.learning_rate=0.02"
@@ -24,12 +24,12 @@ _TAGS = (
 _SOFTMAX = f"{_TAGS} model.classifier=softmax"
 _CRF = f"{_TAGS} model.classifier=crf"
 _TEXT = (
-    "task=language --data {data}/text data.dev=*dev* data.window=6 data.turn=8 model.hidden=7 "
-    "model.dropout.input=0.1 model.dropout.state=0.2 training.batch_size=3 "
+    "task=language --data {data}/text data.dev=*dev* data.window=6 data.steps_per_epoch=8 "
+    "model.hidden=7 model.dropout.input=0.1 model.dropout.state=0.2 training.batch_size=3 "
     "training.evaluation_batch_size=2 training.epochs=3 training.lanes=2"
 )
 _PAIRS = (
-    "task=seq2seq --data {data}/pairs data.most_widths=1 model.embedding=4 model.hidden=6 "
+    "task=seq2seq --data {data}/pairs data.max_widths=1 model.embedding=4 model.hidden=6 "
     "training.batch_size=16 training.evaluation_batch_size=16 training.epochs=25 "
     "training.optimiser.hyperparameters.learning_rate=0.02"
 )
@@ -86,7 +86,7 @@ COMMANDS: dict[str, list[Call]] = {
     "tagging, crf, vmap": [Call("train", f"{_CRF} --seeds 4 training.lane_mode=vmap")],
     "language, lstm, map": [Call("train", f"{_TEXT} --seeds 2")],
     "language, evaluate": [
-        Call("train", f"{_TEXT} --seeds 2 training.keep_models=true"),
+        Call("train", f"{_TEXT} --seeds 2 training.save_models=true"),
         Call(
             "evaluate",
             f"{_TEXT} --seeds 2 --batch 2,1 --temperature 0.8 --mean arithmetic --samples 2 "
@@ -107,7 +107,7 @@ COMMANDS: dict[str, list[Call]] = {
     "language, nas": [
         Call(
             "train",
-            f"{_TEXT} --seeds 2 model.kind=nas training.plateau.after=1 "
+            f"{_TEXT} --seeds 2 model.kind=nas training.plateau.patience=1 "
             "training.plateau.factor=0.5",
         )
     ],

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.seq2seq import Shape
+from jaxeval.models.seq2seq import Seq2SeqShape
 from jaxeval.models.seq2seq_sizes import Architecture, Seq2SeqSizes
 from tests import quick
 
@@ -90,7 +90,7 @@ def count(model: Any) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(shapes(model)))
 
 
-def counted(architecture: Architecture, shape: Shape) -> int:
+def counted(architecture: Architecture, shape: Seq2SeqShape) -> int:
     """The same as the cost model has it."""
     return Seq2SeqSizes(architecture, shape, (1.0, 1.0), 1).parameters()
 

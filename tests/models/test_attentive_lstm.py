@@ -11,13 +11,13 @@ import pytest
 from jaxeval.models import attentive_lstm
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.seq2seq import Shape
+from jaxeval.models.seq2seq import Seq2SeqShape
 from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
 
 E, H, LAYERS = 4, 3, 2
-MODEL = AttentiveLstm(Shape(pairs.SOURCES, pairs.TARGETS, E, H, LAYERS, 1, 1))
+MODEL = AttentiveLstm(Seq2SeqShape(pairs.SOURCES, pairs.TARGETS, E, H, LAYERS, 1, 1))
 GIVEN = pairs.inputs()
 RATE = 0.3
 WORDS = np.uint32([123, 456])
@@ -161,7 +161,7 @@ def test_writing_step_by_step_equals_teacher_forcing() -> None:
 
 def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
-    shape = Shape(64, 33, 128, 512, 1, 1, 1)
+    shape = Seq2SeqShape(64, 33, 128, 512, 1, 1, 1)
     actual = pairs.count(AttentiveLstm(shape))
     assert actual == pairs.counted("attentive_lstm", shape) == 6_859_426
 
@@ -169,13 +169,13 @@ def test_count_of_the_published_model() -> None:
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 2), (4, 4, 2, 2, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
-    shape = Shape(*sizes, 1, 1)
+    shape = Seq2SeqShape(*sizes, 1, 1)
     assert pairs.count(AttentiveLstm(shape)) == pairs.counted("attentive_lstm", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, or padding does not start at zero."""
-    model = AttentiveLstm(Shape(40, 30, 24, 36, 2, 1, 1))
+    model = AttentiveLstm(Seq2SeqShape(40, 30, 24, 36, 2, 1, 1))
     p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])

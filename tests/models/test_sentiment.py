@@ -41,7 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "atae at places": {
         "architecture": "atae",
-        "target": {"position": "embedding", "position_size": 3, "most_distance": 2},
+        "target": {"position": "embedding", "position_size": 3, "max_distance": 2},
     },
     "ian": {"architecture": "ian", "words": {"target_table": True}, "tanh_logits": True},
     "ian weighted": {"architecture": "ian", "target": {"position": "weighting"}},

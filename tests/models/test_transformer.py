@@ -10,14 +10,14 @@ import pytest
 
 from jaxeval.models import transformer
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.seq2seq import Live, Shape
+from jaxeval.models.seq2seq import Live, Seq2SeqShape
 from jaxeval.models.transformer import Transformer
 from tests import quick
 from tests.models import pairs
 from tests.models.pairs import Inputs
 
 E, H, ENCODER, DECODER = 8, 6, 2, 3
-SHAPE = Shape(pairs.SOURCES, pairs.TARGETS, E, H, ENCODER, DECODER, 2)
+SHAPE = Seq2SeqShape(pairs.SOURCES, pairs.TARGETS, E, H, ENCODER, DECODER, 2)
 GIVEN = pairs.inputs()
 RATE = 0.3
 WORDS = np.uint32([123, 456])
@@ -190,7 +190,7 @@ def test_padding_of_sources_changes_no_score() -> None:
 
 def test_count_of_the_published_model() -> None:
     """Dies if the model has other parameters than the public code's (confirmed by running it)."""
-    shape = Shape(64, 33, 256, 1024, 4, 4, 4)
+    shape = Seq2SeqShape(64, 33, 256, 1024, 4, 4, 4)
     actual = pairs.count(Transformer(shape))
     assert actual == pairs.counted("transformer", shape) == 7_407_137
 
@@ -198,13 +198,13 @@ def test_count_of_the_published_model() -> None:
 @pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1, 2, 2), (8, 6, 6, 7, 3, 1, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
-    shape = Shape(*sizes)
+    shape = Seq2SeqShape(*sizes)
     assert pairs.count(Transformer(shape)) == pairs.counted("transformer", shape)
 
 
 def test_initial_values_follow_the_public_code() -> None:
     """Dies if weights start with another distribution, layers alike, or padding not at zero."""
-    model = Transformer(Shape(40, 30, 24, 36, 2, 2, 4))
+    model = Transformer(Seq2SeqShape(40, 30, 24, 36, 2, 2, 4))
     p = pairs.initial(model, 3)
     for table in (p["source"], p["target"]):
         assert not np.any(table[0])

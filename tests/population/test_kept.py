@@ -42,7 +42,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_kept_models_score_as_they_did(tmp_path: Path) -> None:
     """Dies if the last instead of the best parameters are kept, or those of another member."""
-    problem = toy.problem(epochs=4, patience=0, keep_models=True)
+    problem = toy.problem(epochs=4, patience=0, save_models=True)
     members = [toy.member(seed) for seed in (1, 2, 3)]
     best, tests = {}, {}
     for report in toy.reports(problem, members, tmp_path, lambda r: None, 2):

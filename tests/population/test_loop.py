@@ -236,7 +236,7 @@ def test_shared_tables_are_arguments() -> None:
 def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None:
     """Dies if the rule is not asked, ends all members alike, or is lost with a checkpoint."""
     changed = toy.problem(epochs=30, patience=0, checkpoint_every=1)
-    stopping = Stopping(turns=2, ramp=0)
+    stopping = Stopping(patience=2, rampup_epochs=0)
     problem = changed._replace(training=dataclasses.replace(changed.training, stopping=stopping))
 
     def ends(name: str, stop: int | None = None) -> dict:
@@ -259,7 +259,7 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
     """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    falling = markers.active(Plateau(after=1, factor=0.01))
+    falling = markers.active(Plateau(patience=1, factor=0.01))
 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         found = {}
@@ -293,7 +293,7 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
 
     scores: list[Any] = []
     members = [toy.member(seed, learning_rate=0.5) for seed in (1, 2)]
-    problem = toy.problem(epochs=6, patience=0, keep_models=True)
+    problem = toy.problem(epochs=6, patience=0, save_models=True)
     loss = _breaking if diverges else problem.task.loss
     task = dataclasses.replace(problem.task, score=_nothing, loss=loss)
     list(loop.train(problem._replace(task=task), members, tmp_path / "c", record, 2))

@@ -1,6 +1,7 @@
 """Schedules, slots, lanes and optimisers on their own."""
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -242,7 +243,7 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     who = Member(
-        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(after=26)).items()))
+        1, 0, (("learning_rate", 1.0), *sorted(markers.active(Plateau(patience=26)).items()))
     )
     slot, fell = slots.Slot(who, best=1.0, best_epoch=10), []
     for epoch in range(11, 80):
@@ -273,9 +274,9 @@ def test_the_rate_falls_to_the_floor() -> None:
 
 def test_improvement_is_looked_for_in_a_growing_past() -> None:
     """Dies if the ramp is off (public code: 1 + int(29 / 60 * turn), 30 from turn 60 on)."""
-    stopping = Stopping(turns=30, ramp=60)
+    stopping = Stopping(patience=30, rampup_epochs=60)
     assert [lookback(stopping, t) for t in (0, 2, 3, 59, 60, 900)] == [1, 1, 2, 29, 30, 30]
-    assert lookback(Stopping(turns=7, ramp=0), 1) == 7
+    assert lookback(Stopping(patience=7, rampup_epochs=0), 1) == 7
     bests = [5.0, 4.0, 3.5, 3.0]
     assert reachable(bests, 2, 4) == 3.0 - (4.0 - 3.0) * 4 / 2
     np.testing.assert_allclose(reachable(bests, 2, 4, log=True), 3.0 * (3 / 4) ** 2)
@@ -286,7 +287,7 @@ def test_a_member_without_a_chance_ends() -> None:
     bits, f1 = Metric("bits", False), Metric("f1")
 
     def ends(bests: list[float], metric: Metric, decays: int = 0, **settings: Any) -> bool:
-        stopping = Stopping(**{"turns": 2, "ramp": 0, **settings})
+        stopping = Stopping(**{"patience": 2, "rampup_epochs": 0, **settings})
         best = bests.index(min(bests) if metric is bits else max(bests)) + 1
         return should_stop(bests, best, len(bests), decays, 10, stopping, metric)
 
@@ -308,3 +309,19 @@ def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     params = {"w": jnp.zeros(1)}
     update, _ = made.update({"w": jnp.full(1, 1e-4)}, made.init(params))
     assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
+
+
+def test_a_member_of_an_older_checkpoint_is_the_one_that_waits() -> None:
+    """Dies if a hyperparameter that was renamed since keeps its old name: the member would not be
+    known, and its training begin anew."""
+    waiting = Member(3, 1, (("dropout_state", 0.2), ("learning_rate", 1.0)))
+    plain: dict[str, Any] = slots.to_json(
+        slots.Slot(waiting, epoch=4, best=0.5, best_epoch=2, bests=(0.5, 0.5))
+    )
+    old = {
+        **plain,
+        "member": {**plain["member"], "hparams": [["learning_rate", 1.0], ["state", 0.2]]},
+    }
+    restored = slots.from_json(json.loads(json.dumps(old)))
+    assert restored == slots.from_json(json.loads(json.dumps(plain)))
+    assert restored.member == waiting and restored.epoch == 4

@@ -62,7 +62,7 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
     """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
     an epoch, the floor is left out, or a value is compiled in."""
     plateau, none = (
-        markers.active(Plateau(after=1, factor=0.5, floor=0.1)),
+        markers.active(Plateau(patience=1, factor=0.5, floor=0.1)),
         {"plateau_factor": 1.0},
     )
     kinds = [

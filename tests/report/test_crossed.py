@@ -12,13 +12,13 @@ from jaxeval.runs import tables
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import crossed
-from jaxeval.stats.designs import Design, Plan
+from jaxeval.stats.designs import TrainingDesign, TrainingPlan
 
 STUDY = crossed.components(0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]]))
 SCALE = scores.scale("fraction", [0.01], 0.75)
-OWN = Design("independent", 74, 74, 74, 74.0, 0.00994)
-NESTED = Design("nested", 20, 80, 80, 120.0, 0.00999)
-CROSSED = Design("crossed", 43, 58, 2494, 2494.0, 0.00999)
+OWN = TrainingDesign("independent", 74, 74, 74, 74.0, 0.00994)
+NESTED = TrainingDesign("nested", 20, 80, 80, 120.0, 0.00999)
+CROSSED = TrainingDesign("crossed", 43, 58, 2494, 2494.0, 0.00999)
 
 
 def test_a_study_in_words() -> None:
@@ -69,25 +69,27 @@ def test_what_is_0_is_explained() -> None:
         ),
     ],
 )
-def test_the_sentence(designs: tuple[Design, ...], cautious: int | None, bought: str) -> None:
+def test_the_sentence(
+    designs: tuple[TrainingDesign, ...], cautious: int | None, bought: str
+) -> None:
     """Dies if the sentence names another design than the cheapest, or forgets the doubt."""
-    said = report.advice(STUDY, Plan(0.01, 0.0, designs, cautious), "test f1", SCALE)
+    said = report.advice(STUDY, TrainingPlan(0.01, 0.0, designs, cautious), "test f1", SCALE)
     assert said == f"For a mean test f1 within 1 point (half of a 95 % interval), {bought}"
 
 
 def test_a_precision_that_is_reached_or_out_of_reach() -> None:
     """Dies if runs are sold to one who has enough, or to one who can never have it."""
-    plan = Plan(0.2, 0.0, (OWN,), 80)
+    plan = TrainingPlan(0.2, 0.0, (OWN,), 80)
     half = 100 * (STUDY.mean_interval.high - STUDY.mean)
     said = report.advice(STUDY, plan, "f1", SCALE)
     assert said.endswith(f"The 6 runs of this study reach {half:.2f} points already.")
-    said = report.advice(STUDY, Plan(1e-6, 0.0, (), None), "f1", SCALE)
+    said = report.advice(STUDY, TrainingPlan(1e-6, 0.0, (), None), "f1", SCALE)
     assert said.endswith("no design of up to 10,000 runs is enough.")
 
 
 def test_costs_are_shown_where_there_are_any() -> None:
     """Dies if a cost that is a number of runs makes a column of its own, or is lost."""
-    plan = Plan(0.01, 2.0, (NESTED, OWN), None)
+    plan = TrainingPlan(0.01, 2.0, (NESTED, OWN), None)
     head, rows = report.plan_table(plan, SCALE)
     assert head == ["design", "splits", "seeds", "runs", "cost", "half-width"]
     assert rows[0] == ("each split its own seeds", "20", "80", "80", "120", "1.00")

@@ -204,7 +204,7 @@ def test_a_password_is_never_shown(url: str) -> None:
     with pytest.raises(Exception) as caught:
         runs.load(url)
     assert isinstance(caught.value, RunError)
-    assert "hunter2" not in str(caught.value) + runs.place(url)
+    assert "hunter2" not in str(caught.value) + runs.shown(url)
 
 
 def test_reading_creates_nothing(tmp_path: Path) -> None:

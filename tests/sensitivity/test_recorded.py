@@ -99,7 +99,7 @@ def test_sweeps_beside_seeds_and_sweeps_of_one_name(
     assert f"{folder}: left out, as they are no sweeps: alpha" in capsys.readouterr().out
     with pytest.raises(ConfigError, match=r"no random sweep here; it has 'alpha' \(.*members: "):
         verb.main([str(folder), "--experiment", "alpha"])
-    with pytest.raises(ConfigError, match="alpha: it is no sweep"):
+    with pytest.raises(ConfigError, match="alpha: it is not a sweep"):
         verb.main([str(folder), "--experiment", "alpha", "--experiment", "transformer, sweep"])
     other = fabricated.fill(tmp_path / "b", ("transformer",))
     names = [one["name"] for one in _json(capsys, str(folder), str(other))["sweeps"]]

@@ -58,7 +58,7 @@ def test_few_scores_carry_no_verdict() -> None:
     assert comparison.location(pair, rules) == 0
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
     assert "brown_forsythe" not in pairwise.tests(two, rules)
-    with pytest.raises(DataError, match="A: 1 score, which says nothing of a distribution"):
+    with pytest.raises(DataError, match="A: 1 score, which says nothing about a distribution"):
         comparison.compare([Scores("A", "B", "", np.ones(1), np.ones(5))], rules)
 
 

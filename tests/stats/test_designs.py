@@ -8,12 +8,12 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed, designs
-from jaxeval.stats.designs import Design, Variances
+from jaxeval.stats.designs import TrainingDesign, Variances
 
 OF = Variances(split=4.0, seed=1.0, rest=2.0)
 
 
-def _by_kind(of: Variances, width: float, **costs: float) -> dict[str, Design]:
+def _by_kind(of: Variances, width: float, **costs: float) -> dict[str, TrainingDesign]:
     return {design.kind: design for design in designs.cheapest(of, width, **costs)}
 
 

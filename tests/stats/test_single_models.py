@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import stats
 from jaxeval.report.comparison import single
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.stats import examples, single_models
 from jaxeval.stats.pairwise import Rules
@@ -106,7 +106,7 @@ def test_swapped_models_give_mirrored_sentences(metric: str) -> None:
             single=result,
         )
         found += result.pairs
-        said += single.of_study(study, Scale("number", 3))
+        said += single.of_study(study, ScoreFormat("number", 3))
     one, two = found
     assert one.adjusted == two.adjusted
     assert one.difference.estimate == pytest.approx(-two.difference.estimate)

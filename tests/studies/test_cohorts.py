@@ -33,14 +33,14 @@ TOGETHER = {
         config(optimiser=_adam(hyperparameters={"learning_rate": 0.1})),
     ),
     "warm-ups": (config(optimiser=_adam(warmup=32.0)), config(optimiser=_adam(warmup=64.0))),
-    "plateaus": (config(plateau=Plateau(after=2)), config(plateau=Plateau(after=3))),
+    "plateaus": (config(plateau=Plateau(patience=2)), config(plateau=Plateau(patience=3))),
     "rates of the same site": (config({"noise": 0.1}), config({"noise": 0.2})),
     "names": (config(), dataclasses.replace(config({"rate": 0.4}), name="other")),
 }
 IN_A_SWEEP = {  # together there, else apart
     "a rate and none": (config(), config({"smoothing": 0.4})),
     "a warm-up and none": (config(), config(optimiser=_adam(warmup=64.0))),
-    "a plateau and none": (config(), config(plateau=Plateau(after=2))),
+    "a plateau and none": (config(), config(plateau=Plateau(patience=2))),
 }
 APART = {
     "a static value": (config(), config({"width": 9})),
@@ -53,7 +53,7 @@ APART = {
 }
 
 
-def _shapes(*configs: Any) -> list[cohorts.Shape]:
+def _shapes(*configs: Any) -> list[cohorts.ProgramShape]:
     """What programs of a sweep's runs must hold."""
     loader = prepared.Loader()
     return [cohorts.shape_of(loader.prepare(config)) for config in configs]
@@ -101,17 +101,17 @@ def _swept(*configs: Any) -> list[dict[str, float]]:
 def test_neutral_names_are_filled_in() -> None:
     """Dies if members of a sweep's program have arguments of other names, a filled-in value
     changes something, or names depend on which other values were drawn."""
-    schedules = config(plateau=Plateau(after=3, factor=0.5), optimiser=_adam(warmup=32.0))
+    schedules = config(plateau=Plateau(patience=3, factor=0.5), optimiser=_adam(warmup=32.0))
     smooth = config({"smoothing": 0.1})
     plain, scheduled, smoothed = _swept(config(), schedules, smooth)
     assert plain.keys() == scheduled.keys() == smoothed.keys()
-    more = ["plateau_after", "plateau_factor", "plateau_floor", "smoothing", "warmup"]
+    more = ["plateau_patience", "plateau_factor", "plateau_floor", "smoothing", "warmup"]
     assert [plain[name] for name in more] == [1.0, 1.0, 0.0, 0.0, 0.0]
     assert [scheduled[name] for name in more] == [3.0, 0.5, 0.0, 0.0, 32.0]
     assert [smoothed[name] for name in more] == [1.0, 1.0, 0.0, 0.1, 0.0]
     (alone,) = _swept(config())
     # decays are the host's: a plateau's values are read by no program
-    assert plain.keys() - alone.keys() == {"plateau_after", "plateau_factor", "plateau_floor"}
+    assert plain.keys() - alone.keys() == {"plateau_patience", "plateau_factor", "plateau_floor"}
     assert not alone.keys() & {"noise", "l2"}
 
 
@@ -154,10 +154,10 @@ def test_the_place_of_checkpoints() -> None:
     their order, or are those of one of them."""
     own, other = config({"rate": 0.1}), config({"rate": 0.3})
     (alone,) = _of(own)
-    assert alone.place == alone.entries[0].record.id
+    assert alone.name == alone.entries[0].record.id
     (both,), (turned,) = _of(own, other), _of(other, own)
-    assert both.place == turned.place
-    assert both.place not in {record.id for record in both.records} and len(both.records) == 2
+    assert both.name == turned.name
+    assert both.name not in {record.id for record in both.records} and len(both.records) == 2
 
 
 IDS = {  # of the version before studies: runs folders of then are continued
@@ -204,7 +204,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _changes(task: str, folder: Path) -> list[str]:
-    text = ["data.window=6", "data.turn=8", "training.batch_size=3", f"data.path={folder}"]
+    text = [
+        "data.window=6",
+        "data.steps_per_epoch=8",
+        "training.batch_size=3",
+        f"data.path={folder}",
+    ]
     return {
         "tagging": ["data.train_sentences=30"],
         "language": ["task=language", *text],
@@ -234,21 +239,21 @@ def test_ids_are_those_they_have_always_been(task: str, folder: Path) -> None:
 
 def test_what_changes_no_score_changes_no_id() -> None:
     """Dies if a name, a number of lanes or kept models make another experiment."""
-    changed = config(lanes=2, keep_models=True, checkpoint_every=3)
+    changed = config(lanes=2, save_models=True, checkpoint_every=3)
     changed = dataclasses.replace(changed, name="other", data=toy_kind.Data(path="elsewhere"))
     ids = {entry.record.id for cohort in _of(config(), changed) for entry in cohort.entries}
     assert len(ids) == 1
-    assert _of(config({"rate": 0.3}))[0].place not in ids
+    assert _of(config({"rate": 0.3}))[0].name not in ids
 
 
 def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:
     """Dies if the centre's own values make a neighbour another member, or models are saved."""
     rates = [{"rate": 0.2}, {"rate": 0.4}]
-    trials = proposers.neighbourhood(config(keep_models=True), rates)
+    trials = proposers.neighbourhood(config(save_models=True), rates)
     assert [trial.hparams for trial in trials] == ["{}", '{"rate":0.4}']
     (cohort,) = planned(trials)
     assert [dict(member.hparams)["rate"] for member in cohort.members] == [0.2, 0.4]
-    assert not cohort.config.training.keep_models
+    assert not cohort.config.training.save_models
     assert len(cohort.records) == 1
 
 

@@ -27,7 +27,7 @@ def _text(folder: Path) -> str:
     return str(folder)
 
 
-SMALL = ["task=language", "data.window=8", "data.turn=15", "training.batch_size=4"]
+SMALL = ["task=language", "data.window=8", "data.steps_per_epoch=15", "training.batch_size=4"]
 MODEL = ["model.hidden=16", "model.dropout.input=0.1", "model.dropout.state=0.0"]
 
 
@@ -74,12 +74,12 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
     ("changes", "message"),
     [
         (["task=speech"], "task: expected one of tagging, language"),
-        (["model.kind=rhn", "model.gates=capped"], "rhn: expected gates untied or tied"),
-        (["model.kind=nas", "model.gates=tied"], "gates of its own"),
-        (["model.hidden=8", "model.budget=9000"], "expected without budget"),
-        (["model.depth=3"], "lstm: depth is of rhn"),
-        (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are of lstm"),
-        (["model.embedding=8"], "expected hidden too"),
+        (["model.kind=rhn", "model.gates=capped"], "rhn: gates are untied or tied"),
+        (["model.kind=nas", "model.gates=tied"], "neither dropout.update nor gates"),
+        (["model.hidden=8", "model.budget=9000"], "cannot be set with budget"),
+        (["model.depth=3"], "lstm: depth is for rhn only"),
+        (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are for lstm only"),
+        (["model.embedding=8"], "needs hidden too"),
         (["model.dropout.imput=0.1"], "did you mean model.dropout.input"),
         (["training.plateau.factor=2.0"], "factor"),
     ],
@@ -113,7 +113,12 @@ def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() 
     config = studies.read(None, ["task=language", *changes])
     (trial,) = proposers.seeds_by_splits(config, [1])
     traced = markers.active(config)
-    schedules = {"plateau_after": 26, "plateau_factor": 0.1, "plateau_floor": 1e-4, "warmup": 500}
+    schedules = {
+        "plateau_patience": 26,
+        "plateau_factor": 0.1,
+        "plateau_floor": 1e-4,
+        "warmup": 500,
+    }
     assert schedules.items() <= traced.items() and trial.hparams == "{}"
     assert not schedules.keys() & markers.active(studies.read(None)).keys()
 
@@ -121,7 +126,7 @@ def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() 
 def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() -> None:
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
-    config = studies.read(None, [*changes, "data.most_widths=1"])
+    config = studies.read(None, [*changes, "data.max_widths=1"])
     (batch,) = plan.describe(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
@@ -195,7 +200,7 @@ def _both_ways(*changes: str) -> tuple[studies.Prepared, studies.Prepared]:
 
 def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
     """Dies if random splits, whose vocabulary is larger, write over the given split's files."""
-    frozen = ["model.words.trained=false", "training.keep_models=true"]
+    frozen = ["model.words.trained=false", "training.save_models=true"]
     both = _both_ways(*frozen)
     assert both[0].record.id != both[1].record.id
     for of, split in zip(both, (0, 1), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval.models import seq2seq_sizes
-from jaxeval.models.seq2seq import Shape
+from jaxeval.models.seq2seq import Seq2SeqShape
 from jaxeval.studies import costs
 
 MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
@@ -167,7 +167,7 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
 
 
 def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
-    shape = Shape(9, 7, embedding, 64, layers, layers, heads)
+    shape = Seq2SeqShape(9, 7, embedding, 64, layers, layers, heads)
     return seq2seq_sizes.Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
 
 

@@ -21,17 +21,17 @@ PARTS = ("dev", "test")
 _TRAINED = "training.epochs=2 training.lanes=1 training.batch_size=16"
 WORDS = {  # task: what it is trained with, the count that says how large an item is
     "tagging": (
-        "data.dimension=6 data.most_widths=2 model.layers=[5] model.characters.encoder=none "
+        "data.dimension=6 data.max_widths=2 model.layers=[5] model.characters.encoder=none "
         "training.evaluation_batch_size=7",
         "words",
     ),
     "language": (
-        "data.dev=*dev* data.window=6 data.turn=8 model.hidden=7 training.batch_size=3 "
+        "data.dev=*dev* data.window=6 data.steps_per_epoch=8 model.hidden=7 training.batch_size=3 "
         "training.evaluation_batch_size=5",
         "tokens",
     ),
     "seq2seq": (
-        "data.most_widths=2 model.embedding=4 model.hidden=6 training.evaluation_batch_size=7",
+        "data.max_widths=2 model.embedding=4 model.hidden=6 training.evaluation_batch_size=7",
         "symbols",
     ),
 }
@@ -106,7 +106,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
 def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
     """Dies if places are those of another bucket, or a lane's rows another member's: the toy's
     first bucket is written from its last row to its first, behind the second."""
-    trials = toy_kind.trials((1, 2, 3), keep_models=True, lane_mode=mode, lanes=4)
+    trials = toy_kind.trials((1, 2, 3), save_models=True, lane_mode=mode, lanes=4)
     rows = observe.train(trials, tmp_path, outputs=True)
     assert rows == observe.train(trials, tmp_path, outputs=True)
     models = evaluation.load(toy_kind.cohort(trials), tmp_path)

@@ -33,7 +33,7 @@ def _train(folder: Path, *, again: bool = False, **training: Any) -> list[runs.M
 
 def _id() -> str:
     """Of the experiment that `_train` trains."""
-    return toy_kind.cohort(TRIALS).place
+    return toy_kind.cohort(TRIALS).name
 
 
 def _rows(folder: Path) -> tuple:
@@ -101,7 +101,9 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
     _stopped(monkeypatch, tmp_path, 2, signal.SIGTERM)
     for path in tmp_path.glob("runs.sqlite*"):
         path.unlink()
-    with pytest.raises(RunError, match=r"lacks epochs \(seed 1, 2, 3\): bring back the database"):
+    with pytest.raises(
+        RunError, match=r"database lacks \(seed 1, 2, 3\): bring back the database"
+    ):
         _train(tmp_path)
     assert runs.load_curves(tmp_path) == []
     shutil.rmtree(tmp_path / "checkpoints")
@@ -109,18 +111,18 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
 
 
 def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: Path) -> None:
-    """Dies if keep_models does nothing for members that have ended, or --again trains those too
+    """Dies if save_models does nothing for members that have ended, or --again trains those too
     whose models are saved, or changes a score."""
     observe.train(TRIALS[:2], tmp_path)
     with pytest.raises(
         RunError, match=r"2 members .* without a saved model .*seed 1, 2\); --again"
     ):
-        _train(tmp_path, keep_models=True)
+        _train(tmp_path, save_models=True)
     assert not (tmp_path / "models").exists()
-    _train(tmp_path, keep_models=True, again=True)
+    _train(tmp_path, save_models=True, again=True)
     assert _rows(tmp_path) == truth
     models = {path: path.stat().st_mtime_ns for path in (tmp_path / "models").rglob("*.npz")}
-    _train(tmp_path, keep_models=True, again=True)
+    _train(tmp_path, save_models=True, again=True)
     assert models == {path: path.stat().st_mtime_ns for path in models}
     assert sorted(path.name for path in models) == [
         *(f"seed{seed}.npz" for seed in (1, 2, 3)),
@@ -137,7 +139,7 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
 
     adam = dataclasses.replace(toy.problem().training.optimiser)
     adam = optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.5})
-    trials = toy_kind.trials((1, 2), keep_models=True, epochs=6, optimiser=adam)
+    trials = toy_kind.trials((1, 2), save_models=True, epochs=6, optimiser=adam)
     cohort = toy_kind.cohort(trials)
     task = dataclasses.replace(toy.TASK, loss=breaking, score=lambda counts: {"accuracy": 0.0})
     cohort = cohort._replace(problem=cohort.problem._replace(task=task))
@@ -149,11 +151,11 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
 
 def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
-    config = toy_kind.config(keep_models=True, epochs=1)
+    config = toy_kind.config(save_models=True, epochs=1)
     trials = proposers.seeds_by_splits(config, [1], [2])
     observe.train(trials, tmp_path)
     cohort = toy_kind.cohort(trials)
-    folder = tmp_path / "models" / cohort.place
+    folder = tmp_path / "models" / cohort.name
     about = json.loads((folder / "seed1-split2.json").read_text())
     assert (about["task"], about["seed"], about["split"]) == ("toy", 1, 2)
     assert about["hparams"] == dict(cohort.members[0].hparams)
@@ -191,7 +193,7 @@ def test_the_last_epoch_ends_any_member() -> None:
 
 def test_again_without_models_is_refused(tmp_path: Path) -> None:
     """Dies if --again does nothing in silence."""
-    with pytest.raises(ConfigError, match=r"--again goes with training\.keep_models=true"):
+    with pytest.raises(ConfigError, match=r"--again goes with training\.save_models=true"):
         _train(tmp_path, again=True)
     assert not list(tmp_path.iterdir())
 
@@ -226,7 +228,7 @@ def test_all_are_checked_before_the_first_is_trained(
     or the message leaves its split out."""
     trained = _untrained(monkeypatch)
     first, all_three = toy_kind.cohort(TRIALS[:2]), toy_kind.cohort(TRIALS)
-    config = toy_kind.config(keep_models=True)
+    config = toy_kind.config(save_models=True)
     later = toy_kind.cohort(proposers.seeds_by_splits(config, [2], [3]))
     _record_ended(tmp_path, later.entries[0])
     with pytest.raises(RunError, match=r"\(seed 2 of split 3\); --again"):
@@ -259,7 +261,7 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
     saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
     assert saved.is_whole(tmp_path, entry)
-    (tmp_path / "models" / cohort.place / lost).unlink()
+    (tmp_path / "models" / cohort.name / lost).unlink()
     assert not saved.is_whole(tmp_path, entry)
 
 
@@ -289,3 +291,20 @@ def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
     assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
     assert not (tmp_path / "checkpoints" / _id()).exists()
     assert len(runs.load(tmp_path)) == 3
+
+
+def test_a_model_saved_under_old_names_is_read_under_todays(tmp_path: Path) -> None:
+    """Dies if an old saved model's config is refused, or its rates are not found."""
+    about: dict[str, Any] = {
+        "task": "language",
+        "config": {"task": "language", "data": {"turn": 8}, "model": {"forget": 0.5}},
+        "hparams": {"state": 0.2, "learning_rate": 1.0},
+        **dict.fromkeys(("name", "experiment", "data", "data_hash", "metric", "jaxeval"), "x"),
+        **{"seed": 1, "split": 0, "higher_is_better": False, "dev": None},
+        "vocabulary": "vocabulary.json",
+    }
+    (tmp_path / "seed1.json").write_text(json.dumps(about))
+    described = saved._described(tmp_path / "seed1.json")
+    assert described.config["data"] == {"steps_per_epoch": 8}
+    assert described.config["model"] == {"state_reset_probability": 0.5}
+    assert described.hparams == {"dropout_state": 0.2, "learning_rate": 1.0}

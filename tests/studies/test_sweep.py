@@ -63,7 +63,7 @@ CONFIG = """
 name = "toy"
 task = "seq2seq"
 [data]
-most_widths = 1
+max_widths = 1
 [model]
 architecture = "attentive_lstm"
 dropout = 0.1
@@ -181,7 +181,7 @@ def test_sensitivity_and_report_know_the_sweep(folder: Path, whole: dict) -> Non
         ('[size]\nkey = "model.hiden"\ninteger = [4, 8]\n', "did you mean model.hidden?"),
         ('[size]\nkey = "model.hidden"\nuniform = [4, 8]\n', "run 1, drawn as"),
         ("[size]\ninteger = [8, 4]\n", "size"),
-        ('[size]\nkey = "data.longest"\ninteger = [4, 8]\n', "a sweep is of one corpus"),
+        ('[size]\nkey = "data.max_length"\ninteger = [4, 8]\n', "a sweep is of one corpus"),
         (
             '[a]\nchoices = ["x", "y"]\n[size]\nkey = "training.epochs"\ninteger = [4, 8]\n'
             'when = { a = ["x"] }\n',

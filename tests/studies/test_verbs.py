@@ -20,7 +20,7 @@ from jaxeval.tasks.language_averaging import Averaging
 train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
-BASE = ["task=language", "data.window=6", "data.turn=8", "training.batch_size=3"]
+BASE = ["task=language", "data.window=6", "data.steps_per_epoch=8", "training.batch_size=3"]
 MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"]
 SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
 
@@ -36,9 +36,9 @@ def test_kept_models_are_evaluated_in_other_ways(
 ) -> None:
     """Dies if a condition is lost, one equals another, or the plain one is not train's."""
     words = [*_words(tmp_path), "--seeds", "2"]
-    with pytest.raises(RunError, match="keep_models=true"):
+    with pytest.raises(RunError, match="save_models=true"):
         evaluate.main(words)
-    assert train.main([*words, "training.keep_models=true", "--json", "-"]) == 0
+    assert train.main([*words, "training.save_models=true", "--json", "-"]) == 0
     trained = json.loads(capsys.readouterr().out)
     ways = ["--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"]
     ways += ["--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01"]
@@ -65,7 +65,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     assert evaluate.main([*words, "--temperature", "search"]) == 0
     assert "temperature" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="--dynamic: of language models"):
+    with pytest.raises(ConfigError, match="--dynamic: for language models only"):
         evaluate.main(["--dynamic"])
 
 
@@ -142,11 +142,11 @@ def test_a_neighbourhood_is_one_population(
     assert neighbourhood.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
-    assert set(tree["points"][0]) == {"score", "learning_rate", "input", "state"}
+    assert set(tree["points"][0]) == {"score", "learning_rate", "dropout_input", "dropout_state"}
     assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
     third = tree["points"][2]
     same = ["model.dropout.input", "model.dropout.state"]
-    given = [f"{key}={third[key.split('.')[-1]]}" for key in same]
+    given = [f"{key}={third[key.removeprefix('model.').replace('.', '_')]}" for key in same]
     given.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
     alone = [*_words(tmp_path), *given, "--seed-list", "3", "--json", "-"]
     assert train.main(alone) == 0

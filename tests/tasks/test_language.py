@@ -33,7 +33,7 @@ def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
             " ".join("abcdefghij"[k] for k in draw.integers(0, 10, 7)) for _ in range(lines)
         )
         (folder / f"x.{part}.txt").write_text(text + "\n")
-    settings = data.LanguageData(path=str(folder), window=window, turn=5)
+    settings = data.LanguageData(path=str(folder), window=window, steps_per_epoch=5)
     return data.build(settings, 4, streams)
 
 
@@ -87,10 +87,13 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
 def test_the_released_highway_drops_no_inputs() -> None:
     """Dies if the switch does nothing, or reaches a depth of one or another site."""
     rates = LanguageDropout(input=0.5, state=0.25)
-    for depth, sites in ((1, {"input", "state"}), (2, {"state"})):
+    for depth, sites in ((1, {"dropout_input", "dropout_state"}), (2, {"dropout_state"})):
         model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
         assert set(markers.active(model)) == sites
-    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {"input", "state"}
+    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {
+        "dropout_input",
+        "dropout_state",
+    }
 
 
 @pytest.mark.parametrize("streams", [1, 3, 7])
@@ -130,7 +133,7 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
 def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
     """Dies if a stream jumps, stays, or leaves the train part."""
     text = _corpus(tmp_path)
-    language = _language(text, forget=0.0)
+    language = _language(text, state_reset_probability=0.0)
     task = tasks.build(language)
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
@@ -152,7 +155,7 @@ def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
 def test_examples_forget_at_the_given_rate() -> None:
     """Dies if single units are zeroed, or layers forget at different times."""
     state = ((jnp.ones((4000, 3)), jnp.ones((4000, 3))), (jnp.ones((4000, 3)),) * 2)
-    actual = jax.tree.leaves(tasks._forgetful(state, jax.random.key(0), 0.25))
+    actual = jax.tree.leaves(tasks._reset(state, jax.random.key(0), 0.25))
     rows = [np.asarray(leaf[:, 0]) for leaf in actual]
     assert all(np.array_equal(rows[0], row) for row in rows)
     assert np.array_equal(np.asarray(actual[0]).min(1), np.asarray(actual[0]).max(1))
@@ -172,7 +175,7 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
         checkpoint_every=1,
     )
     problem = Problem(task, text.corpus, text.split, training)
-    rates = {"input": 0.2, "state": 0.1, "output": 0.0}
+    rates = {"dropout_input": 0.2, "dropout_state": 0.1, "dropout_output": 0.0}
     hparams = tuple(sorted({**markers.active(training.optimiser), **rates}.items()))
     members = [Member(seed, 0, hparams) for seed in (1, 2)]
 
@@ -203,7 +206,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
         ("test", "h b"),
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
-    text = data.build(data.LanguageData(path=str(tmp_path), window=6, turn=5), 6, 6)
+    text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
     shape = budget.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
@@ -218,7 +221,10 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
         conformance.Case(
             task,
             Batch(rows, jnp.ones(6), {"tokens": tokens}, ()),
-            {site: jnp.float32(0.1) for site in ("input", "state", "output", "projected")},
+            {
+                f"dropout_{site}": jnp.float32(0.1)
+                for site in ("input", "state", "output", "projected")
+            },
             [],  # the windows name positions; what is gold stands in the text itself
             text.vocabulary,
             lambda b: 6.0,

@@ -19,7 +19,11 @@ from tests import quick
 V, T, B, K = 9, 4, 2, 3
 LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, V, 100), jnp.int32)
-RATES = {"input": jnp.float32(0.5), "state": jnp.float32(0.3), "output": jnp.float32(0.4)}
+RATES = {
+    "dropout_input": jnp.float32(0.5),
+    "dropout_state": jnp.float32(0.3),
+    "dropout_output": jnp.float32(0.4),
+}
 KEYS = [jax.random.key(5), jax.random.key(6)]
 
 

@@ -19,7 +19,7 @@ from jaxeval.train import main as train
 from tests import conformance
 
 SMALL = [
-    *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.most_widths=1"),
+    *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),
     *("model.hidden=8", "training.batch_size=4"),
 ]
 CHOICES = {
@@ -134,8 +134,8 @@ def test_all_shipped_configs_are_read() -> None:
 
 
 QUICK = [
-    *("data.dimension=16", "model.hidden=16", "data.most_widths=1", "training.lanes=2"),
-    *("training.evaluation_batch_size=32", "training.keep_models=true"),
+    *("data.dimension=16", "model.hidden=16", "data.max_widths=1", "training.lanes=2"),
+    *("training.evaluation_batch_size=32", "training.save_models=true"),
 ]
 
 
@@ -222,7 +222,7 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     assert one["span"] == [26, 29] and one["label"] == both["label"][0]
     assert one["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
-    with pytest.raises(ConfigError, match="--n-best: not of sentiment models"):
+    with pytest.raises(ConfigError, match="--n-best: not for sentiment models"):
         predict.main([str(folder), "--input", str(file), "--n-best", "2"])
     file.write_text('{"text": "no target here"}\n')
     with pytest.raises(DataError, match="target"):

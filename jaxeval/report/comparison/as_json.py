@@ -3,18 +3,18 @@
 from jaxeval.files import Json
 from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.plain import plain, record
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.datasets import Aggregates
 from jaxeval.stats.ranking import Ranking
-from jaxeval.stats.study import Described, Study
+from jaxeval.stats.study import Described, ScoreStudy
 
 _DIRECTIONS = {1: "a", -1: "b", 0: None}
 
 
-def to_dict(study: Study) -> dict[str, Json]:
+def to_dict(study: ScoreStudy) -> dict[str, Json]:
     """Results under the names of the functions that make them; scores in the table's own unit."""
     scale = verdict.scale_of(study)
     table, rules = study.table, study.comparison.rules
@@ -61,7 +61,7 @@ def _model(described: Described) -> dict[str, Json]:
     }
 
 
-def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Json]:
+def _pair(pair: Pair, study: ScoreStudy, scale: ScoreFormat) -> dict[str, Json]:
     rules, of = study.comparison.rules, pair.scores
     tests = {
         name: record(test)
@@ -89,7 +89,7 @@ def _pair(pair: Pair, study: Study, scale: Scale) -> dict[str, Json]:
     }
 
 
-def _single(study: Study, scale: Scale) -> dict[str, Json]:
+def _single(study: ScoreStudy, scale: ScoreFormat) -> dict[str, Json]:
     assert study.single is not None
     return {
         "notes": list(study.single.notes),

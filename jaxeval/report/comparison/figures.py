@@ -9,8 +9,8 @@ from jaxeval.report import plots
 from jaxeval.report.comparison import rank_diagram, verdict
 from jaxeval.report.figures import Figure
 from jaxeval.report.plots import literal
-from jaxeval.report.scores import Scale
-from jaxeval.stats.study import Study
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.study import ScoreStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ class Panel(NamedTuple):
         return literal(", ".join(name for name in (self.dataset, self.part) if name))
 
 
-def draw(study: Study) -> list[Figure]:
+def draw(study: ScoreStudy) -> list[Figure]:
     """All figures that this study has data for; many data sets take several of a kind."""
     scale = verdict.scale_of(study)
     drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
@@ -47,11 +47,11 @@ def draw(study: Study) -> list[Figure]:
     return drawn
 
 
-def _label(study: Study, scale: Scale) -> str:
+def _label(study: ScoreStudy, scale: ScoreFormat) -> str:
     return literal(scale.label(study.table.metric or "score"))
 
 
-def _panels(study: Study, most: int) -> list[Panel]:
+def _panels(study: ScoreStudy, most: int) -> list[Panel]:
     """Every data set with its models, at most so many a panel."""
     panels = []
     for dataset, cell in study.samples.by_dataset.items():
@@ -84,12 +84,12 @@ def _share(panels: Sequence[Panel], all_axes: Sequence["Axes"], side: str) -> No
         plots.same_limits([axes for panel, axes in pairs if panel.dataset == dataset], side)
 
 
-def _values(study: Study, scale: Scale, panel: Panel) -> dict[str, np.ndarray]:
+def _values(study: ScoreStudy, scale: ScoreFormat, panel: Panel) -> dict[str, np.ndarray]:
     cell = study.samples.by_dataset[panel.dataset]
     return {model: cell[model].scores * scale.factor for model in panel.models}
 
 
-def _violins(study: Study, scale: Scale) -> Iterator[Figure]:
+def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, _MOST_VIOLINS)
     widest = max(len(panel.models) for panel in panels)
     order = {model: k for k, model in enumerate(study.table.models)}
@@ -136,7 +136,7 @@ def _thinned(scores: np.ndarray) -> np.ndarray:
     return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
 
 
-def _ecdfs(study: Study, scale: Scale) -> Iterator[Figure]:
+def _ecdfs(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, plots.MOST)
     order = {model: k for k, model in enumerate(study.table.models)}
     several = any(panel.part for panel in panels)
@@ -178,7 +178,7 @@ def _legend_beside(axes: "Axes", names: Mapping[str, int]) -> None:
     )
 
 
-def _profiles(study: Study, scale: Scale) -> Figure:
+def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
     assert study.across is not None and study.across.aggregates is not None
     profiles = study.across.aggregates.profiles

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import text
 from jaxeval.report.comparison import verdict
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import pairwise
 from jaxeval.stats.across import Across
 from jaxeval.stats.datasets import Aggregates
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.ranking import Ranking
 from jaxeval.stats.results import Effect
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 Row = Sequence[str]
 _MOST_NAMED = 8  # models in one sentence
 
 
-def headline(study: Study, scale: Scale) -> list[str]:
+def headline(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     """What is said of all data sets: of other data sets by ranks, of other runs by all scores."""
     across = study.across
     if across is None:
@@ -28,7 +28,7 @@ def headline(study: Study, scale: Scale) -> list[str]:
     return lines
 
 
-def model_table(study: Study, scale: Scale) -> tuple[Row, list[Row]]:
+def model_table(study: ScoreStudy, scale: ScoreFormat) -> tuple[Row, list[Row]]:
     """A row a model, best first where models are ranked: head and rows."""
     across = study.across
     assert across is not None
@@ -58,7 +58,7 @@ def model_table(study: Study, scale: Scale) -> tuple[Row, list[Row]]:
     return head, [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
 
 
-def improvement_table(study: Study) -> tuple[Row, list[Row]]:
+def improvement_table(study: ScoreStudy) -> tuple[Row, list[Row]]:
     """P(row better than column), averaged over data sets: head and rows; none for two models."""
     across = study.across
     if across is None or across.aggregates is None or not 2 < len(across.means) <= _MOST_NAMED:
@@ -74,7 +74,7 @@ def improvement_table(study: Study) -> tuple[Row, list[Row]]:
     return head, [(a, *(cells.get((a, b), "") for b in order)) for a in order]
 
 
-def _of_ranks(across: Across, study: Study) -> Iterator[str]:
+def _of_ranks(across: Across, study: ScoreStudy) -> Iterator[str]:
     rules = study.comparison.rules
     sets = f"Over {len(across.datasets)} data sets"
     if across.ranking is not None:
@@ -134,7 +134,7 @@ def _of_control(across: Across, rules: Rules) -> str:
     return f"Against the control {across.control}, {said} (z of average ranks, Holm)."
 
 
-def _of_two(across: Across, study: Study) -> str:
+def _of_two(across: Across, study: ScoreStudy) -> str:
     """The verdict on two models, which is the pair's own where data sets are its units."""
     assert across.signed_rank is not None
     rules = study.comparison.rules
@@ -143,7 +143,7 @@ def _of_two(across: Across, study: Study) -> str:
     pair = study.comparison.pairs[0] if same else None
     p = test.p_value if pair is None else pair.adjusted[pair.scores.location_test]
     named = "p" if pair is None else "corrected p"
-    tested = f"Wilcoxon signed-rank of one score a data set, {named} {text.p_value(p)}"
+    tested = f"Wilcoxon signed-rank of one score per data set, {named} {text.p_value(p)}"
     if len(across.datasets) < FEW:
         return f"no conclusion can be drawn, which takes at least {FEW}: {tested}."
     shown = across.signed_rank.higher if p <= rules.alpha else 0
@@ -163,7 +163,9 @@ def _paired(across: Across) -> pairwise.Scores:
     return pairwise.Scores(a, b, "", first, second, (first, second), True, "data set")
 
 
-def _of_runs(aggregates: Aggregates, one_scale: bool, study: Study, scale: Scale) -> str:
+def _of_runs(
+    aggregates: Aggregates, one_scale: bool, study: ScoreStudy, scale: ScoreFormat
+) -> str:
     here = "On these data sets"
     if len(aggregates.improvement) == 1:
         (((a, b), effect),) = aggregates.improvement.items()
@@ -182,7 +184,7 @@ def _of_runs(aggregates: Aggregates, one_scale: bool, study: Study, scale: Scale
     return f"{here}, {named}: {_listed(said)}."
 
 
-def _confidence(study: Study) -> str:
+def _confidence(study: ScoreStudy) -> str:
     return f"{100 * study.comparison.rules.confidence:g} % CI"
 
 
@@ -191,5 +193,5 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _score(effect: Effect, scale: Scale) -> str:
+def _score(effect: Effect, scale: ScoreFormat) -> str:
     return f"{scale(effect.estimate)} {scale.interval(effect.interval)}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from jaxeval.report.comparison import overall, tables, verdict
 from jaxeval.report.comparison.tables import Row
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
@@ -13,14 +13,14 @@ _LATEX = str.maketrans(
 )
 
 
-def sentences(study: Study) -> list[str]:
+def sentences(study: ScoreStudy) -> list[str]:
     """The verdict; of many data sets only what they say together."""
     scale = verdict.scale_of(study)
     together = overall.headline(study, scale)
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 
-def latex(study: Study) -> str:
+def latex(study: ScoreStudy) -> str:
     """Two tables to paste (booktabs), the sentences and the signature as comments."""
     scale = verdict.scale_of(study)
     blocks = [
@@ -43,7 +43,7 @@ def _latex_table(head: Row, rows: Sequence[Row]) -> str:
     )
 
 
-def markdown(study: Study) -> str:
+def markdown(study: ScoreStudy) -> str:
     """The same for Markdown."""
     scale = verdict.scale_of(study)
     blocks = [

@@ -1,9 +1,9 @@
 """What tests on single items say: of two trained models, not of the methods behind them."""
 
 from jaxeval.report import text
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.single_models import SinglePair
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 TESTS = {
     "approximate_randomization": "approximate randomisation",
@@ -13,12 +13,12 @@ _ITEMS = {"tagging": "sentences", "language": "stretches of text"}
 _UNITS = {"row": "runs", "dataset": "data sets"}
 
 
-def of_study(study: Study, scale: Scale) -> list[str]:
+def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     """A sentence a pair, then a line for what is not tested; none where items are unknown."""
     return shown(study, scale, None)
 
 
-def shown(study: Study, scale: Scale, most: int | None) -> list[str]:
+def shown(study: ScoreStudy, scale: ScoreFormat, most: int | None) -> list[str]:
     """The same of at most so many pairs (None: of all)."""
     if study.single is None:
         return []
@@ -26,7 +26,7 @@ def shown(study: Study, scale: Scale, most: int | None) -> list[str]:
     return [*(of_pair(pair, study, scale) for pair in pairs[:most]), *notes[:most]]
 
 
-def of_pair(pair: SinglePair, study: Study, scale: Scale) -> str:
+def of_pair(pair: SinglePair, study: ScoreStudy, scale: ScoreFormat) -> str:
     """Which of two trained models is better on such items; of which population that speaks."""
     a, b = pair.a, pair.b
     where = f" on {a.dataset}" if a.dataset else ""
@@ -41,7 +41,7 @@ def of_pair(pair: SinglePair, study: Study, scale: Scale) -> str:
     )
 
 
-def _found(pair: SinglePair, study: Study, scale: Scale) -> str:
+def _found(pair: SinglePair, study: ScoreStudy, scale: ScoreFormat) -> str:
     rules, difference = study.comparison.rules, pair.difference
     test = pair.tests["approximate_randomization"]
     said = "no difference was shown"

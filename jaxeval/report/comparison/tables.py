@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from jaxeval.report import text
 from jaxeval.report.comparison import overall
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 Row = Sequence[str]
 Table = tuple[Row, list[Row]]  # head and rows
 MOST_PAIRS = 6  # shown with all their tests; more only in a table
 
 
-def is_large(study: Study) -> bool:
+def is_large(study: ScoreStudy) -> bool:
     """Whether the data sets together are what is read, and each of them a detail."""
     if study.across is None:
         return False
@@ -21,7 +21,7 @@ def is_large(study: Study) -> bool:
     return one_each or len(study.comparison.pairs) > MOST_PAIRS
 
 
-def models(study: Study, scale: Scale) -> Table:
+def models(study: ScoreStudy, scale: ScoreFormat) -> Table:
     """Data set (where there is one), model and the five numbers, mean and sd of each."""
     confidence = f"{100 * study.comparison.rules.confidence:g} % CI (t)"
     named = any(described.dataset for described in study.described)
@@ -41,7 +41,7 @@ def models(study: Study, scale: Scale) -> Table:
     return (*(("data set",) if named else ()), metric, *head), rows
 
 
-def pairs(study: Study, scale: Scale) -> Table:
+def pairs(study: ScoreStudy, scale: ScoreFormat) -> Table:
     """One row a pair: difference, probability of improvement and corrected p-values."""
     confidence = f"{100 * study.comparison.rules.confidence:g} % CI"
     head = (
@@ -57,7 +57,7 @@ def pairs(study: Study, scale: Scale) -> Table:
     return head, [_pair(pair, scale) for pair in study.comparison.pairs]
 
 
-def _pair(pair: Pair, scale: Scale) -> Row:
+def _pair(pair: Pair, scale: ScoreFormat) -> Row:
     gap, won = pair.effects["difference"], pair.effects["probability_of_improvement"]
     return (
         pair.scores.a,
@@ -70,7 +70,7 @@ def _pair(pair: Pair, scale: Scale) -> Row:
     )
 
 
-def pasted(study: Study, scale: Scale) -> list[Table]:
+def pasted(study: ScoreStudy, scale: ScoreFormat) -> list[Table]:
     """Tables to paste; of many data sets only what they say together."""
     together = [overall.model_table(study, scale)] if study.across is not None else []
     if is_large(study):

@@ -7,15 +7,15 @@ from jaxeval.report import tables, text
 from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.comparison import tables as rows
 from jaxeval.report.comparison.tables import MOST_PAIRS, is_large
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_study(study: Study, details: bool = False) -> None:
+def print_study(study: ScoreStudy, details: bool = False) -> None:
     """Everything, in the order in which it is read.
 
     Args:
@@ -40,7 +40,9 @@ def print_study(study: Study, details: bool = False) -> None:
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
 
 
-def _print_single(console: "Console", study: Study, scale: Scale, details: bool) -> None:
+def _print_single(
+    console: "Console", study: ScoreStudy, scale: ScoreFormat, details: bool
+) -> None:
     """What is said of single trained models, or why nothing is."""
     if study.single is None:
         return
@@ -52,14 +54,14 @@ def _print_single(console: "Console", study: Study, scale: Scale, details: bool)
         console.print(f"  {line}" if study.single.pairs else line, markup=False)
 
 
-def _behind(study: Study) -> str:
+def _behind(study: ScoreStudy) -> str:
     many = f"{len(study.comparison.pairs)} pairs"
     if study.across is not None and study.samples.unit != "dataset":
         many += " of models on single data sets"
     return f"{many}: --details prints their tests, --json holds them"
 
 
-def _print_together(console: "Console", study: Study, scale: Scale) -> None:
+def _print_together(console: "Console", study: ScoreStudy, scale: ScoreFormat) -> None:
     """What the data sets together say."""
     for line in overall.headline(study, scale):
         console.print(f"\n{line}", markup=False, style="bold")
@@ -75,7 +77,7 @@ def _print_together(console: "Console", study: Study, scale: Scale) -> None:
         console.print(line, markup=False)
 
 
-def _ranked(study: Study) -> Iterator[str]:
+def _ranked(study: ScoreStudy) -> Iterator[str]:
     """The tests behind the ranks."""
     ranking = None if study.across is None else study.across.ranking
     if ranking is None:
@@ -94,7 +96,7 @@ def _ranked(study: Study) -> Iterator[str]:
     )
 
 
-def _print_tables(console: "Console", study: Study, scale: Scale) -> None:
+def _print_tables(console: "Console", study: ScoreStudy, scale: ScoreFormat) -> None:
     head, models = rows.models(study, scale)
     console.print()
     tables.print_table(console, head, models, (0, 1) if head[0] == "data set" else (0,))
@@ -103,7 +105,7 @@ def _print_tables(console: "Console", study: Study, scale: Scale) -> None:
         tables.print_table(console, *rows.pairs(study, scale), (0, 1, 2))
 
 
-def _print_pair(console: "Console", pair: Pair, study: Study, scale: Scale) -> None:
+def _print_pair(console: "Console", pair: Pair, study: ScoreStudy, scale: ScoreFormat) -> None:
     where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
     console.print(f"\n{pair.scores.a} against {pair.scores.b}{where}", markup=False, style="bold")
     for line in verdict.of_pair(pair, study.comparison.rules, scale):

@@ -6,11 +6,11 @@ import numpy as np
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import ScoreStudy
 
 TESTS = {
     "brunner_munzel": "Brunner-Munzel",
@@ -31,7 +31,7 @@ CORRECTIONS = {
 }
 
 
-def scale_of(study: Study) -> Scale:
+def scale_of(study: ScoreStudy) -> ScoreFormat:
     """How a study's scores are read, by the unit that its table or its metric's name gives.
 
     A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
@@ -45,7 +45,7 @@ def scale_of(study: Study) -> Scale:
     return scores.scale(unit, [sd for sd in sds if sd is not None], largest)
 
 
-def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
+def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     """Location, spread, what could have been seen, equivalence: a sentence each."""
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
     if not comparison.enough(pair.scores):
@@ -59,7 +59,7 @@ def of_pair(pair: Pair, rules: Rules, scale: Scale) -> Iterator[str]:
         yield _equivalence(pair, rules, scale)
 
 
-def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
+def _location(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
     shown = comparison.location(pair, rules)
     if not shown:
@@ -75,7 +75,7 @@ def _location(pair: Pair, rules: Rules, scale: Scale) -> str:
     return f"{higher}'s distribution is higher{better}: {measured}."
 
 
-def _of_each(pair: Pair, values: Sequence[float], scale: Scale) -> str:
+def _of_each(pair: Pair, values: Sequence[float], scale: ScoreFormat) -> str:
     """A number of each model, A's first."""
     a, b = map(scale, values)
     return f"{a} ({pair.scores.a}) and {b} ({pair.scores.b})"
@@ -101,7 +101,7 @@ def _nothing_shown(pair: Pair, rules: Rules) -> str:
     return f"{head} by the ranks of the scores, though {beside}: the two measures disagree"
 
 
-def _sizes(pair: Pair, scale: Scale) -> str:
+def _sizes(pair: Pair, scale: ScoreFormat) -> str:
     """The mean difference, and how often A is better: of what, is said."""
     of, gap = pair.scores, pair.effects["difference"]
     won = pair.effects["probability_of_improvement"]
@@ -121,7 +121,7 @@ def _tested(pair: Pair) -> str:
     return f"{TESTS[of.location_test]}{pairs}, corrected p {corrected}"
 
 
-def _spread(pair: Pair, rules: Rules, scale: Scale) -> str:
+def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
     shown = comparison.spread(pair, rules)
     sds = [float(np.std(values, ddof=1)) for values in (of.first, of.second)]
@@ -141,7 +141,7 @@ def _spread(pair: Pair, rules: Rules, scale: Scale) -> str:
     )
 
 
-def _sensitivity(pair: Pair, rules: Rules, scale: Scale) -> str:
+def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     """Which difference these scores would have shown, and how many would show this one."""
     plan = pair.plan
     n, m = (len(values) for values in pair.scores.compared)
@@ -164,7 +164,7 @@ def _sensitivity(pair: Pair, rules: Rules, scale: Scale) -> str:
     )
 
 
-def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
+def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     assert rules.margin is not None
     margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
     tested = f"TOST, corrected p {text.p_value(p)}"
@@ -177,7 +177,7 @@ def _equivalence(pair: Pair, rules: Rules, scale: Scale) -> str:
     return f"Equivalent within {margin}: the means differ by less ({tested})."
 
 
-def of_study(study: Study, scale: Scale) -> list[str]:
+def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     """All sentences, those of several pairs with their names."""
     pairs = study.comparison.pairs
     sentences = []
@@ -188,7 +188,7 @@ def of_study(study: Study, scale: Scale) -> list[str]:
     return [*sentences, *single.of_study(study, scale)]
 
 
-def counted(study: Study) -> list[str]:
+def counted(study: ScoreStudy) -> list[str]:
     """How many runs failed and scores were unusable, and what became of them."""
     table = study.table
     lines = [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
@@ -197,7 +197,7 @@ def counted(study: Study) -> list[str]:
     return lines
 
 
-def unit(study: Study) -> str:
+def unit(study: ScoreStudy) -> str:
     """What one score stands for."""
     low, high = study.samples.averaged
     mean = ""
@@ -207,7 +207,7 @@ def unit(study: Study) -> str:
     return f"unit of replication: {study.samples.unit}{mean}"
 
 
-def signature(study: Study) -> str:
+def signature(study: ScoreStudy) -> str:
     """Everything that fixes the numbers: versions, rules, corrections, seeds."""
     rules, compared = study.comparison.rules, study.comparison
     parts = [

@@ -220,7 +220,7 @@ def _all_remembered() -> dict[str, dict[str, float]]:
             for key, times in tree.items()
         }
     except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # none yet, or not ours: nothing hangs on it
+        return {}  # none yet, or not ours: nothing depends on it
 
 
 def _remember(key: str, times: Mapping[str, float]) -> None:

@@ -28,7 +28,7 @@ class OfSweep:
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class ExperimentSummary:
     """What is said of one experiment."""
 
     name: str
@@ -51,7 +51,7 @@ class Summary:
     sweep: OfSweep | None  # None: members differ in seed or split, not in their settings
 
 
-def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary:
+def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
     """The summary of one experiment's members.
 
     Args:
@@ -67,7 +67,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Summary
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
     rho, note = stats.spearman(dev, test)
     epochs = [row.best_epoch for row in scored if row.best_epoch is not None]
-    return Summary(
+    return ExperimentSummary(
         name=first.name,
         experiment=first.experiment,
         metric=first.metric,
@@ -113,6 +113,6 @@ def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
     return list(groups.values())
 
 
-def to_dict(summary: Summary) -> dict[str, Json]:
+def to_dict(summary: ExperimentSummary) -> dict[str, Json]:
     """Plain data for JSON; scores in the metric's own unit."""
     return plain.record(summary) | {"sd": "n - 1 in the denominator"}

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.report import scores, tables, text
-from jaxeval.report.runs.summary import FEW, OfSweep, Summary
+from jaxeval.report.runs.summary import FEW, ExperimentSummary, OfSweep
 from jaxeval.runs.records import Experiment
 from jaxeval.stats import describe
 
 
-def print_summary(summary: Summary) -> None:
+def print_summary(summary: ExperimentSummary) -> None:
     """The distribution of dev and test scores, and what to know beside it."""
     console = tables.console()
     console.print(f"\n{title(summary)}", markup=False, style="bold")
@@ -18,13 +18,13 @@ def print_summary(summary: Summary) -> None:
         console.print(line, markup=False)
 
 
-def title(summary: Summary) -> str:
+def title(summary: ExperimentSummary) -> str:
     """The experiment's name and id."""
     kind = ": a random sweep" if summary.sweep else ""
     return f"{summary.name} ({summary.experiment}){kind}"
 
 
-def line(summary: Summary) -> str:
+def line(summary: ExperimentSummary) -> str:
     """The experiment and its test scores in a line."""
     known, unit = summary.test, summary.unit
     told = text.statuses(summary.statuses)
@@ -35,7 +35,7 @@ def line(summary: Summary) -> str:
     return f"{title(summary)}: test {label} median {median}, {low} to {high}; {told}"
 
 
-def table(summary: Summary) -> tuple[Sequence[str], list[Sequence[str]]]:
+def table(summary: ExperimentSummary) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Head, and a row of numbers each for dev and test."""
     head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
     parts = {"dev": summary.dev, "test": summary.test}
@@ -52,7 +52,7 @@ def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
     return (part, str(known.n), *(scores.shown(number, unit) for number in numbers))
 
 
-def remarks(summary: Summary) -> Iterator[str]:
+def remarks(summary: ExperimentSummary) -> Iterator[str]:
     """What to know beside the table, a line each."""
     counts = text.statuses(summary.statuses)
     if summary.sweep is None:
@@ -79,7 +79,7 @@ def remarks(summary: Summary) -> Iterator[str]:
         yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
 
 
-def _of_sweep(summary: Summary, sweep: OfSweep, counts: str) -> Iterator[str]:
+def _of_sweep(summary: ExperimentSummary, sweep: OfSweep, counts: str) -> Iterator[str]:
     runs = sum(summary.statuses.values())
     yield (
         f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "

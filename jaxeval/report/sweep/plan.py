@@ -46,7 +46,7 @@ def to_dict(
 
 
 def totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
-    """Of all cohorts: estimated seconds, and the share of operations that is for nothing."""
+    """Of all cohorts: estimated seconds, and the share of operations that is wasted."""
     operations = sum(cohort.operations for cohort in cohorts)
     needed = sum(cohort.needed for cohort in cohorts)
     return {

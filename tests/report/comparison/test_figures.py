@@ -14,7 +14,9 @@ from tests.stats.test_datasets import DEMSAR
 RULES = pairwise.Rules(resamples=99)
 
 
-def _study(folder: Path, models: int, datasets: int, control: str | None = None) -> study.Study:
+def _study(
+    folder: Path, models: int, datasets: int, control: str | None = None
+) -> study.ScoreStudy:
     draw = np.random.default_rng(3)
     lines = ["model,dataset,seed,f1"]
     for m in range(models):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from jaxeval.report.comparison import verdict
-from jaxeval.report.scores import Scale
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules, Scores
@@ -33,7 +33,7 @@ def _scores(a: str, b: str, x: Any, y: Any, by_pairs: bool) -> Scores:
     return Scores(a, b, "", first, second, paired, by_pairs, "split" if by_pairs else "run")
 
 
-def _scale(*scores: Any) -> Scale:
+def _scale(*scores: Any) -> ScoreFormat:
     table = SimpleNamespace(score=np.concatenate(scores), metric="points", unit=None)
     return verdict.scale_of(SimpleNamespace(table=table, described=()))  # type: ignore[arg-type]
 

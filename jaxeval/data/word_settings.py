@@ -1,0 +1,72 @@
+"""How words become rows of a table: keys that the data of taggers and of classifiers share."""
+
+from collections.abc import Container, Sequence
+from typing import Annotated, Literal, Protocol
+
+import pydantic
+
+from jaxeval.config import fields, markers
+from jaxeval.data import splits, vectors, word_table, words
+
+VectorFile = Annotated[
+    str | None,
+    markers.IMMATERIAL,
+    pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
+]
+UnknownVector = Annotated[
+    str | None, pydantic.Field(description="name of the file's vector for unknown words")
+]
+Dimension = Annotated[
+    fields.Size, pydantic.Field(description="size of word vectors where none are read")
+]
+MinCount = Annotated[
+    fields.Count, pydantic.Field(description="train count that gives other words their own row")
+]
+LowerCase = Annotated[
+    bool, pydantic.Field(description="words without a pretrained vector: Word = word")
+]
+MaxWidths = Annotated[
+    fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
+]
+Scope = Literal["train", "train+dev", "all"]
+PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+
+
+class WordTableSettings(Protocol):
+    """What a table of words is made by."""
+
+    @property
+    def vectors(self) -> str | None:
+        """`VectorFile`."""
+
+    @property
+    def vectors_unknown(self) -> str | None:
+        """`UnknownVector`."""
+
+    @property
+    def dimension(self) -> int:
+        """`Dimension`."""
+
+    @property
+    def lower_case(self) -> bool:
+        """`LowerCase`."""
+
+
+def build_table(
+    settings: WordTableSettings, forms: Sequence[str], vocabulary: Container[str]
+) -> tuple[word_table.WordTable, vectors.Vectors | None]:
+    """The table of a corpus, and the pretrained vectors that were read for it.
+
+    Args:
+      forms: all of the corpus, padding first.
+      vocabulary: forms that have rows of their own.
+
+    Raises:
+      DataError: the vectors cannot be read.
+    """
+    pretrained = None
+    if settings.vectors is not None:
+        names = {name for form in forms for name in words.spellings(form)}
+        pretrained = vectors.read(settings.vectors, names, settings.vectors_unknown)
+    fold = str.lower if settings.lower_case else str
+    return word_table.build(forms, vocabulary, pretrained, fold, settings.dimension), pretrained
