@@ -1,7 +1,6 @@
 """The sweep verb end to end: drawn, recorded, killed, continued, extended, answered."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
