@@ -6,21 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import compiling
+
 # a fresh environment has no bytecode; where writing it is switched off, each of the processes that
 # tests start would compile all of jax's sources
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
-# a test's programs run for moments: compiling is what takes time, and need not optimise. Workers
-# and the processes that tests start find what another one has compiled.
-os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
-# compiles in a third of the time: one LLVM module a program, kernels without MLIR
-os.environ["XLA_FLAGS"] = (
-    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
-)
-os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = "0"  # nobody reads where an operation was made
+compiling.prepare()
 
 from jaxeval import backend  # noqa: E402  (the environment must be set before)
 

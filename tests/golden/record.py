@@ -4,8 +4,8 @@
     uv run python -m tests.golden.record "crf"        # those whose name holds this text
 
 A refactoring changes no line of the table. Where a change of scores is the purpose, the commit
-that records them anew says so. Programs are compiled as in all tests, with few optimisations: what
-these make of a program is the compiler's affair, and takes most of the time.
+that records them anew says so. Programs are compiled as in all tests (tests/compiling.py), which
+may change the last bits.
 """
 
 import importlib
@@ -139,9 +139,10 @@ def write(scores: Iterable[Score]) -> None:
 def main() -> None:
     """Records the commands whose names hold the argument, all without one."""
     from jaxeval import backend
+    from tests import compiling
 
     os.environ["JAX_NUM_CPU_DEVICES"] = "1"  # under vmap, how many lanes a device has counts
-    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # as in all tests
+    compiling.prepare()
     backend.prepare()
     from tests.golden import commands
 
