@@ -1,0 +1,1 @@
+"""Which setting of a search space is best, with few evaluations; no jax."""
