@@ -6,6 +6,7 @@ depends on the results and not on when they came.
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -138,6 +139,29 @@ def _pooled(evaluations: list[Evaluation]) -> Setting:
         tuple(result.failure for result in results if result.failure),
         len(evaluations) - len(results),
     )
+
+
+def fresh_seeds(history: History, count: int) -> range:
+    """Seeds that no evaluation has had, from 1: no two settings share their luck."""
+    last = max((seed for e in history.evaluations for seed in e.seeds), default=0)
+    return range(last + 1, last + 1 + count)
+
+
+def best(history: History) -> Setting:
+    """The setting of the best mean score; of equally good ones the first.
+
+    A setting of which an evaluation failed counts by the others' scores only where no setting is
+    without failures.
+
+    Raises:
+      DataError: no setting has a score.
+    """
+    scored = [setting for setting in settings(history) if setting.scores]
+    whole = [setting for setting in scored if not setting.failures] or scored
+    if not whole:
+        raise DataError("no setting has a score yet")
+    sign = 1.0 if history.higher_is_better else -1.0
+    return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores))
 
 
 def to_dict(history: History) -> dict[str, Json]:
