@@ -54,7 +54,7 @@ def test_what_cannot_be_is_refused() -> None:
     """Dies if a wrong method or space is found out later than at the start."""
     with pytest.raises(ConfigError, match=r"method: expected one of .*, got 'grid'"):
         tuning.Tuner(SPACE, method="grid")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="space: x.normal: unknown key"):
+    with pytest.raises(ConfigError, match=r"space: x\.normal: unknown key"):
         tuning.Tuner({"x": {"normal": [0, 1]}})
     with pytest.raises(DataError, match="seeds: expected at least 1"):
         tuning.Tuner(SPACE, seeds=0)
