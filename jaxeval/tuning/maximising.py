@@ -1,0 +1,104 @@
+"""The best setting of a space by a given acquisition, over settings as they are evaluated.
+
+All settings of a small space; otherwise Sobol points of the whole space, then mutations of the
+best ones with ever smaller steps. No gradients (Golovin et al. 2017 climb so too): numbers,
+grids, choices and conditions are treated alike, and each candidate is a setting as it would run.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding
+
+Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
+_GLOBAL = 1024
+_PARENTS, _CHILDREN = 8, 16
+_STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
+SAME = 1e-6  # places closer than this in every hyperparameter are one setting
+
+
+def maximise(
+    space: Space, acquisition: Acquisition, near: np.ndarray, taken: np.ndarray, seed: list[int]
+) -> np.ndarray | None:
+    """Places [P] of the best setting that is not taken; None where every setting is.
+
+    Args:
+      near: [k, P] settings whose surroundings are searched too.
+      taken: [t, P] settings not to be proposed.
+    """
+    everything = encoding.everything(space)
+    if everything is not None:
+        free = everything[~is_taken(everything, taken)]
+        return free[int(np.argmax(acquisition(free)))] if len(free) else None
+    random = np.random.default_rng(seed)
+    candidates = encoding.from_quantiles(space, _sobol(len(space.parameters), _GLOBAL, random))
+    population = _best(acquisition, _free(candidates, taken))
+    for step in _STEPS:
+        parents = np.concatenate([population[0], near]) if step == _STEPS[0] else population[0]
+        children = _free(mutate(space, parents, step, random), taken)
+        scored = acquisition(children)
+        rows = np.concatenate([population[0], children])
+        population = _top(rows, np.concatenate([population[1], scored]))
+    return population[0][0]
+
+
+def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """[n]: whether each row of places is one of the taken [t, P]."""
+    if not len(taken):
+        return np.zeros(len(rows), bool)
+    mine, others = (np.nan_to_num(a, nan=-9.0) for a in (rows, taken))
+    same = np.ones((len(mine), len(others)), bool)
+    for k in range(mine.shape[1]):
+        same &= np.abs(mine[:, k, None] - others[None, :, k]) <= SAME
+    return same.any(axis=1)
+
+
+def mutate(
+    space: Space, parents: np.ndarray, step: float, random: np.random.Generator
+) -> np.ndarray:
+    """Children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by about a step.
+
+    Grids move by at least one value, choices to any other; what becomes active is drawn evenly.
+    """
+    rows = np.repeat(parents, _CHILDREN, axis=0)
+    shape = rows.shape
+    fresh = encoding.unconditional(space, random.random(shape))
+    moved = random.random(shape) < np.maximum(1.0 / shape[1], random.random((shape[0], 1)))
+    moved[np.arange(shape[0]), random.integers(shape[1], size=shape[0])] = True
+    normal = random.normal(size=shape)
+    for k, parameter in enumerate(space.parameters):
+        count = encoding.choices(parameter.distribution)
+        old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
+        if encoding.is_categorical(parameter.distribution):
+            changed = np.where(random.random(shape[0]) < max(step, 0.05) * 2, fresh[:, k], old)
+        else:
+            jump = step * normal[:, k]
+            if count > 1:
+                jump = np.copysign(np.maximum(np.abs(jump), 1.0 / (count - 1)), jump)
+            changed = old + jump
+        rows[:, k] = np.where(moved[:, k], changed, old)
+    return encoding.snap(space, rows)
+
+
+def _sobol(dimensions: int, count: int, random: np.random.Generator) -> np.ndarray:
+    points: np.ndarray = stats.qmc.Sobol(dimensions, seed=random).random(count)
+    return points
+
+
+def _free(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    return rows[~is_taken(rows, taken)]
+
+
+def _best(acquisition: Acquisition, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return _top(rows, acquisition(rows))
+
+
+def _top(rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The best rows, each once, with their values."""
+    order = np.argsort(-values, kind="stable")[: 4 * _PARENTS]
+    _, first = np.unique(np.nan_to_num(rows[order], nan=-9.0), axis=0, return_index=True)
+    order = order[np.sort(first)][:_PARENTS]
+    return rows[order], values[order]
