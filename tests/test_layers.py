@@ -19,7 +19,17 @@ ROOMS = [  # downstream only
 OF_VERBS = {"observe", "results"}  # what the verbs share
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
 VERBS = {
-    *("train", "evaluate", "sweep", "noise", "neighbourhood", "ablation", "compare", "select"),
+    *(
+        "train",
+        "evaluate",
+        "sweep",
+        "noise",
+        "neighbourhood",
+        "ablation",
+        "compare",
+        "select",
+        "tune",
+    ),
     *(
         "predict",
         "runs.__main__",

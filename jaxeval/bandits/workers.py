@@ -37,6 +37,11 @@ class Desk(Generic[Job]):
         """Workers for whom nothing waits."""
         return self._workers - len(self._running) - len(self.waiting)
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or is being worked on."""
+        return bool(self._running or self.waiting)
+
     def next_results(self) -> list[tuple[Job, float | EvaluationFailed]]:
         """Keeps all workers busy; waits until one or more have ended."""
         while self.waiting and len(self._running) < self._workers:

@@ -7,7 +7,7 @@ from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods
+from jaxeval.tuning import methods, search
 from jaxeval.tuning.history import Evaluation, History, Result, Setting
 
 
@@ -20,14 +20,9 @@ class Tuner:
                 tuner.tell(trial.number, (trial.values["x"] - 2) ** 2)
         print(tuner.best().values)
 
-    What is proposed depends on the space, the seed, the number of the proposal and what was told
-    before it, and on nothing else.
-
     Args:
       space: or its tables, as a space file has them (docs/sweeps.md).
-      method: as `methods.NAMES`.
-      seed: of the proposals.
-      seeds: of each evaluation: it is told as many scores.
+      method, seed, seeds: as of `search.Search`.
       history: of an earlier tuner, which this one goes on from.
     """
 
@@ -41,11 +36,9 @@ class Tuner:
         seeds: int = 1,
         history: History | None = None,
     ):
-        if seeds < 1:
-            raise DataError(f"seeds: expected at least 1, got {seeds}")
-        self.space = space if isinstance(space, Space) else spaces.from_dict(space)
+        of = space if isinstance(space, Space) else spaces.from_dict(space)
+        self.search = search.Search(of, method, seed, seeds)
         self.history = history or History((), higher_is_better)
-        self._method, self._seed, self._seeds = methods.method(method), seed, seeds
 
     def ask(self, count: int = 1) -> list[Evaluation]:
         """So many new proposals, which count as running until they are told.
@@ -53,11 +46,8 @@ class Tuner:
         Returns:
           none of them twice, nor any that was proposed before; fewer where the space has no more.
         """
-        first = len(self.history.evaluations)
-        for values in self._method.propose(self.space, self.history, count, self._seed):
-            seeds = histories.fresh_seeds(self.history, self._seeds)
-            self.history = histories.propose(self.history, values, seeds)
-        return list(self.history.evaluations[first:])
+        self.history, asked = search.ask(self.search, self.history, count)
+        return asked
 
     def tell(self, number: int, result: float | Sequence[float] | str) -> None:
         """What came of an evaluation.
@@ -77,22 +67,16 @@ class Tuner:
         Raises:
           DataError: none has a score.
         """
-        values = self._method.best(self.space, self.history)
-        if values is None:
+        best = search.best(self.search, self.history)
+        if best is None:
             raise DataError("no setting has a score yet")
-        identity = histories.identity(values)
-        return next(
-            setting
-            for setting in histories.settings(self.history)
-            if histories.identity(setting.values) == identity
-        )
+        return best
 
 
 def outcome(result: float | Sequence[float] | str) -> Result:
     """A score, several, or the cause of a failure, as a result."""
     if isinstance(result, str):
         return Result(failure=result or "failed")
-    scores = result if isinstance(result, Sequence) else [result]
-    numbers = tuple(float(score) for score in scores)
+    numbers = tuple(map(float, result if isinstance(result, Sequence) else [result]))
     wrong = [score for score in numbers if not math.isfinite(score)]
     return Result(failure=f"the score is {wrong[0]}") if wrong else Result(numbers)

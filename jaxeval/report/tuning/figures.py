@@ -1,0 +1,156 @@
+"""Figures of a search: how its best score grew, and scores along each hyperparameter."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxeval.report import plots, scores
+from jaxeval.report.figures import Figure
+from jaxeval.report.tuning.as_json import Result
+from jaxeval.sensitivity import recorded
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Parameter
+
+if TYPE_CHECKING:  # imported late
+    from matplotlib.axes import Axes
+
+_PANELS = 3  # in a row
+_TWO_SIDED = 1.96
+_FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
+
+
+def draw(tree: Result) -> list[Figure]:
+    """All figures; a search without a score has none."""
+    if tree["best"] is None:
+        return []
+    return [best_so_far(tree), slices(tree)]
+
+
+def best_so_far(tree: Result) -> Figure:
+    """The best score up to each setting, with the noise of a score as its band."""
+    drawing, axes = plots.canvas(6.0, 4.0)
+    factor, label = scores.factor(tree["unit"]), scores.label(tree["metric"], tree["unit"])
+    means = {e["number"]: statistics.fmean(e["scores"]) for e in _scored(tree)}
+    axes.scatter(list(means), [factor * v for v in means.values()], label="a setting", **_FAINT)
+    known = [(n, factor * v) for n, v in enumerate(tree["best_so_far"]) if v is not None]
+    numbers, best = (np.array(column) for column in zip(*known, strict=True))
+    axes.step(numbers, best, where="post", color=plots.COLOURS[1], label="best so far")
+    half = _half_width(tree)
+    if half is not None:
+        axes.fill_between(
+            numbers, best - factor * half, best + factor * half, step="post",
+            color=plots.COLOURS[1], alpha=0.15, linewidth=0, label="its noise, 95 %",
+        )  # fmt: skip
+    _draw_retrained(axes, tree)
+    axes.set(xlabel="setting", ylabel=plots.literal(label))
+    _focus(axes, tree)
+    axes.legend(frameon=False, fontsize=8)
+    return Figure(
+        "best_so_far",
+        "Best score so far",
+        "Scores of settings in the order of their proposal. "
+        + ("" if half is None else "The band is the noise of a score with other seeds. ")
+        + "Retrained: the best setting with fresh seeds.",
+        drawing,
+        ("setting", label, "best so far"),
+        [
+            (number, scores.shown(means.get(number), tree["unit"]), f"{value:.6g}")
+            for number, value in known
+        ],
+    )
+
+
+def _scored(tree: Result) -> list[Mapping[str, Any]]:
+    return [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
+
+
+def _half_width(tree: Result) -> float | None:
+    """Of the interval that a setting's mean score has by its seeds alone."""
+    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    assert isinstance(seeds, int)
+    return None if not noise else _TWO_SIDED * noise / seeds**0.5
+
+
+def _draw_retrained(axes: "Axes", tree: Result) -> None:
+    """A line and a band for the mean with fresh seeds and its interval."""
+    again: Any = tree["retrained"]
+    if again is None or again["optimism"] is None:
+        return
+    factor, optimism = scores.factor(tree["unit"]), again["optimism"]
+    summary = next(iter(again["parts"].values()))
+    style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2}
+    axes.axhline(factor * optimism["mean"], linestyle="--", label="best, retrained", **style)
+    if summary["mean_interval"] is not None:
+        low, high = (factor * summary["mean_interval"][end] for end in ("low", "high"))
+        axes.axhspan(low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
+
+
+def _focus(axes: "Axes", tree: Result) -> None:
+    """Leaves settings out of sight that are worse than most: they would flatten the rest."""
+    factor = scores.factor(tree["unit"])
+    means = np.array([factor * statistics.fmean(e["scores"]) for e in _scored(tree)])
+    low, middle = np.quantile(means, [0.05, 0.95])
+    span = max(middle - low, 1e-12)
+    bottom, top = axes.get_ylim()
+    if tree["higher_is_better"]:
+        axes.set_ylim(max(bottom, low - span), top)
+    else:
+        axes.set_ylim(bottom, min(top, middle + span))
+
+
+def slices(tree: Result) -> Figure:
+    """Scores along each hyperparameter, in the settings where it is active."""
+    space: Any = tree["search"]["space"]
+    parameters = spaces.from_dict(space).parameters
+    drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
+    label = scores.label(tree["metric"], tree["unit"])
+    rows: list[Sequence[object]] = []
+    for number, (panel, parameter) in enumerate(zip(panels, parameters, strict=True)):
+        rows += _slice(panel, tree, parameter)
+        if number % _PANELS == 0:
+            panel.set_ylabel(plots.literal(label))
+    _focus(panels[0], tree)
+    return Figure(
+        "slices",
+        "Scores along each hyperparameter",
+        "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
+        "differ too, and the search tried good regions more often.",
+        drawing,
+        ("hyperparameter", "value", label),
+        rows,
+    )
+
+
+def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[object]]:
+    name, scale = parameter.name, recorded.scale(parameter.distribution)
+    factor, best = scores.factor(tree["unit"]), tree["best"]
+    assert best is not None
+    points = [
+        (evaluation["values"][name], factor * statistics.fmean(evaluation["scores"]))
+        for evaluation in _scored(tree)
+        if name in evaluation["values"]
+    ]
+    places = [_place(parameter, value) for value, _ in points]
+    panel.scatter(places, [score for _, score in points], **_FAINT)
+    if name in best["values"]:
+        place = _place(parameter, best["values"][name])
+        panel.scatter(
+            [place], [factor * best["mean"]], s=60, facecolors="none", edgecolors=plots.COLOURS[1]
+        )
+    if scale.categories is not None:
+        panel.set_xticks(range(len(scale.categories)), map(plots.literal, scale.categories))
+        panel.set_xlim(-0.5, len(scale.categories) - 0.5)
+    elif scale.log:
+        panel.set_xscale("log")
+    panel.set_xlabel(plots.literal(name))
+    return [(name, value, f"{score:.6g}") for value, score in points]
+
+
+def _place(parameter: Parameter, value: Any) -> float:
+    """Where a value stands on its axis: a number, or the place among the choices."""
+    categories = recorded.scale(parameter.distribution).categories
+    return (
+        float(value) if categories is None else float(parameter.distribution.values.index(value))
+    )  # type: ignore[union-attr]

@@ -1,0 +1,154 @@
+"""A search, its progress and its plan in the terminal."""
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from jaxeval.files import Json
+from jaxeval.report import scores, tables, text
+from jaxeval.report.tuning.as_json import Metric, Result
+from jaxeval.stats.results import Interval
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import Evaluation, History
+
+_MOST_SHOWN = 10  # settings of the table
+
+
+def progress(history: History, trials: int, metric: Metric) -> str:
+    """How far a search is, and its best setting so far, in a line."""
+    ended = len(histories.ended(history))
+    head = f"{ended} of {trials} settings"
+    best = histories.best(history)
+    if best is None:
+        return f"{head}; no score yet"
+    return f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
+
+
+def ended(evaluation: Evaluation, metric: Metric) -> str:
+    """What came of one evaluation, in a line."""
+    told = evaluation.result
+    assert told is not None
+    said = told.failure or _shown(told.scores, metric)
+    return f"setting {evaluation.number}: {said}; {values(evaluation.values)}"
+
+
+def values(of: Mapping[str, Json]) -> str:
+    """A setting in words."""
+    return ", ".join(f"{name} {value(number)}" for name, number in of.items())
+
+
+def value(of: Json) -> str:
+    """Of a hyperparameter, floats to four digits."""
+    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
+
+
+def _shown(sample: Sequence[float], metric: Metric) -> str:
+    label = scores.label(metric.name, metric.unit)
+    mean = scores.shown(statistics.fmean(sample), metric.unit)
+    return f"{label} {mean}" + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
+
+
+def print_result(tree: Result) -> None:
+    """The best settings, what failed, and the answer."""
+    console = tables.console()
+    console.print()
+    head, rows = table(tree)
+    tables.print_table(console, head, rows, (1,))
+    if len(scored(tree)) > len(rows):
+        console.print(f"the best {len(rows)} of {tree['trials']} settings", markup=False)
+    for line in notes(tree):
+        console.print(line, markup=False)
+    for line in answer(tree):
+        console.print(line, markup=False, style="bold")
+    search = tree["search"]
+    console.print(
+        f"{search['method']}, seed {search['seed']} | {tree['signature']}",
+        markup=False,
+        style="dim",
+    )
+
+
+def scored(tree: Result) -> list[Mapping[str, Any]]:
+    """Evaluations with scores, best first."""
+    sign = -1.0 if tree["higher_is_better"] else 1.0
+    known = [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
+    return sorted(known, key=lambda e: sign * statistics.fmean(e["scores"]))
+
+
+def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row for each of the best evaluations."""
+    chosen = scored(tree)[:_MOST_SHOWN]
+    names = [name for name in _names(tree) if any(name in e["values"] for e in chosen)]
+    head = ["setting", scores.label(tree["metric"], tree["unit"]), *names]
+    rows: list[Sequence[str]] = [
+        [
+            str(evaluation["number"]),
+            scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"]),
+            *(value(evaluation["values"].get(name, "-")) for name in names),
+        ]
+        for evaluation in chosen
+    ]
+    return head, rows
+
+
+def _names(tree: Result) -> list[str]:
+    space = tree["search"]["space"]
+    assert isinstance(space, Mapping)
+    return list(space)
+
+
+def notes(tree: Result) -> Iterator[str]:
+    """What failed, and what noise does to the order of the table."""
+    for cause, count in tree["failures"].items():
+        yield f"{text.counted(count, 'setting')} failed: {cause}"
+    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    assert isinstance(seeds, int)
+    if noise:
+        # of a difference of two means of `seeds` scores each
+        least = 1.96 * (2 / seeds) ** 0.5 * noise
+        shown, apart = (scores.shown(v, tree["unit"]) for v in (noise, least))
+        yield (
+            f"sd of one seed's score: {shown}; two settings of the table differ by more than that "
+            f"noise only if they are {apart} apart"
+        )
+
+
+def answer(tree: Result) -> Iterator[str]:
+    """The setting to take, and what it is worth."""
+    best = tree["best"]
+    if best is None:
+        yield f"no setting has a score ({tree['reason']})"
+        return
+    metric = Metric(tree["metric"], tree["unit"])
+    spent = text.counted(tree["trials"], "setting")
+    yield f"\nbest: setting {best['numbers'][0]}, {_shown(best['scores'], metric)} in the search"
+    yield f"  {values(best['values'])}"
+    yield f"  ({tree['reason']}; {spent}, {text.duration(tree['seconds'])})"
+    yield from _retrained(tree)
+
+
+def _retrained(tree: Result) -> Iterator[str]:
+    again: Any = tree["retrained"]
+    if again is None:
+        return
+    for cause in dict.fromkeys(again["failures"]):
+        count = again["failures"].count(cause)
+        yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
+    for part, summary in again["parts"].items():
+        mean = scores.shown(summary["mean"], tree["unit"])
+        interval = _interval(summary["mean_interval"], tree["unit"])
+        seeds = text.counted(summary["n"], "fresh seed")
+        yield f"retrained with {seeds}: {part} {mean}{interval}"
+    optimism = again["optimism"]
+    if optimism is not None:
+        shown = scores.shown(optimism["value"], tree["unit"])
+        interval = _interval(optimism["interval"], tree["unit"])
+        yield f"optimism of the search (seen in it, less retrained): {shown}{interval}"
+
+
+def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
+    if bounds is None:
+        return ""
+    of = Interval(**bounds)
+    return f", {text.confidence(of)} [{scores.shown(of.low, unit)}, {scores.shown(of.high, unit)}]"
