@@ -17,13 +17,13 @@ FIRST_SEED = 1_000_001  # beyond the seeds of all evaluations
 
 
 class Optimism(NamedTuple):
-    """How much better a setting looked in the search than it is.
+    """How much more a search promises than the setting that it ends with keeps.
 
     Attributes:
-      seen: mean of its scores in the search.
-      mean: of its scores with fresh seeds.
+      seen: the best score of the search.
+      mean: of the setting's scores with fresh seeds.
       value: the difference, positive where the search was too hopeful.
-      interval: of the value, for the seeds of the search as they were; None for one fresh score.
+      interval: of the value, for a search that has ended; None for one fresh score.
     """
 
     seen: float
@@ -37,13 +37,17 @@ def seeds(count: int) -> range:
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
-def optimism(seen: Sequence[float], fresh: Sequence[float], higher_is_better: bool) -> Optimism:
-    """The t interval of the mean with fresh seeds, taken from what was seen."""
+def optimism(seen: float, fresh: Sequence[float], higher_is_better: bool) -> Optimism:
+    """The best score that was seen, less the mean with fresh seeds and its t interval.
+
+    Args:
+      seen: mean of its seeds, where a setting has several.
+    """
     sign = 1.0 if higher_is_better else -1.0
-    best, mean = statistics.fmean(seen), statistics.fmean(fresh)
+    mean = statistics.fmean(fresh)
     interval = None
     if len(fresh) > 1:
         of_mean = describe.t_interval(np.asarray(fresh, np.float64), 0.95)
-        low, high = sorted(sign * (best - end) for end in (of_mean.low, of_mean.high))
+        low, high = sorted(sign * (seen - end) for end in (of_mean.low, of_mean.high))
         interval = Interval(low, high, of_mean.confidence, of_mean.method)
-    return Optimism(best, mean, sign * (best - mean), interval)
+    return Optimism(seen, mean, sign * (seen - mean), interval)

@@ -92,7 +92,7 @@ def result(
         "unit": metric.unit,
         "higher_is_better": history.higher_is_better,
         "noise": noise(history, retrained),
-        "retrained": None if best is None else _retrained(best, history, retrained),
+        "retrained": _retrained(history, retrained),
         "best_so_far": best_so_far(history),
         "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
         "search": search.to_dict(),
@@ -122,16 +122,15 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
     }
 
 
-def _retrained(
-    best: Setting, history: History, retrained: Retrained | None
-) -> dict[str, Json] | None:
+def _retrained(history: History, retrained: Retrained | None) -> dict[str, Json] | None:
     if retrained is None:
         return None
     parts = {name: scores for name, scores in retrained.parts.items() if scores}
     searched = next(iter(retrained.parts.values()))
     optimism = None
-    if searched:
-        optimism = retraining.optimism(best.scores, searched, history.higher_is_better)
+    seen = best_so_far(history)[-1]
+    if searched and seen is not None:
+        optimism = retraining.optimism(seen, searched, history.higher_is_better)
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
         "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},

@@ -10,6 +10,7 @@ from jaxeval.report import plots, scores
 from jaxeval.report.figures import Figure
 from jaxeval.report.tuning.as_json import Result
 from jaxeval.sensitivity import recorded
+from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 
@@ -45,6 +46,7 @@ def best_so_far(tree: Result) -> Figure:
         )  # fmt: skip
     _draw_retrained(axes, tree)
     axes.set(xlabel="setting", ylabel=plots.literal(label))
+    axes.locator_params(axis="x", integer=True)
     _focus(axes, tree)
     axes.legend(frameon=False, fontsize=8)
     return Figure(
@@ -150,7 +152,8 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
 
 def _place(parameter: Parameter, value: Any) -> float:
     """Where a value stands on its axis: a number, or the place among the choices."""
-    categories = recorded.scale(parameter.distribution).categories
-    return (
-        float(value) if categories is None else float(parameter.distribution.values.index(value))
-    )  # type: ignore[union-attr]
+    of = parameter.distribution
+    numbers = recorded.scale(of).categories is None
+    if numbers or not isinstance(of, distributions.Choices):
+        return float(value)
+    return float(of.values.index(value))

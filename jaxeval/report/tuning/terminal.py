@@ -122,7 +122,8 @@ def answer(tree: Result) -> Iterator[str]:
         return
     metric = Metric(tree["metric"], tree["unit"])
     spent = text.counted(tree["trials"], "setting")
-    yield f"\nbest: setting {best['numbers'][0]}, {_shown(best['scores'], metric)} in the search"
+    by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
+    yield f"\nbest {by}: setting {best['numbers'][0]}, {_shown(best['scores'], metric)} in the search"
     yield f"  {values(best['values'])}"
     yield f"  ({tree['reason']}; {spent}, {text.duration(tree['seconds'])})"
     yield from _retrained(tree)
@@ -144,7 +145,7 @@ def _retrained(tree: Result) -> Iterator[str]:
     if optimism is not None:
         shown = scores.shown(optimism["value"], tree["unit"])
         interval = _interval(optimism["interval"], tree["unit"])
-        yield f"optimism of the search (seen in it, less retrained): {shown}{interval}"
+        yield f"optimism of the search (best score seen, less that mean): {shown}{interval}"
 
 
 def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
