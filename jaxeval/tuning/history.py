@@ -147,21 +147,16 @@ def fresh_seeds(history: History, count: int) -> range:
     return range(last + 1, last + 1 + count)
 
 
-def best(history: History) -> Setting:
-    """The setting of the best mean score; of equally good ones the first.
+def best(history: History) -> Setting | None:
+    """The setting of the best mean score, of equally good ones the first; None before a score.
 
     A setting of which an evaluation failed counts by the others' scores only where no setting is
     without failures.
-
-    Raises:
-      DataError: no setting has a score.
     """
     scored = [setting for setting in settings(history) if setting.scores]
     whole = [setting for setting in scored if not setting.failures] or scored
-    if not whole:
-        raise DataError("no setting has a score yet")
     sign = 1.0 if history.higher_is_better else -1.0
-    return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores))
+    return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores), default=None)
 
 
 def to_dict(history: History) -> dict[str, Json]:

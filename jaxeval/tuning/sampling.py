@@ -13,7 +13,7 @@ from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History
 
-_MOST_KNOWN = 1000  # known points in a row: the space has no others, or hardly any
+_MOST_KNOWN = 1000  # known points in a row: the space has no others
 
 
 def random(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
@@ -24,7 +24,7 @@ def random(space: Space, history: History, count: int, seed: int) -> list[dict[s
       seed: from 0.
 
     Returns:
-      settings, none twice and none that the history holds, as long as the space has others.
+      settings, none twice and none that the history holds; fewer where the space has no more.
     """
     start = len(history.evaluations)
     return _new((spaces.draw(space, seed, run) for run in itertools.count(start)), history, count)
@@ -41,18 +41,18 @@ def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[st
 def _new(
     points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
-    """The first so many points that are not known; known ones where nothing else comes."""
+    """The first so many points that are not known."""
     known = {histories.identity(evaluation.values) for evaluation in history.evaluations}
     chosen: list[dict[str, Value]] = []
     repeated = 0
     for values in points:
-        if len(chosen) == count:
-            break
         identity = histories.identity(values)
         repeated = repeated + 1 if identity in known else 0
-        if not repeated or repeated > _MOST_KNOWN:
+        if not repeated:
             chosen.append(values)
             known.add(identity)
+        if len(chosen) == count or repeated == _MOST_KNOWN:
+            break
     return chosen
 
 

@@ -36,7 +36,7 @@ class Tuner:
         space: Space | Mapping[str, object],
         *,
         higher_is_better: bool = True,
-        method: methods.Name = "sobol",
+        method: methods.Name = "gp",
         seed: int = 0,
         seeds: int = 1,
         history: History | None = None,
@@ -45,12 +45,16 @@ class Tuner:
             raise DataError(f"seeds: expected at least 1, got {seeds}")
         self.space = space if isinstance(space, Space) else spaces.from_dict(space)
         self.history = history or History((), higher_is_better)
-        self._propose, self._seed, self._seeds = methods.propose(method), seed, seeds
+        self._method, self._seed, self._seeds = methods.method(method), seed, seeds
 
     def ask(self, count: int = 1) -> list[Evaluation]:
-        """So many new proposals, which count as running until they are told."""
+        """So many new proposals, which count as running until they are told.
+
+        Returns:
+          none of them twice, nor any that was proposed before; fewer where the space has no more.
+        """
         first = len(self.history.evaluations)
-        for values in self._propose(self.space, self.history, count, self._seed):
+        for values in self._method.propose(self.space, self.history, count, self._seed):
             seeds = histories.fresh_seeds(self.history, self._seeds)
             self.history = histories.propose(self.history, values, seeds)
         return list(self.history.evaluations[first:])
@@ -68,12 +72,20 @@ class Tuner:
         self.history = histories.tell(self.history, number, outcome(result))
 
     def best(self) -> Setting:
-        """The setting to take.
+        """The setting to take, with all its scores: that of the best posterior mean or mean.
 
         Raises:
           DataError: none has a score.
         """
-        return histories.best(self.history)
+        values = self._method.best(self.space, self.history)
+        if values is None:
+            raise DataError("no setting has a score yet")
+        identity = histories.identity(values)
+        return next(
+            setting
+            for setting in histories.settings(self.history)
+            if histories.identity(setting.values) == identity
+        )
 
 
 def outcome(result: float | Sequence[float] | str) -> Result:
