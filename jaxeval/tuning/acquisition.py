@@ -44,26 +44,24 @@ def log_improvement(u: np.ndarray) -> np.ndarray:
     (Ament et al. 2023, equations 9 and 14.)
     """
     u = np.asarray(u, np.float64)
-    log_density = -0.5 * (u * u + _LOG_2PI)
-    near = np.maximum(u, -1.0)
-    direct = np.log(np.exp(-0.5 * (near * near + _LOG_2PI)) + near * special.ndtr(near))
-    if np.all(u > -1.0):
-        return direct
-    middle = np.clip(u, -1e6, -1.0)
-    ratio = np.log(-middle * special.erfcx(-middle / math.sqrt(2))) + math.log(math.pi / 2) / 2
-    far = np.where(u < -1e6, -2.0 * np.log(np.maximum(-u, 1.0)), _log_one_minus_exp(ratio))
-    return np.where(u > -1.0, direct, log_density + far)
+    logs = np.empty_like(u)
+    near, far = u > -1.0, u < -1e6
+    v = u[near]
+    logs[near] = np.log(np.exp(-0.5 * (v * v + _LOG_2PI)) + v * special.ndtr(v))
+    v = u[middle := ~(near | far)]
+    ratio = np.log(-v * special.erfcx(-v / math.sqrt(2))) + math.log(math.pi / 2) / 2
+    logs[middle] = _log_one_minus_exp(ratio) - 0.5 * (v * v + _LOG_2PI)
+    v = u[far]
+    logs[far] = -2.0 * np.log(-v) - 0.5 * (v * v + _LOG_2PI)
+    return logs
 
 
 def _log_one_minus_exp(w: np.ndarray) -> np.ndarray:
-    """log(1 - exp w) of w < 0 (Maechler 2012)."""
-    w = np.minimum(w, -1e-300)
-    close = w > -math.log(2)
-    return np.where(
-        close,
-        np.log(-np.expm1(np.where(close, w, -1.0))),
-        np.log1p(-np.exp(np.where(close, -1.0, w))),
-    )
+    """log(1 - exp w) of w <= 0 (Maechler 2012)."""
+    logs, close = np.empty_like(w), w > -math.log(2)
+    logs[close] = np.log(-np.expm1(np.minimum(w[close], -1e-300)))
+    logs[~close] = np.log1p(-np.exp(w[~close]))
+    return logs
 
 
 def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> np.ndarray:

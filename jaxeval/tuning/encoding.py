@@ -10,7 +10,7 @@ all zeros where inactive, scaled so that two different choices are at distance 1
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -130,7 +130,7 @@ def layout(space: Space) -> Features:
     return Features(group, np.flatnonzero(numeric[group]), len(kinds))
 
 
-def is_categorical(distribution: Distribution) -> bool:
+def is_categorical(distribution: Distribution) -> TypeGuard[Choices]:
     """Whether it draws among choices without order."""
     return isinstance(distribution, Choices) and not distribution.ordered
 
@@ -163,7 +163,7 @@ def _value(distribution: Distribution, place: float) -> Value:
     if isinstance(distribution, distributions.Uniform | LogUniform):
         return distribution.at(place)
     if is_categorical(distribution):
-        return _order(distribution)[int(place)]
+        return distribution.values[int(place)]
     index = int(_nearest(np.array([place]), choices(distribution))[0])
     if isinstance(distribution, Integer):
         return distribution.low + distribution.step * index
@@ -176,6 +176,7 @@ def _order(distribution: Choices) -> tuple[Value, ...]:
     return tuple(sorted(distribution.values, key=float)) if numbers else distribution.values
 
 
+@functools.cache
 def _grid(count: int) -> np.ndarray:
     """Places of the values of a grid: evenly from 0 to 1; a single value in the middle."""
     return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
@@ -189,7 +190,7 @@ def _active(space: Space, snapped: np.ndarray) -> np.ndarray:
     """[n, P]: whether all conditions of a hyperparameter hold, theirs included."""
     column = {parameter.name: k for k, parameter in enumerate(space.parameters)}
     active = np.ones(snapped.shape, bool)
-    for name in _parents_first(space):
+    for name in parents_first(space):
         parameter = space.parameters[column[name]]
         for other, values in parameter.when:
             k = column[other]
@@ -199,7 +200,7 @@ def _active(space: Space, snapped: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
-def _parents_first(space: Space) -> list[str]:
+def parents_first(space: Space) -> list[str]:
     """Names, each after those that its conditions name."""
     by_name = {parameter.name: parameter for parameter in space.parameters}
 

@@ -4,7 +4,6 @@ What is proposed depends on nothing but the space, the history and the seed: ask
 settings gives what asking eight times for one gives.
 """
 
-import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -26,7 +25,8 @@ from jaxeval.tuning.gaussian_process import Data, Model
 from jaxeval.tuning.history import History, Setting
 
 INITIAL = 8  # proposals by Sobol points before the first by the model
-_FITTED = 300  # settings that hyperparameters are fitted to; all of them count in the posterior
+# settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
+_FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
 _INITIAL_DRAWS, _FANTASIES, _SEARCH = range(3)  # streams of random numbers
 
@@ -66,13 +66,25 @@ def propose(
     Returns:
       `count` settings; fewer where the space has no more.
     """
+    settings = histories.settings(history)
+    taken = encoding.places(space, [setting.values for setting in settings])
+    running = taken[[bool(s.running and not s.scores) for s in settings]]
+    first = len(history.evaluations)
     proposed: list[dict[str, Value]] = []
-    for _ in range(count):
-        values = _next(space, history, seed, fantasies)
-        if values is None:
+    fitted = None  # what is proposed here changes what runs, not what is known
+    for number in range(first, first + count):
+        row = None
+        if number < INITIAL or not any(s.scores or s.failures for s in settings):
+            row = _initial(space, taken, number, seed)
+        if row is None:
+            fitted = fitted or fit(space, history)
+            streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
+            near, value = _acquisition(space, fitted, running, fantasies, streams[0])
+            row = maximising.maximise(space, value, near, taken, streams[1])
+        if row is None:
             break
-        proposed.append(values)
-        history = histories.propose(history, values, ())
+        taken, running = np.vstack([taken, row]), np.vstack([running, row])
+        proposed += encoding.settings(space, row[None])
     return proposed
 
 
@@ -87,22 +99,6 @@ def fit(space: Space, history: History) -> Fitted:
         targets = warping.targets([s.scores for s in scored], history.higher_is_better)
         model, unit = _model(space, features, targets.values, targets.variances), targets.unit
     return Fitted(model, _success(space, settings), scored, features, places, unit)
-
-
-def _next(space: Space, history: History, seed: int, fantasies: int) -> dict[str, Value] | None:
-    number = len(history.evaluations)
-    settings = histories.settings(history)
-    taken = encoding.places(space, [setting.values for setting in settings])
-    ended = [setting for setting in settings if setting.scores or setting.failures]
-    if number < INITIAL or not ended:
-        row = _initial(space, taken, number, seed)
-        if row is not None:
-            return encoding.settings(space, row[None])[0]
-    fitted = fit(space, history)
-    running = encoding.places(space, [s.values for s in settings if s.running and not s.scores])
-    near, value = _acquisition(space, fitted, running, fantasies, [seed, number, _FANTASIES])
-    best = maximising.maximise(space, value, near, taken, [seed, number, _SEARCH])
-    return None if best is None else encoding.settings(space, best[None])[0]
 
 
 def _initial(space: Space, taken: np.ndarray, number: int, seed: int) -> np.ndarray | None:
@@ -151,30 +147,24 @@ def _success(space: Space, settings: list[Setting]) -> Model | None:
 def _model(
     space: Space, features: np.ndarray, targets: np.ndarray, variances: np.ndarray
 ) -> Model:
-    """The process fitted to at most _FITTED settings, conditioned on all."""
-    arrays = tuple(np.ascontiguousarray(a).tobytes() for a in (features, targets, variances))
-    return _remembered(space, *arrays)
+    """The process fitted to at most _FITTED settings and conditioned on at most _CONDITIONED."""
+    columns, data = encoding.layout(space), Data(features, targets, variances)
+    fitted = gaussian_process.fit(_part(data, _FITTED), columns)
+    if len(targets) <= _FITTED:
+        return fitted
+    part = _part(data, _CONDITIONED)
+    return gaussian_process.condition(fitted.kernel, fitted.noise, columns, part)
 
 
-@functools.lru_cache(maxsize=4)
-def _remembered(space: Space, features: bytes, targets: bytes, variances: bytes) -> Model:
-    """A fit depends on its data alone: while nothing new is told, it is not repeated."""
-    columns = encoding.layout(space)
-    values = np.frombuffer(targets)
-    data = Data(np.frombuffer(features).reshape(len(values), -1), values, np.frombuffer(variances))
-    if len(values) <= _FITTED:
-        return gaussian_process.fit(data, columns)
-    part = _representative(values)
-    fitted = gaussian_process.fit(Data(*(array[part] for array in data)), columns)
-    return gaussian_process.condition(fitted.kernel, fitted.noise, columns, data)
-
-
-def _representative(targets: np.ndarray) -> np.ndarray:
-    """Indices of _FITTED data: the better half of them the best ones, the others evenly spread."""
-    order = np.argsort(-targets, kind="stable")
-    best, others = np.split(order, [_FITTED // 2])
-    spread = np.linspace(0, len(others) - 1, _FITTED - _FITTED // 2).astype(int)
-    return np.sort(np.concatenate([best, others[spread]]))
+def _part(data: Data, most: int) -> Data:
+    """At most so many data: the better half of them the best ones, the others evenly spread."""
+    if len(data.targets) <= most:
+        return data
+    order = np.argsort(-data.targets, kind="stable")
+    best, others = np.split(order, [most // 2])
+    spread = np.linspace(0, len(others) - 1, most - most // 2).astype(int)
+    part = np.sort(np.concatenate([best, others[spread]]))
+    return Data(*(array[part] for array in data))
 
 
 def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:

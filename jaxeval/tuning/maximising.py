@@ -35,13 +35,14 @@ def maximise(
         return free[int(np.argmax(acquisition(free)))] if len(free) else None
     random = np.random.default_rng(seed)
     candidates = encoding.from_quantiles(space, _sobol(len(space.parameters), _GLOBAL, random))
-    population = _best(acquisition, _free(candidates, taken))
+    candidates = candidates[~is_taken(candidates, taken)]
+    population = _top(candidates, acquisition(candidates), taken)
     for step in _STEPS:
         parents = np.concatenate([population[0], near]) if step == _STEPS[0] else population[0]
-        children = _free(mutate(space, parents, step, random), taken)
-        scored = acquisition(children)
+        children = mutate(space, parents, step, random)
         rows = np.concatenate([population[0], children])
-        population = _top(rows, np.concatenate([population[1], scored]))
+        values = np.concatenate([population[1], acquisition(children)])
+        population = _top(rows, values, taken)
     return population[0][0]
 
 
@@ -88,17 +89,14 @@ def _sobol(dimensions: int, count: int, random: np.random.Generator) -> np.ndarr
     return points
 
 
-def _free(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    return rows[~is_taken(rows, taken)]
-
-
-def _best(acquisition: Acquisition, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return _top(rows, acquisition(rows))
-
-
-def _top(rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The best rows, each once, with their values."""
-    order = np.argsort(-values, kind="stable")[: 4 * _PARENTS]
+def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The best rows that are not taken, each once, with their values."""
+    order = np.argsort(-values, kind="stable")
     _, first = np.unique(np.nan_to_num(rows[order], nan=-9.0), axis=0, return_index=True)
-    order = order[np.sort(first)][:_PARENTS]
-    return rows[order], values[order]
+    order = order[np.sort(first)]
+    best: list[int] = []
+    for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):
+        best += part[~is_taken(rows[part], taken)].tolist()
+        if len(best) >= _PARENTS:
+            break
+    return rows[best[:_PARENTS]], values[best[:_PARENTS]]
