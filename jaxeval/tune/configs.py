@@ -9,6 +9,7 @@ from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
+from jaxeval.population import lanes as widths
 from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, events, memory, prepared, proposers, sweeps
 from jaxeval.tuning import history as histories
@@ -193,7 +194,8 @@ def _train(
     """Trains a batch; what was trained of it before is not trained again.
 
     Args:
-      lanes: of a batch that is one population, so that all batches find one program.
+      lanes: of a population that is the whole batch; of others too where idle lanes cost nothing:
+        batches then find each other's programs.
 
     Returns:
       results by number of the evaluation.
@@ -206,7 +208,8 @@ def _train(
     if not asked.cohorts:
         return results
     members: dict[int, dict[int, runs.MemberResult]] = {}
-    width = lanes if len(asked.cohorts) == 1 else None
+    mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
+    width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
     happening = studies.run_cohorts(asked.cohorts, store, folder, session=of.session, lanes=width)
     for event in happening:
         yield event

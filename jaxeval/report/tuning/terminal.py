@@ -123,7 +123,8 @@ def answer(tree: Result) -> Iterator[str]:
     metric = Metric(tree["metric"], tree["unit"])
     spent = text.counted(tree["trials"], "setting")
     by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
-    yield f"\nbest {by}: setting {best['numbers'][0]}, {_shown(best['scores'], metric)} in the search"
+    shown = _shown(best["scores"], metric)
+    yield f"\nbest {by}: setting {best['numbers'][0]}, {shown} in the search"
     yield f"  {values(best['values'])}"
     yield f"  ({tree['reason']}; {spent}, {text.duration(tree['seconds'])})"
     yield from _retrained(tree)
