@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import JaxevalError, RunError
 from jaxeval.space import space as spaces
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
 from jaxeval.tune import configs
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import saved
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -110,11 +111,11 @@ def _known(state: Path) -> int:
 
 
 def test_a_killed_search_goes_on_with_the_same_proposals(tmp_path: Path) -> None:
-    """Dies if kill -9 loses a result or a proposal, or another process works on it meanwhile."""
+    """Dies if kill -9 loses a result or a proposal, or others are made instead."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
-    more = ["--trials", "12", "--json", "out.json"]
+    more = ["--trials", "10", "--json", "out.json"]
     run = [sys.executable, "-m", "jaxeval.tune"]
     words = [*run, *_words(whole, *more, method="gp")]
     subprocess.run(words, cwd=whole, capture_output=True, check=True)
@@ -125,14 +126,21 @@ def test_a_killed_search_goes_on_with_the_same_proposals(tmp_path: Path) -> None
         while _known(killed / "tuning.json") < 3:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.02)
-        other = subprocess.run(words, cwd=killed, capture_output=True, text=True, check=False)
-        assert other.returncode == 2 and len(other.stderr.splitlines()) == 1
-        assert "another process works on this search" in other.stderr
         os.kill(process.pid, signal.SIGKILL)
     subprocess.run(words, cwd=killed, capture_output=True, check=True)
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
     for key in ("evaluations", "best", "retrained"):
         assert a[key] == b[key]
+
+
+def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if two processes work on one search."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    of = Search(spaces.from_dict({"x": {"uniform": [0, 1]}}))
+    with saved.opened(tmp_path / "tuning.json", of, True, {}):
+        with pytest.raises(RunError, match="tuning.json: another process works on this search"):
+            tune.main(_words(tmp_path))
 
 
 ROWS: list[tuple[list[str], str]] = [
