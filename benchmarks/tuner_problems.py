@@ -21,7 +21,10 @@ from jaxeval.space.space import Space
 Values = Mapping[str, Value]
 TABLES = {
     "HPOBench": ("australian", "kc1", "segment", "vehicle", "phoneme", "credit_g"),
-    "HPOLib": ("naval_propulsion", "parkinsons_telemonitoring", "protein_structure", "slice_localization"),
+    "HPOLib": (
+        *("naval_propulsion", "parkinsons_telemonitoring"),
+        *("protein_structure", "slice_localization"),
+    ),
     "NASBench201": ("cifar10", "imagenet"),
 }  # fmt: skip
 BBOB = (8, 15, 20, 21)

@@ -2,8 +2,8 @@
 
 100 trials with eight at once, whose results return in random order; the first eight settings are
 the same Sobol points for all. The regret of a trial is the true distance of the best setting so
-far from the best of all, divided by the median of random search after 100 trials. Writes a line
-of CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
+far from the best of all, divided by the median of random search after 100 trials. Writes a line of
+CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
 the median over problems of each engine's median regret over seeds as one JSON line.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
@@ -28,10 +28,9 @@ import numpy as np
 import tuner_problems
 from tuner_problems import Problem
 
-from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp
+from jaxeval.tuning import encoding, gp, sampling
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 
@@ -39,7 +38,9 @@ TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
 PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
 PROBLEMS += [*(f"bbob{k}" for k in tuner_problems.BBOB), "hartmann", "nested", "failing"]
 Ask = Callable[[History], Mapping[str, Value]]
-Tell = Callable[[int, Result], None]
+Tell = Callable[[History, int], None]
+Engine = Callable[[Space, int], tuple[Ask, Tell]]
+Propose = Callable[[Space, History, int, int], list[dict[str, Value]]]
 
 
 def main() -> None:
@@ -77,18 +78,19 @@ def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
     """Regret [TRIALS / EVERY] of the best setting so far, in order of evaluation."""
     random = np.random.default_rng([seed, 1])
     ask, tell = ENGINES[engine](problem.space, seed)
+    first, _ = ENGINES["sobol"](problem.space, seed)
     history, regrets = History((), higher_is_better=False), []
     while len(regrets) < TRIALS:
         while len(histories.pending(history)) < PARALLEL:
-            shared = len(history.evaluations) < SHARED and engine not in ("random", "sobol")
-            values = gp.propose(problem.space, history, 1, seed)[0] if shared else ask(history)
+            shared = len(history.evaluations) < SHARED
+            values = first(history) if shared else ask(history)
             history = histories.propose(history, values, (0,))
         waiting = histories.pending(history)
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
         history = histories.tell(history, chosen.number, result)
-        tell(chosen.number, result)
+        tell(history, chosen.number)
         regrets.append(problem.regret(chosen.values))
     return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
 
@@ -125,20 +127,12 @@ def summary(
     return told
 
 
-def _gp(space: Space, seed: int) -> tuple[Ask, Tell]:
-    return lambda history: gp.propose(space, history, 1, seed)[0], lambda number, result: None
-
-
-def _random(space: Space, seed: int) -> tuple[Ask, Tell]:
-    return lambda h: spaces.draw(space, seed, len(h.evaluations)), lambda number, result: None
-
-
-def _sobol(space: Space, seed: int) -> tuple[Ask, Tell]:
-    from scipy import stats
-
-    points = stats.qmc.Sobol(len(space.parameters), seed=seed).random_base2(7)
-    settings = encoding.settings(space, encoding.from_quantiles(space, points))
-    return lambda history: settings[len(history.evaluations)], lambda number, result: None
+def _ours(propose: Propose) -> Engine:
+    """An engine without a state of its own."""
+    return lambda space, seed: (
+        lambda history: propose(space, history, 1, seed)[0],
+        lambda history, number: None,
+    )
 
 
 def _optuna(space: Space, seed: int, kind: str) -> tuple[Ask, Tell]:
@@ -154,16 +148,22 @@ def _optuna(space: Space, seed: int, kind: str) -> tuple[Ask, Tell]:
     study = optuna.create_study(sampler=sampler)
     trials: list[optuna.Trial] = []
 
-    def ask(history: History) -> Mapping[str, Value]:
-        for evaluation in history.evaluations[len(trials) :]:  # those that all engines share
+    def adopt(history: History) -> None:
+        """Enqueues the settings that all engines share."""
+        for evaluation in history.evaluations[len(trials) :]:
             study.enqueue_trial(_indexed(space, evaluation.values))
             trials.append(study.ask())
             _suggest(space, trials[-1])
+
+    def ask(history: History) -> Mapping[str, Value]:
+        adopt(history)
         trials.append(study.ask())
         return _suggest(space, trials[-1])
 
-    def tell(number: int, result: Result) -> None:
-        if result.scores:
+    def tell(history: History, number: int) -> None:
+        adopt(history)
+        result = history.evaluations[number].result
+        if result is not None and result.scores:
             study.tell(trials[number], result.scores[0])
         else:
             study.tell(trials[number], state=optuna.trial.TrialState.FAIL)
@@ -203,10 +203,10 @@ def _suggest_one(trial: Any, name: str, drawn: Distribution) -> Value:
     return trial.suggest_categorical(name, list(drawn.values))
 
 
-ENGINES: Mapping[str, Callable[[Space, int], tuple[Ask, Tell]]] = {
-    "gp": _gp,
-    "random": _random,
-    "sobol": _sobol,
+ENGINES: Mapping[str, Engine] = {
+    "gp": _ours(gp.propose),
+    "random": _ours(sampling.random),
+    "sobol": _ours(sampling.sobol),
     "optuna_gp": lambda space, seed: _optuna(space, seed, "gp"),
     "optuna_tpe": lambda space, seed: _optuna(space, seed, "tpe"),
 }

@@ -105,7 +105,14 @@ def everything(space: Space) -> np.ndarray | None:
     if not 0 < total <= ENUMERATED:
         return None
     indices = np.stack(np.unravel_index(np.arange(total), counts), axis=1)
-    return np.unique(from_quantiles(space, (indices + 0.5) / np.array(counts)), axis=0)
+    return distinct(from_quantiles(space, (indices + 0.5) / np.array(counts)))
+
+
+def distinct(rows: np.ndarray) -> np.ndarray:
+    """Places [n, P], each row once (no two NaN are equal to numpy), in their order."""
+    _, first = np.unique(np.nan_to_num(rows, nan=-1.0), axis=0, return_index=True)
+    each: np.ndarray = rows[np.sort(first)]
+    return each
 
 
 def features(space: Space, rows: np.ndarray) -> np.ndarray:

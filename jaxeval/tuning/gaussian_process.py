@@ -28,11 +28,13 @@ class Data(NamedTuple):
       features: [n, D].
       targets: [n], more is better.
       variances: [n] known variance of each target, 0 where none is known.
+      shares: [n] of the fitted noise that each target has: 1 / n of a mean of n.
     """
 
     features: np.ndarray
     targets: np.ndarray
     variances: np.ndarray
+    shares: np.ndarray
 
 
 class Model(NamedTuple):
@@ -94,7 +96,7 @@ def negative_log_posterior(
     squared = kernels.distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
     correlation = kernels.matern(squared)
-    factor = _factor(scale * correlation, data.variances + math.exp(noise))
+    factor = _factor(scale * correlation, data.variances + math.exp(noise) * data.shares)
     if factor is None:
         return 1e25, np.zeros_like(theta)
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
@@ -105,7 +107,7 @@ def negative_log_posterior(
     by_squared = 0.5 * scale * inner * kernels.slope(squared)
     gradient = np.empty_like(theta)
     gradient[0] = 0.5 * scale * np.sum(inner * correlation)
-    gradient[1] = 0.5 * math.exp(noise) * inner.trace()
+    gradient[1] = 0.5 * math.exp(noise) * (inner.diagonal() @ data.shares)
     gradient[2:] = _by_coordinates(kernel, columns, data.features, points, by_squared)
     z = (theta - prior.mean) / prior.sd
     return float(value + 0.5 * z @ z), gradient + z / prior.sd
@@ -181,7 +183,7 @@ def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) 
 def condition(kernel: Kernel, noise: float, columns: Features, data: Data) -> Model:
     """The process with given hyperparameters, conditioned on data."""
     prior_covariance = kernels.covariance(kernel, columns, data.features, data.features)
-    factor = _factor(prior_covariance, data.variances + math.exp(noise))
+    factor = _factor(prior_covariance, data.variances + math.exp(noise) * data.shares)
     if factor is None:
         raise FloatingPointError("the covariance of the settings is not positive definite")
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)

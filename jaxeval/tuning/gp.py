@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
@@ -17,18 +16,20 @@ from jaxeval.tuning import (
     encoding,
     gaussian_process,
     maximising,
+    sampling,
     success,
     warping,
 )
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gaussian_process import Data, Model
 from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.warping import Targets
 
 INITIAL = 8  # proposals by Sobol points before the first by the model
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
-_INITIAL_DRAWS, _FANTASIES, _SEARCH = range(3)  # streams of random numbers
+_FANTASIES, _SEARCH = range(2)  # streams of random numbers
 
 
 class Fitted(NamedTuple):
@@ -40,7 +41,7 @@ class Fitted(NamedTuple):
       settings: those with scores, in the order of the model's data.
       features: [n, D] theirs.
       places: [n, P] theirs.
-      unit: a difference of 1 of the model, in the metric's unit.
+      targets: [n] what the model was fitted to; None before the first.
     """
 
     model: Model | None
@@ -48,7 +49,7 @@ class Fitted(NamedTuple):
     settings: tuple[Setting, ...]
     features: np.ndarray
     places: np.ndarray
-    unit: float
+    targets: Targets | None
 
 
 def propose(
@@ -66,21 +67,21 @@ def propose(
     Returns:
       `count` settings; fewer where the space has no more.
     """
+    first = len(history.evaluations)
+    early = min(count, INITIAL - first) if histories.ended(history) else count
+    proposed = sampling.sobol(space, history, early, seed) if early > 0 else []
+    if len(proposed) == count:
+        return proposed
+    for values in proposed:
+        history = histories.propose(history, values, ())
     settings = histories.settings(history)
     taken = encoding.places(space, [setting.values for setting in settings])
     running = taken[[bool(s.running and not s.scores) for s in settings]]
-    first = len(history.evaluations)
-    proposed: list[dict[str, Value]] = []
-    fitted = None  # what is proposed here changes what runs, not what is known
-    for number in range(first, first + count):
-        row = None
-        if number < INITIAL or not any(s.scores or s.failures for s in settings):
-            row = _initial(space, taken, number, seed)
-        if row is None:
-            fitted = fitted or fit(space, history)
-            streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
-            near, value = _acquisition(space, fitted, running, fantasies, streams[0])
-            row = maximising.maximise(space, value, near, taken, streams[1])
+    fitted = fit(space, history)  # what is proposed changes what runs, not what is known
+    for number in range(first + len(proposed), first + count):
+        streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
+        near, value = _acquisition(space, fitted, running, fantasies, streams[0])
+        row = maximising.maximise(space, value, near, taken, streams[1])
         if row is None:
             break
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
@@ -94,21 +95,12 @@ def fit(space: Space, history: History) -> Fitted:
     scored = tuple(setting for setting in settings if setting.scores)
     places = encoding.places(space, [setting.values for setting in scored])
     features = encoding.features(space, places)
-    model, unit = None, 1.0
+    model, targets = None, None
     if scored:
         targets = warping.targets([s.scores for s in scored], history.higher_is_better)
-        model, unit = _model(space, features, targets.values, targets.variances), targets.unit
-    return Fitted(model, _success(space, settings), scored, features, places, unit)
-
-
-def _initial(space: Space, taken: np.ndarray, number: int, seed: int) -> np.ndarray | None:
-    """Places [P] of a point of a scrambled Sobol sequence; None where it is taken."""
-    engine = stats.qmc.Sobol(
-        len(space.parameters), seed=np.random.default_rng([seed, _INITIAL_DRAWS])
-    )
-    points = engine.random_base2(number.bit_length())  # a longer sequence begins as a shorter one
-    row = encoding.from_quantiles(space, points[[number]])
-    return None if maximising.is_taken(row, taken)[0] else row[0]
+        data = Data(features, targets.values, targets.variances, targets.shares)
+        model = _model(space, data)
+    return Fitted(model, _success(space, settings), scored, features, places, targets)
 
 
 def _acquisition(
@@ -141,16 +133,14 @@ def _success(space: Space, settings: list[Setting]) -> Model | None:
         return None
     features = encoding.features(space, encoding.places(space, [s.values for s in ended]))
     labels = success.labels(np.array([bool(setting.failures) for setting in ended]))
-    return _model(space, features, labels, np.zeros(len(labels)))
+    return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
 
 
-def _model(
-    space: Space, features: np.ndarray, targets: np.ndarray, variances: np.ndarray
-) -> Model:
+def _model(space: Space, data: Data) -> Model:
     """The process fitted to at most _FITTED settings and conditioned on at most _CONDITIONED."""
-    columns, data = encoding.layout(space), Data(features, targets, variances)
+    columns = encoding.layout(space)
     fitted = gaussian_process.fit(_part(data, _FITTED), columns)
-    if len(targets) <= _FITTED:
+    if len(data.targets) <= _FITTED:
         return fitted
     part = _part(data, _CONDITIONED)
     return gaussian_process.condition(fitted.kernel, fitted.noise, columns, part)

@@ -50,11 +50,12 @@ def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
     """[n]: whether each row of places is one of the taken [t, P]."""
     if not len(taken):
         return np.zeros(len(rows), bool)
-    mine, others = (np.nan_to_num(a, nan=-9.0) for a in (rows, taken))
+    mine, others = (np.nan_to_num(a, nan=-1.0) for a in (rows, taken))
     same = np.ones((len(mine), len(others)), bool)
     for k in range(mine.shape[1]):
         same &= np.abs(mine[:, k, None] - others[None, :, k]) <= SAME
-    return same.any(axis=1)
+    anywhere: np.ndarray = same.any(axis=1)
+    return anywhere
 
 
 def mutate(
@@ -92,7 +93,7 @@ def _sobol(dimensions: int, count: int, random: np.random.Generator) -> np.ndarr
 def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The best rows that are not taken, each once, with their values."""
     order = np.argsort(-values, kind="stable")
-    _, first = np.unique(np.nan_to_num(rows[order], nan=-9.0), axis=0, return_index=True)
+    _, first = np.unique(np.nan_to_num(rows[order], nan=-1.0), axis=0, return_index=True)
     order = order[np.sort(first)]
     best: list[int] = []
     for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):

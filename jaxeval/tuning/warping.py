@@ -6,12 +6,13 @@ rank and s the root mean square distance of the good half from the median (OSS V
 warper); then all are standardised.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-_DEGREES = 4.0  # weight of the pooled variance in that of a setting
+_DEGREES = 4.0  # weight of the pooled variance in that of a setting, and the fewest to know it by
 
 
 class Targets(NamedTuple):
@@ -19,35 +20,46 @@ class Targets(NamedTuple):
 
     Attributes:
       values: [n], of mean 0 and standard deviation 1.
-      variances: [n] known variance of each value.
-      unit: a difference of 1 of good values, in the metric's unit.
+      variances: [n] known variance of each value; zeros before enough settings have several seeds.
+      shares: [n] of the fitted noise: that of a mean over seeds, or of one where it is known.
+      seed: known variance over seeds of a good setting's scores; 0 while it is not known.
+      centre, unit: a good score is centre + unit times its value.
     """
 
     values: np.ndarray
     variances: np.ndarray
+    shares: np.ndarray
+    seed: float
+    centre: float
     unit: float
 
 
-def targets(scores: list[tuple[float, ...]], higher_is_better: bool) -> Targets:
+def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targets:
     """Finite scores of n settings, one a seed -> what the process is fitted to.
 
     The variance of a mean over seeds keeps its proportion to the squared distances from the
     median, so that it shrinks where the warp does.
     """
-    raw = np.array([np.mean(values) for values in scores]) * (1.0 if higher_is_better else -1.0)
-    largest = max(float(np.abs(raw).max()), np.finfo(float).tiny)
-    means = raw / largest  # squares of 1e300 would be infinite
+    sign = 1.0 if higher_is_better else -1.0
+    largest = max(max(map(abs, values)) for values in scores) or 1.0
+    scaled = [np.array(values) / largest for values in scores]  # squares of 1e300 are infinite
+    means = sign * np.array([values.mean() for values in scaled])
+    counts = np.array([len(values) for values in scaled])
     warped = half_rank(means)
-    centre, spread = warped.mean(), warped.std()
-    if spread <= 1e-12 * float(np.abs(means).max()):
-        spread = 1.0 / largest if largest > np.finfo(float).tiny else 1.0
-        return Targets(np.zeros(len(means)), np.zeros(len(means)), 1.0)
+    centre, spread = float(warped.mean()), float(warped.std())
+    if spread <= 1e-12:
+        warped, spread = np.full(len(means), centre), 1.0
+    variances, seed = seed_variances(scaled, means >= np.median(means))
     distance = np.abs(means - np.median(means))
     shrunk = np.abs(warped - np.median(means)) / np.where(distance > 0, distance, 1.0)
     slopes = np.where(distance > 0, np.minimum(shrunk, 1.0), 1.0)
-    variances = mean_variances([np.array(values) / largest for values in scores])
     return Targets(
-        (warped - centre) / spread, variances * (slopes / spread) ** 2, float(spread * largest)
+        (warped - centre) / spread,
+        variances / counts * (slopes / spread) ** 2,
+        np.ones(len(means)) if seed else 1.0 / counts,
+        seed / spread**2,
+        sign * centre * largest,
+        sign * spread * largest,
     )
 
 
@@ -67,17 +79,19 @@ def half_rank(values: np.ndarray) -> np.ndarray:
     return warped
 
 
-def mean_variances(scores: list[np.ndarray]) -> np.ndarray:
-    """The variance of each setting's mean over seeds [n]; zeros where no setting has two seeds.
+def seed_variances(scores: Sequence[np.ndarray], good: np.ndarray) -> tuple[np.ndarray, float]:
+    """The variance over seeds of each setting [n], and that of a good one.
 
-    A setting's own variance is shrunk to the median one, as if that came from 4 more degrees of
-    freedom (Smyth 2004 moderates variances so, with a fitted number of degrees).
+    A setting's own variance is shrunk to that of all good ones together, as if that came from 4
+    more degrees of freedom (Smyth 2004 moderates variances so, with a fitted number of degrees).
+    All are 0 while good settings of several seeds have fewer degrees of freedom together.
+
+    Args:
+      good: [n] whether a setting's scores are of the better half.
     """
-    counts = np.array([len(values) for values in scores])
+    degrees = np.array([len(values) - 1 for values in scores])
     sums = np.array([np.sum((values - values.mean()) ** 2) for values in scores])
-    repeated = counts > 1
-    if not repeated.any():
-        return np.zeros(len(scores))
-    pooled = np.median(sums[repeated] / (counts[repeated] - 1))
-    own = (_DEGREES * pooled + sums) / (_DEGREES + counts - 1)
-    return own / counts
+    if degrees[good].sum() < _DEGREES:
+        return np.zeros(len(scores)), 0.0
+    pooled = float(sums[good].sum() / degrees[good].sum())
+    return (_DEGREES * pooled + sums) / (_DEGREES + degrees), pooled
