@@ -138,9 +138,9 @@ def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(signal, "signal", lambda *handler: None)
     of = Search(spaces.from_dict({"x": {"uniform": [0, 1]}}))
-    with saved.opened(tmp_path / "tuning.json", of, True, {}):
-        with pytest.raises(RunError, match="tuning.json: another process works on this search"):
-            tune.main(_words(tmp_path))
+    refused = pytest.raises(RunError, match=r"tuning\.json: another process works on this search")
+    with saved.opened(tmp_path / "tuning.json", of, True, {}), refused:
+        tune.main(_words(tmp_path))
 
 
 ROWS: list[tuple[list[str], str]] = [

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jaxeval.tuning.saved import Saved
     from jaxeval.tuning.search import Search
 
+_ADAPTIVE = "adaptive"
+
 
 def add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
@@ -36,7 +38,11 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         help="settings at once: a batch that is trained together (8), or commands (1)",
     )
     group.add_argument(
-        "--seeds", type=cli.positive, default=1, metavar="K", help="of each setting (1)"
+        "--seeds",
+        type=_seeds,
+        default=1,
+        metavar="K",
+        help="of each setting; adaptive: one, and more where they change which is best (1)",
     )
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
@@ -46,6 +52,18 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         type=arguments.positive,
         metavar="S",
         help="of wall time, all calls of this command together; then nothing more is proposed",
+    )
+    group.add_argument(
+        "--stop-below",
+        type=arguments.probability,
+        metavar="P",
+        help="stop when some setting is better, by more than --margin, with a probability below P",
+    )
+    group.add_argument(
+        "--margin",
+        type=arguments.positive,
+        metavar="X",
+        help="a difference that matters, in the score's own unit (the metric's; of commands 0)",
     )
     group.add_argument(
         "--retrain",
@@ -86,7 +104,7 @@ def search(args: argparse.Namespace) -> "Search":
     from jaxeval.space import space
     from jaxeval.tuning.search import Search
 
-    if args.trials * args.seeds > cli.MOST:
+    if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
         raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
     if args.command is None:
         of_commands = ("json_field", "time_limit", "retries", "lower_is_better")
@@ -95,25 +113,47 @@ def search(args: argparse.Namespace) -> "Search":
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
     elif args.config or args.changes or args.data or args.dry_run or args.store:
         raise ConfigError("--command: expected no CONFIG, key=value, --data, --store or --dry-run")
-    return Search(space.read(args.space), args.method, args.seed, args.seeds)
+    if args.method != "gp" and (args.stop_below or args.margin):
+        raise ConfigError("--stop-below and --margin: expected --method gp, which has a posterior")
+    adaptive = args.seeds == _ADAPTIVE
+    seeds = 1 if adaptive else args.seeds
+    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive)
 
 
-def stopper(args: argparse.Namespace, saved: "Saved") -> "Callable[[History], str]":
-    """Why nothing more is to be proposed, of a history; "" while more is."""
+def _seeds(text: str) -> int | str:
+    return _ADAPTIVE if text == _ADAPTIVE else cli.positive(text)
+
+
+def stopper(
+    args: argparse.Namespace, search: "Search", saved: "Saved", margin: float = 0.0
+) -> "Callable[[History], str]":
+    """Why nothing more is to be proposed, of a history; "" while more is.
+
+    Args:
+      margin: of the metric, where no other is asked for.
+    """
 
     def stop(history: "History") -> str:
         if args.seconds is not None and saved.seconds >= args.seconds:
             return "the time is spent"
-        return ""
+        if args.stop_below is None:
+            return ""
+        from jaxeval.tuning import posterior
+
+        least = args.margin or margin
+        better = posterior.probability_of_better(search.space, history, least, search.seed)
+        above = f" by more than {least:g}" if least else ""
+        said = f"a setting that is better{above} has probability {better:.3f}"
+        return said if better < args.stop_below else ""
 
     return stop
 
 
-def reason(args: argparse.Namespace, saved: "Saved") -> str:
+def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str:
     """Why a search has ended."""
-    if len(saved.history.evaluations) >= args.trials:
+    if len(saved.history.evaluations) >= trials:
         return "all trials have ended"
-    return stopper(args, saved)(saved.history) or "the space has no more settings"
+    return stop(saved.history) or "the space has no more settings"
 
 
 def write(tree: "Result", args: argparse.Namespace) -> int:

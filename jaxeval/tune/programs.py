@@ -2,16 +2,17 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.tune import options
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import retraining, running, saved
+from jaxeval.tuning import running, saved
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.commands import Command
-from jaxeval.tuning.history import Setting
+from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
 
 _METRIC = Metric()
@@ -25,8 +26,9 @@ def run(args: argparse.Namespace, search: Search) -> int:
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if known := len(histories.ended(state.history)):
             print(f"{path}: {known} settings are known", file=sys.stderr)
-        _search(args, search, state)
-        why, best = options.reason(args, state), searches.best(search, state.history)
+        stop = options.stopper(args, search, state)
+        _search(args, search, state, stop)
+        why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, search, state, best)
         tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
     return options.write(tree, args)
@@ -36,7 +38,12 @@ def _command(args: argparse.Namespace, search: Search) -> Command:
     return Command(args.command, search.space, args.json_field, args.time_limit)
 
 
-def _search(args: argparse.Namespace, search: Search, state: saved.Saved) -> None:
+def _search(
+    args: argparse.Namespace,
+    search: Search,
+    state: saved.Saved,
+    stop: Callable[[History], str],
+) -> None:
     steps = running.run(
         search,
         state.history,
@@ -44,14 +51,14 @@ def _search(args: argparse.Namespace, search: Search, state: saved.Saved) -> Non
         trials=args.trials,
         workers=args.parallel or 1,
         retries=args.retries,
-        stop=options.stopper(args, state),
+        stop=stop,
     )
     for step in steps:
         state.save(step.history)
         if step.evaluation is not None:
             told = step.history.evaluations[step.evaluation.number]
             said = terminal.ended(told, _METRIC) if told.result else f"{told.number}: {step.note}"
-            line = f"{terminal.progress(step.history, args.trials, _METRIC)} | {said}"
+            line = f"{terminal.progress(search, step.history, args.trials, _METRIC)} | {said}"
             print(line, file=sys.stderr, flush=True)
 
 
@@ -61,7 +68,7 @@ def _retrained(
     """The best setting with fresh seeds, those that are known already included."""
     if not args.retrain:
         return None
-    setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
+    setting, seeds = histories.identity(best.values), histories.retraining_seeds(args.retrain)
     known = state.fresh.get(setting, {})
     left = [seed for seed in seeds if seed not in known]
     workers = args.parallel or 1

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import jax
@@ -17,7 +17,7 @@ from jaxeval.studies import proposers
 from jaxeval.tune import configs, options
 from jaxeval.tune.configs import Target
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import retraining, saved
+from jaxeval.tuning import saved
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
@@ -37,8 +37,9 @@ def run(args: argparse.Namespace, search: Search) -> int:
     metric = Metric(record.metric, record.unit)
     source = {"experiment": record.id}
     with saved.opened(path, search, record.higher_is_better, source) as state:
-        _search(args, search, target, state, metric)
-        why, best = options.reason(args, state), searches.best(search, state.history)
+        stop = options.stopper(args, search, state, record.margin)
+        _search(args, search, target, state, stop)
+        why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, target, best, path)
         tree = as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
     status = options.write(tree, args)
@@ -48,7 +49,11 @@ def run(args: argparse.Namespace, search: Search) -> int:
 
 
 def _search(
-    args: argparse.Namespace, search: Search, target: Target, state: saved.Saved, metric: Metric
+    args: argparse.Namespace,
+    search: Search,
+    target: Target,
+    state: saved.Saved,
+    stop: Callable[[History], str],
 ) -> None:
     if known := len(histories.ended(state.history)):
         print(f"{state.file.path}: {known} settings are known", file=sys.stderr)
@@ -62,13 +67,18 @@ def _search(
             folder,
             trials=args.trials,
             parallel=args.parallel,
-            stop=options.stopper(args, state),
+            stop=stop,
         )
-        _watch(happening, state, args.trials, metric)
+        metric = Metric(target.record.metric, target.record.unit)
+        _watch(happening, search, state, args.trials, metric)
 
 
 def _watch(
-    happening: Generator[object, None, None], state: saved.Saved, trials: int, metric: Metric
+    happening: Generator[object, None, None],
+    search: Search,
+    state: saved.Saved,
+    trials: int,
+    metric: Metric,
 ) -> None:
     """Lets it happen, saving the state on the way."""
 
@@ -83,7 +93,7 @@ def _watch(
                 say(terminal.ended(history.evaluations[evaluation.number], metric))
             case configs.Told(history):
                 state.save(history)
-                say(terminal.progress(history, trials, metric))
+                say(terminal.progress(search, history, trials, metric))
 
     observe.watch(happening, lambda started: None, told)
 
@@ -101,7 +111,7 @@ def _retrained(
     cli.write_text(_best_path(path), writing.to_toml(config))
     if not args.retrain:
         return None
-    seeds = retraining.seeds(args.retrain)
+    seeds = histories.retraining_seeds(args.retrain)
     print(f"\nthe best setting, {args.retrain} fresh seeds", file=sys.stderr)
     trials = proposers.seeds_by_splits(config, seeds)
     rows = observe.train(trials, Path(args.out), args.store)

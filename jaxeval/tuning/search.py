@@ -1,10 +1,12 @@
 """How a space is searched, as plain data, and what follows from it for a history."""
 
 import dataclasses
+from collections.abc import Mapping
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods
@@ -19,17 +21,22 @@ class Search:
       method: as `methods.NAMES`.
       seed: of the proposals.
       seeds: of each evaluation: it has as many scores.
+      adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
+        is worth more to the final choice (`replicates`).
     """
 
     space: Space
     method: methods.Name = "gp"
     seed: int = 0
     seeds: int = 1
+    adaptive: bool = False
 
     def __post_init__(self) -> None:
         methods.method(self.method)
         if self.seeds < 1:
             raise DataError(f"seeds: expected at least 1, got {self.seeds}")
+        if self.adaptive and (self.method != "gp" or self.seeds > 1):
+            raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
 
     def to_dict(self) -> dict[str, Json]:
         """Plain data for JSON."""
@@ -38,6 +45,7 @@ class Search:
             "method": self.method,
             "seed": self.seed,
             "seeds": self.seeds,
+            "adaptive": self.adaptive,
         }
 
 
@@ -47,10 +55,22 @@ def ask(search: Search, history: History, count: int) -> tuple[History, list[Eva
     They run from now on. Each has seeds of its own: no two settings share their luck.
     """
     first = len(history.evaluations)
-    propose = methods.method(search.method).propose
-    for values in propose(search.space, history, count, search.seed):
-        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
+    # an evaluation may be of an old setting, which changes what the next one should be
+    for at_once in [1] * count if search.adaptive else [count]:
+        for values in _proposals(search, history, at_once):
+            seeds = histories.fresh_seeds(history, search.seeds)
+            history = histories.propose(history, values, seeds)
     return history, [*history.evaluations[first:]]
+
+
+def _proposals(search: Search, history: History, count: int) -> list[Mapping[str, Value]]:
+    propose = methods.method(search.method).propose
+    proposed: list[Mapping[str, Value]] = [*propose(search.space, history, count, search.seed)]
+    if not search.adaptive:
+        return proposed
+    from jaxeval.tuning import replicates
+
+    return [replicates.further_seed(search.space, history, new) or new for new in proposed]
 
 
 def best(search: Search, history: History) -> Setting | None:

@@ -22,7 +22,7 @@ class Tuner:
 
     Args:
       space: or its tables, as a space file has them (docs/sweeps.md).
-      method, seed, seeds: as of `search.Search`.
+      method, seed, seeds, adaptive: as of `search.Search`.
       history: of an earlier tuner, which this one goes on from.
     """
 
@@ -34,17 +34,19 @@ class Tuner:
         method: methods.Name = "gp",
         seed: int = 0,
         seeds: int = 1,
+        adaptive: bool = False,
         history: History | None = None,
     ):
         of = space if isinstance(space, Space) else spaces.from_dict(space)
-        self.search = search.Search(of, method, seed, seeds)
+        self.search = search.Search(of, method, seed, seeds, adaptive)
         self.history = history or History((), higher_is_better)
 
     def ask(self, count: int = 1) -> list[Evaluation]:
         """So many new proposals, which count as running until they are told.
 
         Returns:
-          none of them twice, nor any that was proposed before; fewer where the space has no more.
+          none of them twice, nor any that was proposed before, but for adaptive seeds; fewer where
+          the space has no more.
         """
         self.history, asked = search.ask(self.search, self.history, count)
         return asked

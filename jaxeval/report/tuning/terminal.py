@@ -3,26 +3,36 @@
 import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from jaxeval.files import Json
 from jaxeval.report import scores, tables, text
 from jaxeval.report.tuning.as_json import Metric, Result
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import posterior
 from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.search import Search
 
 _MOST_SHOWN = 10  # settings of the table
 
 
-def progress(history: History, trials: int, metric: Metric) -> str:
-    """How far a search is, and its best setting so far, in a line."""
+def progress(search: Search, history: History, trials: int, metric: Metric) -> str:
+    """How far a search is, its best score so far, and the best posterior mean, in a line."""
     ended = len(histories.ended(history))
     head = f"{ended} of {trials} settings"
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
-    return f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
+    said = f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
+    if search.method != "gp":
+        return said
+    first = posterior.describe(search.space, history, search.seed)[0]
+    mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
+    return (
+        f"{said}; posterior {mean} (sd {sd}) of setting {first.setting.numbers[0]}, "
+        f"the best with probability {first.best:.2f}"
+    )
 
 
 def ended(evaluation: Evaluation, metric: Metric) -> str:
@@ -54,9 +64,9 @@ def print_result(tree: Result) -> None:
     console = tables.console()
     console.print()
     head, rows = table(tree)
-    tables.print_table(console, head, rows, (1,))
+    tables.print_table(console, head, rows, ())
     if len(scored(tree)) > len(rows):
-        console.print(f"the best {len(rows)} of {tree['trials']} settings", markup=False)
+        console.print(f"the best {len(rows)} of {len(scored(tree))} settings", markup=False)
     for line in notes(tree):
         console.print(line, markup=False)
     for line in answer(tree):
@@ -69,25 +79,31 @@ def print_result(tree: Result) -> None:
     )
 
 
-def scored(tree: Result) -> list[Mapping[str, Any]]:
-    """Evaluations with scores, best first."""
+def scored(tree: Result) -> list[tuple[int, Mapping[str, Any], Sequence[float]]]:
+    """Number, values and all scores of each setting that has some, best mean first."""
+    pooled: dict[str, tuple[int, Mapping[str, Any], list[float]]] = {}
+    for evaluation in cast(Sequence[Mapping[str, Any]], tree["evaluations"]):
+        if "scores" in evaluation:
+            identity = histories.identity(evaluation["values"])
+            first = evaluation["number"], evaluation["values"], []
+            pooled.setdefault(identity, first)[2].extend(evaluation["scores"])
     sign = -1.0 if tree["higher_is_better"] else 1.0
-    known = [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
-    return sorted(known, key=lambda e: sign * statistics.fmean(e["scores"]))
+    return sorted(pooled.values(), key=lambda setting: sign * statistics.fmean(setting[2]))
 
 
 def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Head, and a row for each of the best evaluations."""
     chosen = scored(tree)[:_MOST_SHOWN]
-    names = [name for name in _names(tree) if any(name in e["values"] for e in chosen)]
-    head = ["setting", scores.label(tree["metric"], tree["unit"]), *names]
+    names = [name for name in _names(tree) if any(name in of for _, of, _ in chosen)]
+    head = ["setting", "seeds", scores.label(tree["metric"], tree["unit"]), *names]
     rows: list[Sequence[str]] = [
         [
-            str(evaluation["number"]),
-            scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"]),
-            *(value(evaluation["values"].get(name, "-")) for name in names),
+            str(number),
+            str(len(sample)),
+            scores.shown(statistics.fmean(sample), tree["unit"]),
+            *(value(of.get(name, "-")) for name in names),
         ]
-        for evaluation in chosen
+        for number, of, sample in chosen
     ]
     return head, rows
 
