@@ -1,6 +1,7 @@
 """Searches over a config, with plan, progress and a state file."""
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -108,6 +109,7 @@ def _retrained(
 ) -> Retrained | None:
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
+    config = dataclasses.replace(config, name=f"{config.name}_tuned")
     cli.write_text(_best_path(path), writing.to_toml(config))
     if not args.retrain:
         return None

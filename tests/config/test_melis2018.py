@@ -139,7 +139,9 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
         rates, before = markers.active(config), markers.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}
         dropouts = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
-        assert changed - {"projected"} == {"learning_rate", "l2"} | (dropouts if quantile else set())
+        assert changed - {"projected"} == {"learning_rate", "l2"} | (
+            dropouts if quantile else set()
+        )
 
 
 @pytest.mark.parametrize("name", SPACES)
