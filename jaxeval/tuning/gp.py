@@ -58,11 +58,13 @@ def propose(
     count: int,
     seed: int,
     fantasies: int = acquisition.FANTASIES,
+    fitted: Fitted | None = None,
 ) -> list[dict[str, Value]]:
     """The next settings, each unlike all others and those of the history.
 
     Args:
       fantasies: draws of the results that are awaited; 1: their posterior mean (Kriging believer).
+      fitted: to the history, where that is done.
 
     Returns:
       `count` settings; fewer where the space has no more.
@@ -77,7 +79,7 @@ def propose(
     settings = histories.settings(history)
     taken = encoding.places(space, [setting.values for setting in settings])
     running = taken[[bool(s.running and not s.scores) for s in settings]]
-    fitted = fit(space, history)  # what is proposed changes what runs, not what is known
+    fitted = fitted or fit(space, history)  # proposals change what runs, not what is known
     for number in range(first + len(proposed), first + count):
         streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
         near, value = _acquisition(space, fitted, running, fantasies, streams[0])

@@ -54,8 +54,7 @@ def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
     same = np.ones((len(mine), len(others)), bool)
     for k in range(mine.shape[1]):
         same &= np.abs(mine[:, k, None] - others[None, :, k]) <= SAME
-    anywhere: np.ndarray = same.any(axis=1)
-    return anywhere
+    return np.asarray(same.any(axis=1))
 
 
 def mutate(

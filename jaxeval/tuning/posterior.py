@@ -1,11 +1,9 @@
 """What a search says so far: which setting is best, and whether a better one exists."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from jaxeval.errors import DataError
 from jaxeval.space.space import Space
@@ -13,8 +11,8 @@ from jaxeval.tuning import encoding, gaussian_process, gp, maximising
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
 
-_DRAWS = 2048
-_POINTS, _AROUND = 512, 16  # of the whole space, and of evaluated settings to look around
+_DRAWS = 1024
+_POINTS, _AROUND = 512, 8  # of the whole space, and of evaluated settings to look around
 _OF_BEST, _OF_SPACE, _OF_BETTER = range(10, 13)  # streams of random numbers
 
 
@@ -31,20 +29,6 @@ class Row(NamedTuple):
     mean: float
     sd: float
     best: float
-
-
-class Optimism(NamedTuple):
-    """How much a search flattered its winner.
-
-    Attributes:
-      seen: mean score of the setting in the search.
-      retrained: mean over fresh seeds, with its interval.
-      optimism: how much better `seen` is than `retrained`, from its low to its high end.
-    """
-
-    seen: float
-    retrained: tuple[float, float, float]
-    optimism: tuple[float, float, float]
 
 
 def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
@@ -99,30 +83,6 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
         fitted.targets.unit
     )
     return float(better.mean())
-
-
-def optimism(
-    seen: Sequence[float], retrained: Sequence[float], higher_is_better: bool, level: float = 0.95
-) -> Optimism:
-    """What is left of the best score of a search when its setting is trained with fresh seeds.
-
-    The interval is Student's of the fresh scores; `seen` is taken as it is.
-
-    Args:
-      seen: scores of the setting in the search.
-      retrained: of fresh seeds, at least two.
-    """
-    if not seen or len(retrained) < 2:
-        raise DataError(
-            f"optimism: expected a score of the search and two of fresh seeds, got {len(seen)} "
-            f"and {len(retrained)}"
-        )
-    count, mean = len(retrained), float(np.mean(retrained))
-    error = float(np.std(retrained, ddof=1)) / math.sqrt(count)
-    half = float(special.stdtrit(count - 1, 0.5 + level / 2)) * error
-    best, sign = float(np.mean(seen)), 1.0 if higher_is_better else -1.0
-    gap = sign * (best - mean)
-    return Optimism(best, (mean, mean - half, mean + half), (gap, gap - half, gap + half))
 
 
 def _candidates(space: Space, near: np.ndarray, seed: int) -> np.ndarray:

@@ -5,8 +5,9 @@ once the score is known (Frazier, Powell & Dayanik 2009). A new setting can be g
 can show that another setting is the better one. Differences that seeds blur are worth seeds.
 """
 
+import collections
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import linalg
@@ -14,61 +15,89 @@ from scipy import linalg
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import acquisition, encoding, gaussian_process, gp
+from jaxeval.tuning import history as histories
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History
 
 _CONSIDERED = 32  # settings of the best posterior means
 
 
+def propose(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
+    """The next settings: new ones, or old ones that are to be trained with one more seed.
+
+    Arguments as of `gp.propose`. A space that has no new setting goes on with seeds of old ones.
+    """
+    fitted, proposed = gp.fit(space, history), list[dict[str, Value]]()
+    for _ in range(count):
+        new = gp.propose(space, history, 1, seed, fitted=fitted)
+        again = further_seed(space, history, fitted, new)
+        if again is None and not new:
+            break
+        proposed.append(new[0] if again is None else dict(again))
+        history = histories.propose(history, proposed[-1], ())
+    return proposed
+
+
 def further_seed(
-    space: Space, history: History, new: Mapping[str, Value]
+    space: Space, history: History, fitted: Fitted, new: Sequence[Mapping[str, Value]]
 ) -> Mapping[str, Value] | None:
-    """The evaluated setting that one more seed is worth more to than a new setting.
+    """The evaluated setting of which one more seed is worth more than a new setting.
 
     Args:
-      new: the setting that is proposed next otherwise.
+      fitted: to the history, but for what runs.
+      new: the setting that is proposed next otherwise, if there is one.
 
     Returns:
       None: the new one.
     """
-    fitted = gp.fit(space, history)
-    if fitted.model is None:
+    if fitted.model is None or len(history.evaluations) < gp.INITIAL:
         return None
-    proposed = encoding.features(space, encoding.places(space, [new]))
-    order, values = knowledge_gradients(fitted, proposed)
-    if values[-1] >= values[:-1].max():
-        return None
-    return fitted.settings[order[int(np.argmax(values[:-1]))]].values
+    features = encoding.features(space, encoding.places(space, new))
+    order, values = knowledge_gradients(fitted, _running(history, fitted), features)
+    again = int(np.argmax(values[: len(order)]))
+    return None if again != int(np.argmax(values)) else fitted.settings[order[again]].values
 
 
-def knowledge_gradients(fitted: Fitted, proposed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def knowledge_gradients(
+    fitted: Fitted, running: np.ndarray, new: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The value of one score more.
 
-    What runs counts as one seed on its way: its noise-free result is not known, so that a setting
-    is not repeated for ever while its scores are awaited.
-
     Args:
-      proposed: [1, D] features of a new setting.
+      running: [n] seeds of each setting with scores that are awaited. They count as known, so that
+        a setting is not repeated while they run.
+      new: [m, D] features of settings without scores.
 
     Returns:
-      indices [k] of the best settings with scores, and values [k + 1], those of the new one last.
+      indices [k] of the best settings with scores; values [k + m], theirs before those of `new`.
     """
     assert fitted.model is not None and fitted.targets is not None
     model = fitted.model
     means = gaussian_process.predict(model, fitted.features).mean
     order = np.argsort(-means, kind="stable")[:_CONSIDERED]
-    points = np.concatenate([fitted.features[order], proposed])
+    points = np.concatenate([fitted.features[order], new])
     prediction = gaussian_process.predict(model, points)
     side = points, prediction.solved
     covariance = gaussian_process.between(model, side, side)
     seed = fitted.targets.seed or math.exp(model.noise)
-    running = np.array([*(fitted.settings[k].running for k in order), 0])
-    informed = _condition(covariance, running, seed)
-    rises = [
-        expected_rise(prediction.mean, column / math.sqrt(column[k] + seed))
-        for k, column in enumerate(informed.T)
-    ]
-    return order, np.array(rises) + np.max(prediction.mean) - np.max(prediction.mean[:-1])
+    awaited = np.concatenate([running[order], np.zeros(len(new))])
+    informed = _condition(covariance, awaited, seed)
+    rises = []
+    for k, column in enumerate(informed.T):
+        # a setting can be taken in the end once it has a score
+        taken = [*range(len(order)), *([k] if k >= len(order) else [])]
+        slopes = column[taken] / math.sqrt(max(column[k], 0.0) + seed)
+        rise = expected_rise(prediction.mean[taken], slopes)
+        rises.append(rise + max(prediction.mean[taken]) - max(prediction.mean[: len(order)]))
+    return order, np.array(rises)
+
+
+def _running(history: History, fitted: Fitted) -> np.ndarray:
+    """[n] awaited evaluations of each setting with scores."""
+    awaited = collections.Counter(
+        histories.identity(evaluation.values) for evaluation in histories.pending(history)
+    )
+    return np.array([awaited[histories.identity(s.values)] for s in fitted.settings], float)
 
 
 def expected_rise(means: np.ndarray, slopes: np.ndarray) -> float:

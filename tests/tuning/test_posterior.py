@@ -75,20 +75,6 @@ def test_probability_of_better_when_all_is_known() -> None:
     assert posterior.probability_of_better(space, history, 0.0) > 0.5
 
 
-@pytest.mark.parametrize("higher", [True, False])
-def test_optimism_covers(higher: bool) -> None:
-    """Dies if the sign ignores the direction, or the interval is not Student's: 95 % of times."""
-    random, sign, covered = np.random.default_rng(0), 1.0 if higher else -1.0, 0
-    for _ in range(2000):
-        fresh = 5 + random.normal(size=4)
-        told = posterior.optimism([5 + sign * 2.0], fresh.tolist(), higher)
-        covered += told.optimism[1] <= 2.0 <= told.optimism[2]
-        assert told.optimism[0] == pytest.approx(2.0 - sign * (fresh.mean() - 5))
-    assert 0.935 < covered / 2000 < 0.965
-    with pytest.raises(DataError, match="fresh"):
-        posterior.optimism([1.0], [1.0], higher)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_expected_rise_against_simulation(seed: int) -> None:
     """Dies if a line below the envelope counts, or equal slopes divide by 0."""
@@ -104,26 +90,57 @@ def test_expected_rise_against_simulation(seed: int) -> None:
 
 def test_seeds_go_where_they_decide() -> None:
     """Dies if noise does not call for seeds, or a quiet objective is repeated."""
-    new = {"x": 0.05, "y": 0.95}
-    quiet = replicates.further_seed(SPACE, _history(30, 0.0), new)
-    assert quiet is None
-    noisy = _history(30, 6.0)
-    again = replicates.further_seed(SPACE, noisy, new)
-    assert again is not None
-    rows = posterior.describe(SPACE, noisy)
-    assert again in [dict(row.setting.values) for row in rows[:12]]
+    quiet, noisy = _history(30, 0.0), _history(30, 6.0)
+    new = [{"x": 0.05, "y": 0.95}]
+    known = [evaluation.values for evaluation in quiet.evaluations]
+    assert replicates.propose(SPACE, quiet, 1, 0)[0] not in known
+    again = replicates.further_seed(SPACE, noisy, gp.fit(SPACE, noisy), new)
+    assert again in [row.setting.values for row in posterior.describe(SPACE, noisy)[:12]]
 
 
 def test_running_seeds_count() -> None:
     """Dies if a setting is repeated again and again while its further seeds run."""
-    history = _history(30, 6.0)
-    new = {"x": 0.05, "y": 0.95}
-    fitted = gp.fit(SPACE, history)
-    proposed = np.array([[0.05, 0.95]])
-    order, before = replicates.knowledge_gradients(fitted, proposed)
-    first = fitted.settings[order[int(np.argmax(before[:-1]))]].values
-    for k in range(8):
-        history = histories.propose(history, first, (100 + k,))
-    order, after = replicates.knowledge_gradients(gp.fit(SPACE, history), proposed)
-    assert after[int(np.argmax(before[:-1]))] < 0.5 * before[:-1].max()
-    assert replicates.further_seed(SPACE, history, new) != first
+    fitted, new = gp.fit(SPACE, _history(30, 6.0)), np.array([[0.05, 0.95]])
+    order, before = replicates.knowledge_gradients(fitted, np.zeros(30), new)
+    first = int(np.argmax(before[:-1]))
+    running = np.zeros(30)
+    running[order[first]] = 8
+    _, after = replicates.knowledge_gradients(fitted, running, new)
+    assert after[first] < 0.5 * before[first]
+
+
+def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
+    """Dies if the noise of a score is left out: the rise of the refitted posterior, simulated."""
+    fitted = gp.fit(SPACE, _history(6, 2.0))
+    assert fitted.model is not None
+    order, values = replicates.knowledge_gradients(fitted, np.zeros(6), np.empty((0, 2)))
+    model, random = fitted.model, np.random.default_rng(0)
+    chosen = fitted.features[order[:1]]
+    prediction = gaussian_process.predict(model, chosen)
+    sd = math.sqrt(prediction.variance[0] + math.exp(model.noise))
+    before = gaussian_process.predict(model, fitted.features).mean.max()
+    rises = []
+    for score in prediction.mean[0] + sd * random.normal(size=1000):
+        data = model.data
+        more = gaussian_process.Data(
+            np.vstack([data.features, chosen]),
+            np.append(data.targets, score),
+            np.append(data.variances, 0.0),
+            np.append(data.shares, 1.0),
+        )
+        later = gaussian_process.condition(model.kernel, model.noise, model.columns, more)
+        rises.append(gaussian_process.predict(later, fitted.features).mean.max() - before)
+    error = np.std(rises) / math.sqrt(len(rises))
+    assert values[0] == pytest.approx(np.mean(rises), abs=4 * error)
+
+
+def test_a_space_without_new_settings_repeats() -> None:
+    """Dies if a space whose settings are all known gets no further seeds."""
+    space, history = spaces.from_dict({"n": {"integer": [1, 3]}}), History()
+    random = np.random.default_rng(0)
+    for k in range(9):
+        history = histories.propose(history, {"n": k % 3 + 1}, (k,))
+        history = histories.tell(history, k, Result((float(random.normal()),)))
+    assert [{"n"} == set(values) for values in replicates.propose(space, history, 2, 0)] == [
+        True
+    ] * 2
