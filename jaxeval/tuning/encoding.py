@@ -18,7 +18,7 @@ from jaxeval.space import distributions
 from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
 from jaxeval.space.space import Parameter, Space
 
-ENUMERATED = 20_000  # spaces of up to so many settings are searched completely
+ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
 
 
 class Features(NamedTuple):
