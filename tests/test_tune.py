@@ -15,12 +15,13 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError, RunError
+from jaxeval.report.tuning import figures
 from jaxeval.space import space as spaces
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import configs
+from jaxeval.tune import configs, options
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import saved
+from jaxeval.tuning import methods, saved
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -91,21 +92,25 @@ def test_a_command_is_tuned(
 def test_the_terminal_says_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if table, failures, interval or optimism are not shown, or no figure is drawn."""
+    """Dies if table, failures, interval or optimism are not shown, or a figure loses a setting."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(signal, "signal", lambda *handler: None)
-    words = _words(tmp_path, "--trials", "8", "--figures", "figs")
-    assert tune.main(words) == 0
+    assert tune.main(_words(tmp_path, "--trials", "8", "--json", "out.json")) == 0
     shown = capsys.readouterr()
     for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
         assert said in shown.out
     assert "8 of 8 settings, about 0 s left; best score" in shown.err
-    drawn = {path.name for path in (tmp_path / "figs").iterdir()}
-    assert drawn == {
-        f"{name}.{kind}"
-        for name in ("best_so_far", "slices", "parallel_coordinates")
-        for kind in ("svg", "png")
-    }
+    tree = json.loads((tmp_path / "out.json").read_text())
+    drawn = {figure.name: figure for figure in figures.draw(tree, {})}
+    assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
+    scored = sum("scores" in evaluation for evaluation in tree["evaluations"])
+    assert len(drawn["parallel_coordinates"].rows) == scored < 8
+    assert [row[0] for row in drawn["slices"].rows].count("rate") == scored
+
+
+def test_methods_are_those_that_there_are() -> None:
+    """Dies if the verb cannot ask for a method of the tuner."""
+    assert options.METHODS == methods.NAMES
 
 
 def _known(state: Path) -> int:
@@ -114,24 +119,29 @@ def _known(state: Path) -> int:
     return sum("scores" in e for e in json.loads(state.read_text())["state"]["evaluations"])
 
 
-def test_a_killed_search_goes_on_with_the_same_proposals(tmp_path: Path) -> None:
+def test_a_killed_search_goes_on_with_the_same_proposals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if kill -9 loses a result or a proposal, or others are made instead."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
     more = ["--trials", "10", "--json", "out.json"]
-    run = [sys.executable, "-m", "jaxeval.tune"]
-    words = [*run, *_words(whole, *more, method="gp")]
-    subprocess.run(words, cwd=whole, capture_output=True, check=True)
-    words = [*run, *_words(killed, *more, seconds=0.1, method="gp")]
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    monkeypatch.chdir(whole)
+    assert tune.main(_words(whole, *more)) == 0
+    monkeypatch.chdir(killed)
+    words = _words(killed, *more, seconds=0.1)
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, cwd=killed, **quiet) as process:  # type: ignore[call-overload]
+    run = [sys.executable, "-m", "jaxeval.tune", *words]
+    with subprocess.Popen(run, **quiet) as process:  # type: ignore[call-overload]
         deadline = time.monotonic() + 60
         while _known(killed / "tuning.json") < 3:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
-    subprocess.run(words, cwd=killed, capture_output=True, check=True)
+    assert 3 <= _known(killed / "tuning.json") < 8
+    assert tune.main(words) == 0
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
     for key in ("evaluations", "best", "retrained"):
         assert a[key] == b[key]

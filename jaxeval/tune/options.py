@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import arguments
-from jaxeval.tuning import methods
 
 if TYPE_CHECKING:
     from jaxeval.report.tuning.as_json import Result
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning.saved import Saved
     from jaxeval.tuning.search import Search
 
+METHODS = ("gp", "sobol", "random")  # as `tuning.methods.NAMES`, which takes numpy to read
 _ADAPTIVE = "adaptive"
 
 
@@ -24,7 +24,7 @@ def add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
     group.add_argument(
         "--method",
-        choices=methods.NAMES,
+        choices=METHODS,
         default="gp",
         help="what proposes: a Gaussian process, a Sobol sequence, random draws (gp)",
     )

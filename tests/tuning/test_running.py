@@ -95,6 +95,19 @@ def test_what_was_proposed_before_is_finished_first() -> None:
     assert _end(history=cut) == whole
 
 
+def test_a_process_goes_on_as_if_nothing_had_happened() -> None:
+    """Dies if what `gp` proposes depends on more than what was told."""
+    of = Search(SPACE, "gp", 3)
+    *_, whole = running.run(of, History(), _score, trials=11)
+    history = History()
+    for stop in (3, 8, 9, 10, 99):
+        for step in running.run(of, history, _score, trials=11):
+            history = step.history
+            if len(history.evaluations) == stop and histories.pending(history):
+                break
+    assert history == whole.history
+
+
 def test_a_search_stops_when_it_is_told_to() -> None:
     """Dies if something is proposed after the stop, or what runs is lost."""
     stop = {"stop": lambda history: "enough" if len(history.evaluations) >= 2 else ""}
