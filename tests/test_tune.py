@@ -264,6 +264,22 @@ def test_what_cannot_be_trained_has_failed(
     assert isinstance(told, configs.Told) and not histories.pending(told.history)
 
 
+def test_a_dry_run_shows_the_first_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a dry run writes anything, or does not say what would be trained."""
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text('task = "toy"\n')
+    Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
+    words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
+    assert tune.main([*words, "--dry-run"]) == 0
+    assert "20 settings of 1 hyperparameters by gp, 6 at once in 4" in capsys.readouterr().out
+    tree = _json(capsys, [*words, "--dry-run"])
+    assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
+    assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
+
+
 def test_settings_with_one_program_are_one_population(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if values that are traced cause another compilation."""
     target = _target(monkeypatch)

@@ -50,7 +50,7 @@ def further_seed(
     Returns:
       None: the new one.
     """
-    if fitted.model is None or len(history.evaluations) < gp.INITIAL:
+    if fitted.model is None or (new and len(history.evaluations) < gp.INITIAL):
         return None
     features = encoding.features(space, encoding.places(space, new))
     order, values = knowledge_gradients(fitted, _running(history, fitted), features)

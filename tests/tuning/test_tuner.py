@@ -65,3 +65,18 @@ def test_tuning_needs_no_jax() -> None:
     code = "import sys, jaxeval; jaxeval.tuning.Tuner; print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_adaptive_seeds_go_to_old_settings_too() -> None:
+    """Dies if further seeds are not asked for, or share a seed with another evaluation."""
+    few = {"x": {"choices": [1, 2, 3, 4]}}
+    tuner = tuning.Tuner(few, adaptive=True)
+    for _ in range(4):
+        for trial in tuner.ask(3):
+            tuner.tell(trial.number, float(trial.values["x"]) + (trial.seeds[0] * 7 % 5) / 2)
+    assert len(tuner.history.evaluations) == 12
+    assert len({trial.seeds for trial in tuner.history.evaluations}) == 12
+    assert len(tuner.best().scores) > 1 and tuner.best().values["x"] in (3, 4)
+    for more in ({"method": "random"}, {"seeds": 2}):
+        with pytest.raises(ConfigError, match="adaptive seeds: expected method gp, and one seed"):
+            tuning.Tuner(few, adaptive=True, **more)  # type: ignore[arg-type]
