@@ -99,9 +99,13 @@ def test_the_terminal_says_the_answer(
     shown = capsys.readouterr()
     for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
         assert said in shown.out
-    assert "8 of 8 settings; best score" in shown.err
+    assert "8 of 8 settings, about 0 s left; best score" in shown.err
     drawn = {path.name for path in (tmp_path / "figs").iterdir()}
-    assert drawn == {f"{n}.{k}" for n in ("best_so_far", "slices") for k in ("svg", "png")}
+    assert drawn == {
+        f"{name}.{kind}"
+        for name in ("best_so_far", "slices", "parallel_coordinates")
+        for kind in ("svg", "png")
+    }
 
 
 def _known(state: Path) -> int:

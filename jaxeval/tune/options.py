@@ -156,7 +156,7 @@ def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str
     return stop(saved.history) or "the space has no more settings"
 
 
-def write(tree: "Result", args: argparse.Namespace) -> int:
+def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "History") -> int:
     """Writes the outcome as JSON and figures, prints it, or all of these.
 
     Raises:
@@ -171,11 +171,20 @@ def write(tree: "Result", args: argparse.Namespace) -> int:
         causes = "; ".join(f"{count} x {cause}" for cause, count in tree["failures"].items())
         raise RunError(f"no setting has a score: {causes or tree['reason']}")
     if args.figures:
-        from jaxeval.report import figures
-        from jaxeval.report.tuning import figures as drawing
-
-        for path in figures.save_all(drawing.draw(tree), Path(args.figures)):
-            print(f"figure: {path}", file=sys.stderr)
+        _draw(tree, Path(args.figures), search, history)
     if args.json != "-":
         terminal.print_result(tree)
     return 0
+
+
+def _draw(tree: "Result", folder: Path, search: "Search", history: "History") -> None:
+    from jaxeval.report import figures
+    from jaxeval.report.tuning import figures as drawing
+    from jaxeval.tuning import search as searches
+    from jaxeval.tuning import slices
+
+    best, along = searches.best(search, history), {}
+    if best is not None and search.method == "gp":
+        along = slices.slices(search.space, history, best)
+    for path in figures.save_all(drawing.draw(tree, along), folder):
+        print(f"figure: {path}", file=sys.stderr)

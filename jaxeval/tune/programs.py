@@ -9,7 +9,7 @@ from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.tune import options
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import running, saved
+from jaxeval.tuning import retraining, running, saved
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.commands import Command
 from jaxeval.tuning.history import History, Setting
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, search, state, best)
         tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
-    return options.write(tree, args)
+    return options.write(tree, args, search, state.history)
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:
@@ -58,8 +58,8 @@ def _search(
         if step.evaluation is not None:
             told = step.history.evaluations[step.evaluation.number]
             said = terminal.ended(told, _METRIC) if told.result else f"{told.number}: {step.note}"
-            line = f"{terminal.progress(search, step.history, args.trials, _METRIC)} | {said}"
-            print(line, file=sys.stderr, flush=True)
+            sofar = terminal.progress(search, step.history, args.trials, _METRIC, state.seconds)
+            print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 
 def _retrained(
@@ -68,7 +68,7 @@ def _retrained(
     """The best setting with fresh seeds, those that are known already included."""
     if not args.retrain:
         return None
-    setting, seeds = histories.identity(best.values), histories.retraining_seeds(args.retrain)
+    setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
     known = state.fresh.get(setting, {})
     left = [seed for seed in seeds if seed not in known]
     workers = args.parallel or 1

@@ -10,6 +10,7 @@ import jax
 
 from jaxeval import cli, observe, runs
 from jaxeval.config import writing
+from jaxeval.report import text
 from jaxeval.report.runs import terminal as of_runs
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
@@ -18,7 +19,7 @@ from jaxeval.studies import proposers
 from jaxeval.tune import configs, options
 from jaxeval.tune.configs import Target
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import saved
+from jaxeval.tuning import retraining, saved
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, target, best, path)
         tree = as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
-    status = options.write(tree, args)
+    status = options.write(tree, args, search, state.history)
     if best is not None and args.json != "-":
         print(f"\nits config: {_best_path(path)}")
     return status
@@ -88,13 +89,14 @@ def _watch(
             case configs.Asked(history, batch):
                 state.save(history)
                 first, last = batch.evaluations[0].number, batch.evaluations[-1].number
-                say(f"settings {first} to {last}, in {len(batch.cohorts)} programs")
+                programs = text.counted(len(batch.cohorts), "program")
+                say(f"settings {first} to {last}: {programs}")
             case configs.Scored(evaluation, result):
                 history = histories.tell(state.history, evaluation.number, result)
                 say(terminal.ended(history.evaluations[evaluation.number], metric))
             case configs.Told(history):
                 state.save(history)
-                say(terminal.progress(search, history, trials, metric))
+                say(terminal.progress(search, history, trials, metric, state.seconds))
 
     observe.watch(happening, lambda started: None, told)
 
@@ -113,7 +115,7 @@ def _retrained(
     cli.write_text(_best_path(path), writing.to_toml(config))
     if not args.retrain:
         return None
-    seeds = histories.retraining_seeds(args.retrain)
+    seeds = retraining.seeds(args.retrain)
     print(f"\nthe best setting, {args.retrain} fresh seeds", file=sys.stderr)
     trials = proposers.seeds_by_splits(config, seeds)
     rows = observe.train(trials, Path(args.out), args.store)

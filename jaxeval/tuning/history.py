@@ -15,8 +15,6 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.space.distributions import Value
 
-_FIRST_RETRAINED = 1_000_001  # a search has at most a million seeds
-
 
 @dataclasses.dataclass(frozen=True)
 class Result:
@@ -147,11 +145,6 @@ def fresh_seeds(history: History, count: int) -> range:
     """Seeds that no evaluation has had, from 1: no two settings share their luck."""
     last = max((seed for e in history.evaluations for seed in e.seeds), default=0)
     return range(last + 1, last + 1 + count)
-
-
-def retraining_seeds(count: int) -> range:
-    """Seeds beyond those of all evaluations, for the setting that a search ends with."""
-    return range(_FIRST_RETRAINED, _FIRST_RETRAINED + count)
 
 
 def best(history: History) -> Setting | None:

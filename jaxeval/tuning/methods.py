@@ -14,6 +14,9 @@ Name = Literal["gp", "sobol", "random"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 
+Propose = Callable[[Space, History, int, int], list[dict[str, Value]]]
+
+
 class Method(NamedTuple):
     """Pure functions of a space and a history.
 
@@ -24,7 +27,7 @@ class Method(NamedTuple):
       best: (space, history) -> the evaluated setting to take; None before the first score.
     """
 
-    propose: Callable[[Space, History, int, int], list[dict[str, Value]]]
+    propose: Propose
     best: Callable[[Space, History], Mapping[str, Value] | None]
 
 

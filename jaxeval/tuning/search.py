@@ -1,12 +1,10 @@
 """How a space is searched, as plain data, and what follows from it for a history."""
 
 import dataclasses
-from collections.abc import Mapping
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods
@@ -55,22 +53,17 @@ def ask(search: Search, history: History, count: int) -> tuple[History, list[Eva
     They run from now on. Each has seeds of its own: no two settings share their luck.
     """
     first = len(history.evaluations)
-    # an evaluation may be of an old setting, which changes what the next one should be
-    for at_once in [1] * count if search.adaptive else [count]:
-        for values in _proposals(search, history, at_once):
-            seeds = histories.fresh_seeds(history, search.seeds)
-            history = histories.propose(history, values, seeds)
+    for values in _propose(search)(search.space, history, count, search.seed):
+        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
     return history, [*history.evaluations[first:]]
 
 
-def _proposals(search: Search, history: History, count: int) -> list[Mapping[str, Value]]:
-    propose = methods.method(search.method).propose
-    proposed: list[Mapping[str, Value]] = [*propose(search.space, history, count, search.seed)]
+def _propose(search: Search) -> methods.Propose:
     if not search.adaptive:
-        return proposed
+        return methods.method(search.method).propose
     from jaxeval.tuning import replicates
 
-    return [replicates.further_seed(search.space, history, new) or new for new in proposed]
+    return replicates.propose
 
 
 def best(search: Search, history: History) -> Setting | None:

@@ -12,9 +12,8 @@ from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.plain import plain, record
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import posterior
+from jaxeval.tuning import retraining
 from jaxeval.tuning.history import Evaluation, History, Setting
 from jaxeval.tuning.search import Search
 
@@ -128,27 +127,15 @@ def _retrained(history: History, retrained: Retrained | None) -> dict[str, Json]
         return None
     parts = {name: scores for name, scores in retrained.parts.items() if scores}
     searched = next(iter(retrained.parts.values()))
-    optimism: dict[str, Json] | None = None
+    optimism = None
     seen = best_so_far(history)[-1]
-    if len(searched) > 1 and seen is not None:
-        optimism = _optimism(seen, searched, history.higher_is_better)
+    if searched and seen is not None:
+        optimism = retraining.optimism(seen, searched, history.higher_is_better)
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
         "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
         "failures": list(retrained.failures),
-        "optimism": optimism,
-    }
-
-
-def _optimism(seen: float, fresh: Sequence[float], higher_is_better: bool) -> dict[str, Json]:
-    """The best score of the search, less the mean with fresh seeds, with its interval."""
-    told = posterior.optimism([seen], fresh, higher_is_better)
-    value, low, high = told.optimism
-    return {
-        "seen": seen,
-        "mean": told.retrained[0],
-        "value": value,
-        "interval": plain(Interval(low, high, 0.95, "t")),
+        "optimism": plain(optimism),
     }
 
 

@@ -1,5 +1,6 @@
-"""Figures of a search: how its best score grew, and scores along each hyperparameter."""
+"""Figures of a search: how its best score grew, its settings, and scores along each axis."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from jaxeval.sensitivity import recorded
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
+from jaxeval.tuning.slices import Slice
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
@@ -22,11 +24,15 @@ _TWO_SIDED = 1.96
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 
 
-def draw(tree: Result) -> list[Figure]:
-    """All figures; a search without a score has none."""
+def draw(tree: Result, along: Mapping[str, Slice]) -> list[Figure]:
+    """All figures; a search without a score has none.
+
+    Args:
+      along: the posterior at the best setting, by hyperparameter; {} of methods without one.
+    """
     if tree["best"] is None:
         return []
-    return [best_so_far(tree), slices(tree)]
+    return [best_so_far(tree), slices(tree, along), parallel_coordinates(tree)]
 
 
 def best_so_far(tree: Result) -> Figure:
@@ -102,15 +108,16 @@ def _focus(axes: "Axes", tree: Result) -> None:
         axes.set_ylim(bottom, min(top, middle + span))
 
 
-def slices(tree: Result) -> Figure:
+def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
     """Scores along each hyperparameter, in the settings where it is active."""
-    space: Any = tree["search"]["space"]
-    parameters = spaces.from_dict(space).parameters
+    parameters = _parameters(tree)
     drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
     label = scores.label(tree["metric"], tree["unit"])
     rows: list[Sequence[object]] = []
     for number, (panel, parameter) in enumerate(zip(panels, parameters, strict=True)):
         rows += _slice(panel, tree, parameter)
+        if parameter.name in along:
+            _draw_posterior(panel, tree, parameter, along[parameter.name])
         if number % _PANELS == 0:
             panel.set_ylabel(plots.literal(label))
     _focus(panels[0], tree)
@@ -118,7 +125,13 @@ def slices(tree: Result) -> Figure:
         "slices",
         "Scores along each hyperparameter",
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
-        "differ too, and the search tried good regions more often.",
+        "differ too, and the search tried good regions more often."
+        + (
+            " The line is the posterior mean of the best setting with another value, its band "
+            "1.96 posterior sd: of the score without the noise of seeds."
+            if along
+            else ""
+        ),
         drawing,
         ("hyperparameter", "value", label),
         rows,
@@ -148,6 +161,82 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
         panel.set_xscale("log")
     panel.set_xlabel(plots.literal(name))
     return [(name, value, f"{score:.6g}") for value, score in points]
+
+
+def _draw_posterior(panel: "Axes", tree: Result, parameter: Parameter, along: Slice) -> None:
+    factor = scores.factor(tree["unit"])
+    places = [_place(parameter, value) for value in along.values]
+    mean, half = factor * along.mean, factor * _TWO_SIDED * along.sd
+    if recorded.scale(parameter.distribution).categories is None:
+        panel.plot(places, mean, color=plots.COLOURS[2], linewidth=1.2)
+        panel.fill_between(
+            places, mean - half, mean + half, color=plots.COLOURS[2], alpha=0.15, linewidth=0
+        )
+    else:
+        panel.errorbar(
+            places, mean, half, fmt="_", color=plots.COLOURS[2], capsize=3, linewidth=1.2
+        )
+
+
+def parallel_coordinates(tree: Result) -> Figure:
+    """Each setting as a line through its values, the better the stronger."""
+    parameters = _parameters(tree)
+    drawing, axes = plots.canvas(max(5.0, 1.3 * len(parameters)), 4.0)
+    axes.grid(visible=False)
+    sign = 1.0 if tree["higher_is_better"] else -1.0
+    ordered = sorted(_scored(tree), key=lambda e: sign * statistics.fmean(e["scores"]))
+    rows: list[Sequence[object]] = []
+    for rank, evaluation in enumerate(ordered):
+        values = evaluation["values"]
+        heights = [_height(p, values[p.name]) if p.name in values else np.nan for p in parameters]
+        share = (rank + 1) / len(ordered)
+        best = rank >= len(ordered) - max(1, len(ordered) // 10)
+        colour, alpha = (1, 0.9) if best else (0, 0.4 * share)
+        axes.plot(
+            range(len(parameters)), heights, marker=".", markersize=4, linewidth=1.0,
+            color=plots.COLOURS[colour], alpha=alpha,
+        )  # fmt: skip
+        score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
+        rows.append((score, *(values.get(p.name, "") for p in parameters)))
+    for place, parameter in enumerate(parameters):
+        axes.axvline(place, color="#bbbbbb", linewidth=0.8, zorder=0)
+        low, high = (_shown(parameter.distribution.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
+        axes.annotate(low, (place, -0.07), ha="center", fontsize=7, annotation_clip=False)
+        axes.annotate(high, (place, 1.04), ha="center", fontsize=7, annotation_clip=False)
+    names = [plots.literal(parameter.name) for parameter in parameters]
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    axes.set(ylim=(-0.1, 1.1), yticks=[])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    label = scores.label(tree["metric"], tree["unit"])
+    return Figure(
+        "parallel_coordinates",
+        "Settings",
+        "Each line is a setting; those of the best tenth are in the second colour, and the better "
+        "another one is the stronger is its line. A gap: the hyperparameter was inactive.",
+        drawing,
+        (label, *names),
+        rows[::-1],
+    )
+
+
+def _parameters(tree: Result) -> tuple[Parameter, ...]:
+    space: Any = tree["search"]["space"]
+    return spaces.from_dict(space).parameters
+
+
+def _height(parameter: Parameter, value: Any) -> float:
+    """Where a value stands in its range, from 0 to 1."""
+    of = parameter.distribution
+    if isinstance(of, distributions.Choices):
+        return of.values.index(value) / max(1, len(of.values) - 1)
+    low, high, number = of.low, of.high, value
+    if isinstance(of, distributions.LogUniform):
+        low, high, number = math.log(low), math.log(high), math.log(value)
+    return (number - low) / (high - low) if high > low else 0.5
+
+
+def _shown(value: Any) -> str:
+    return plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
 def _place(parameter: Parameter, value: Any) -> float:

@@ -17,10 +17,15 @@ from jaxeval.tuning.search import Search
 _MOST_SHOWN = 10  # settings of the table
 
 
-def progress(search: Search, history: History, trials: int, metric: Metric) -> str:
-    """How far a search is, its best score so far, and the best posterior mean, in a line."""
+def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
+    """How far a search is, its best score so far, and the best posterior mean, in a line.
+
+    Args:
+      seconds: that it took so far.
+    """
     ended = len(histories.ended(history))
-    head = f"{ended} of {trials} settings"
+    left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
+    head = f"{ended} of {trials} settings, about {left} left"
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
@@ -85,8 +90,8 @@ def scored(tree: Result) -> list[tuple[int, Mapping[str, Any], Sequence[float]]]
     for evaluation in cast(Sequence[Mapping[str, Any]], tree["evaluations"]):
         if "scores" in evaluation:
             identity = histories.identity(evaluation["values"])
-            first = evaluation["number"], evaluation["values"], []
-            pooled.setdefault(identity, first)[2].extend(evaluation["scores"])
+            number, values = evaluation["number"], evaluation["values"]
+            pooled.setdefault(identity, (number, values, []))[2].extend(evaluation["scores"])
     sign = -1.0 if tree["higher_is_better"] else 1.0
     return sorted(pooled.values(), key=lambda setting: sign * statistics.fmean(setting[2]))
 
