@@ -76,7 +76,8 @@ def mutate(
         moved = (chance[:, k] < often) | (moves == k)
         old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
         if encoding.is_categorical(parameter.distribution):
-            changed = (old + random.integers(1, max(2, values), size=count)) % values
+            further = random.integers(1, max(2, values), size=count)
+            changed: np.ndarray = (old + further) % values
         else:
             jump = step * normal[:, k]
             if values > 1:
