@@ -23,7 +23,7 @@ SAME = 1e-6  # places closer than this in every hyperparameter are one setting
 def maximise(
     space: Space, acquisition: Acquisition, near: np.ndarray, taken: np.ndarray, seed: list[int]
 ) -> np.ndarray | None:
-    """Places [P] of the best setting that is not taken; None where every setting is.
+    """Places [P] of the best setting that is not taken; None where none is found.
 
     Args:
       near: [k, P] settings whose surroundings are searched too.
@@ -43,7 +43,7 @@ def maximise(
         rows = np.concatenate([population[0], children])
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)
-    return population[0][0]
+    return population[0][0] if len(population[0]) else None
 
 
 def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
@@ -62,25 +62,28 @@ def mutate(
 ) -> np.ndarray:
     """Children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by about a step.
 
-    Grids move by at least one value, choices to any other; what becomes active is drawn evenly.
+    Grids move by a value or more, choices to any other; what becomes active is drawn evenly.
     """
     rows = np.repeat(parents, _CHILDREN, axis=0)
-    shape = rows.shape
-    fresh = encoding.unconditional(space, random.random(shape))
-    moved = random.random(shape) < np.maximum(1.0 / shape[1], random.random((shape[0], 1)))
-    moved[np.arange(shape[0]), random.integers(shape[1], size=shape[0])] = True
-    normal = random.normal(size=shape)
+    count, dimensions = rows.shape
+    fresh = encoding.unconditional(space, random.random(rows.shape))
+    share, normal = random.random((count, 1)), random.normal(size=rows.shape)
+    chance, moves = random.random(rows.shape), random.integers(dimensions, size=count)
     for k, parameter in enumerate(space.parameters):
-        count = encoding.choices(parameter.distribution)
+        values = encoding.choices(parameter.distribution)
+        # late, when numbers move by little, grids and choices move one at a time
+        often = share[:, 0] * (step / _STEPS[0] if values else 1.0)
+        moved = (chance[:, k] < often) | (moves == k)
         old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
         if encoding.is_categorical(parameter.distribution):
-            changed = np.where(random.random(shape[0]) < max(step, 0.05) * 2, fresh[:, k], old)
+            further = random.integers(1, max(2, values), size=count)
+            changed: np.ndarray = (old + further) % values
         else:
             jump = step * normal[:, k]
-            if count > 1:
-                jump = np.copysign(np.maximum(np.abs(jump), 1.0 / (count - 1)), jump)
+            if values > 1:
+                jump = np.copysign(np.maximum(np.abs(jump), 1.0 / (values - 1)), jump)
             changed = old + jump
-        rows[:, k] = np.where(moved[:, k], changed, old)
+        rows[:, k] = np.where(moved, changed, old)
     return encoding.snap(space, rows)
 
 

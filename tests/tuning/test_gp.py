@@ -207,6 +207,26 @@ def test_maximising_finds_the_top_of_a_bump() -> None:
     np.testing.assert_allclose(other, top, atol=4e-3)
 
 
+def test_maximising_finds_the_best_choices() -> None:
+    """Dies if choices do not move in late rounds: one of 390,625 settings is the best."""
+    space = spaces.from_dict({f"c{k}": {"choices": [*"abcde"]} for k in range(8)})
+    random = np.random.default_rng(0)
+    worth = random.normal(size=(8, 5))
+    couples = random.normal(size=(7, 5, 5))
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        index = rows.astype(int)
+        alone = sum(worth[k, index[:, k]] for k in range(8))
+        return alone + 0.5 * sum(couples[k, index[:, k], index[:, k + 1]] for k in range(7))
+
+    table = worth[0]  # the highest value, by dynamic programming
+    for k in range(7):
+        table = (table[:, None] + 0.5 * couples[k]).max(axis=0) + worth[k + 1]
+    none = np.empty((0, 8))
+    best = maximising.maximise(space, value, none, none, [1])
+    assert best is not None and value(best[None])[0] == pytest.approx(table.max())
+
+
 def test_is_taken_compares_inactive_ones() -> None:
     """Dies if NaN is unlike itself, or like a number."""
     rows = np.array([[0.5, np.nan], [0.5, 0.0]])
