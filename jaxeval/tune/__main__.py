@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     parser = cli.parser("tune", _DESCRIPTION, _EPILOG)
     cli.add_config(parser)
     options.add_search(parser.add_argument_group("the search"))
+    options.add_end(parser.add_argument_group("when it ends, and what then"))
     options.add_config(parser.add_argument_group("a config, trained in this process"))
     options.add_command(parser.add_argument_group("any program instead"))
     parser.add_argument(

@@ -29,9 +29,6 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         help="what proposes: a Gaussian process, a Sobol sequence, random draws (gp)",
     )
     group.add_argument(
-        "--trials", type=cli.positive, default=64, metavar="N", help="settings in all (64)"
-    )
-    group.add_argument(
         "--parallel",
         type=cli.positive,
         metavar="P",
@@ -46,6 +43,12 @@ def add_search(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
+    )
+
+
+def add_end(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--trials", type=cli.positive, default=64, metavar="N", help="settings in all (64)"
     )
     group.add_argument(
         "--seconds",

@@ -51,20 +51,16 @@ def run(
     retries: int = 0,
     stop: Callable[[History], str] = lambda history: "",
 ) -> Iterator[Step]:
-    """Goes on with a search until so many evaluations have ended.
-
-    What was proposed and has no result in the history is evaluated first.
+    """Goes on with a search until so many evaluations have ended, those that ran before first.
 
     Args:
-      evaluate: (values, seed) -> score, called from threads; raises `EvaluationFailed` when there
-        is no score. Its `stop()`, if it has one, is called at the end.
+      evaluate: (values, seed) -> score, as of `workers.desk`.
       trials: evaluations in all.
       retries: times that a failed seed is tried again; then the evaluation has failed.
       stop: why nothing more is to be proposed; "" while more is.
 
     Yields:
-      a step after proposals, before they run, and after every result. The history can be saved
-      there.
+      a step after proposals, before they run, and after every result: the history can be saved.
     """
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, got {workers}, {retries}")
@@ -74,13 +70,13 @@ def run(
     with side_by_side.desk(_ByNumber(evaluate, settings), workers) as desk:
         desk.waiting.extend(_jobs(histories.pending(history)))
         while True:
+            # as many settings as keep all workers busy
             more = min(-(-desk.free // search.seeds), trials - len(history.evaluations))
             if more > 0 and not stop(history):
                 history, asked = searches.ask(search, history, more)
                 settings.update((e.number, e.values) for e in asked)
                 desk.waiting.extend(_jobs(asked))
-                if asked:
-                    yield Step(history)
+                yield Step(history)
             if not histories.pending(history):
                 return
             for job, result in desk.next_results():
