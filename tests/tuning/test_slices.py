@@ -34,7 +34,7 @@ def test_slices_follow_the_objective() -> None:
     turned into its value.
     """
     history = History((), higher_is_better=False)
-    history, asked = search.ask(Search(SPACE, "sobol", 1), history, 64)
+    history, asked = search.ask(Search(SPACE, "sobol", 1), history, 40)
     for evaluation in asked:
         result = Result((_loss(dict(evaluation.values)),))
         history = histories.tell(history, evaluation.number, result)
