@@ -75,8 +75,8 @@ def test_probability_of_better() -> None:
     falls = [posterior.probability_of_better(SPACE, early, m) for m in (0.0, 1.0, 5.0, 50.0)]
     assert falls == sorted(falls, reverse=True) and falls[0] > 0.5 and falls[-1] < 0.05
     assert posterior.probability_of_better(SPACE, late, 2.0) < 0.1 < falls[1]
-    larger = posterior.probability_of_better(SPACE, _history(4, 0.5, 100.0), 500.0)
-    assert larger == pytest.approx(falls[2], abs=0.02)
+    larger = posterior.probability_of_better(SPACE, _history(4, 0.5, 100.0), 100.0)
+    assert larger == pytest.approx(falls[1], abs=0.02)
     assert posterior.probability_of_better(SPACE, History(), 1.0) == 1.0
     with pytest.raises(DataError, match="margin"):
         posterior.probability_of_better(SPACE, late, -1.0)
