@@ -108,6 +108,25 @@ def test_the_terminal_says_the_answer(
     assert [row[0] for row in drawn["slices"].rows].count("rate") == scored
 
 
+def test_a_search_ends_when_nothing_better_is_probable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the bound, the margin or the time is ignored, or the reason is not said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    words = _words(
+        tmp_path, "--trials", "30", "--stop-below", "0.5", "--margin", "10", method="gp"
+    )
+    tree = _json(capsys, words)
+    assert tree["reason"] == "a setting that is better by more than 10 has probability 0.000"
+    assert tree["trials"] < 8 and tree["retrained"]["optimism"] is not None
+    more = _words(tmp_path, "--trials", "30", "--seconds", "1e-9", "--state", "other.json")
+    with pytest.raises(JaxevalError, match="no setting has a score: the time is spent"):
+        tune.main(more)
+    with pytest.raises(JaxevalError, match="expected --method gp, which has a posterior"):
+        tune.main([*more, "--stop-below", "0.1"])
+
+
 def test_methods_are_those_that_there_are() -> None:
     """Dies if the verb cannot ask for a method of the tuner."""
     assert options.METHODS == methods.NAMES
