@@ -79,10 +79,8 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
     others = rows[~maximising.is_taken(rows, fitted.places)]
     points = np.concatenate([fitted.features[order[:_AROUND]], encoding.features(space, others)])
     values = _draw(fitted, points, [seed, _OF_BETTER])
-    better = values[1:].max(axis=0, initial=-np.inf) > values[0] + margin / abs(
-        fitted.targets.unit
-    )
-    return float(better.mean())
+    gain = values[1:].max(axis=0, initial=-np.inf) - values[0]
+    return float(np.mean(gain * abs(fitted.targets.unit) > margin))
 
 
 def _candidates(space: Space, near: np.ndarray, seed: int) -> np.ndarray:

@@ -10,21 +10,30 @@ from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
 from jaxeval.tuning import gaussian_process, gp, posterior, replicates
 from jaxeval.tuning import history as histories
+from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Result
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
 
 
-def _history(count: int, noise: float, seeds: int = 1, higher: bool = False) -> History:
+def _history(count: int, noise: float, factor: float = 1.0) -> History:
     random = np.random.default_rng(2)
-    history = History((), higher)
+    history = History((), higher_is_better=False)
     for k in range(count):
         values = spaces.draw(SPACE, 1, k)
         score = 60 + 40 * (float(values["x"]) - 0.4) ** 2 + 5 * float(values["y"])
-        history = histories.propose(history, values, tuple(range(seeds)))
-        scores = score + noise * random.normal(size=seeds)
-        history = histories.tell(history, k, Result(tuple(map(float, scores))))
+        score = factor * (score + noise * random.normal())
+        history = histories.propose(history, values, (0,))
+        history = histories.tell(history, k, Result((float(score),)))
     return history
+
+
+def _noisy(fitted: Fitted, noise: float) -> Fitted:
+    """The same, with another log noise."""
+    assert fitted.model is not None
+    model = fitted.model
+    again = gaussian_process.condition(model.kernel, noise, model.columns, model.data)
+    return fitted._replace(model=again)
 
 
 def test_posterior_is_in_the_metrics_unit() -> None:
@@ -42,13 +51,22 @@ def test_posterior_is_in_the_metrics_unit() -> None:
 
 def test_probability_of_best_of_two() -> None:
     """Dies if draws are not joint: P(f1 > f2) of two correlated normals has a closed form."""
-    fitted = gp.fit(SPACE, _history(2, 3.0))
+    history = History()
+    for k, (x, score) in enumerate([(0.3, 1.0), (0.5, 2.0)]):
+        history = histories.propose(history, {"x": x, "y": 0.5}, (0,))
+        history = histories.tell(history, k, Result((score,)))
+    fitted = gp.fit(SPACE, history)
+    assert fitted.model is not None
+    smooth = fitted.model.kernel._replace(lengths=np.zeros(2))
+    fitted = _noisy(fitted._replace(model=fitted.model._replace(kernel=smooth)), 0.0)
     assert fitted.model is not None
     mean, factor = gaussian_process.joint(fitted.model, fitted.features)
-    covariance = factor @ factor.T
-    sd = math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
-    expected = stats.norm.cdf((mean[0] - mean[1]) / sd)
-    assert posterior.probability_of_best(fitted, 0)[0] == pytest.approx(expected, abs=0.05)
+    covariance, gap = factor @ factor.T, mean[1] - mean[0]
+    apart = stats.norm.cdf(gap / math.sqrt(covariance.trace()))
+    joint = stats.norm.cdf(gap / math.sqrt(covariance.trace() - 2 * covariance[0, 1]))
+    assert joint > apart + 0.05, (joint, apart)
+    best = posterior.probability_of_best(fitted, 0)
+    assert best[1] == pytest.approx(joint, abs=0.04)
 
 
 def test_probability_of_better() -> None:
@@ -57,6 +75,8 @@ def test_probability_of_better() -> None:
     falls = [posterior.probability_of_better(SPACE, early, m) for m in (0.0, 1.0, 5.0, 50.0)]
     assert falls == sorted(falls, reverse=True) and falls[0] > 0.5 and falls[-1] < 0.05
     assert posterior.probability_of_better(SPACE, late, 2.0) < 0.1 < falls[1]
+    larger = posterior.probability_of_better(SPACE, _history(4, 0.5, 100.0), 100.0)
+    assert larger == pytest.approx(falls[1], abs=0.02)
     assert posterior.probability_of_better(SPACE, History(), 1.0) == 1.0
     with pytest.raises(DataError, match="margin"):
         posterior.probability_of_better(SPACE, late, -1.0)
@@ -111,7 +131,7 @@ def test_running_seeds_count() -> None:
 
 def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
     """Dies if the noise of a score is left out: the rise of the refitted posterior, simulated."""
-    fitted = gp.fit(SPACE, _history(6, 2.0))
+    fitted = _noisy(gp.fit(SPACE, _history(6, 2.0)), 0.0)
     assert fitted.model is not None
     order, values = replicates.knowledge_gradients(fitted, np.zeros(6), np.empty((0, 2)))
     model, random = fitted.model, np.random.default_rng(0)
@@ -132,6 +152,20 @@ def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
         rises.append(gaussian_process.predict(later, fitted.features).mean.max() - before)
     error = np.std(rises) / math.sqrt(len(rises))
     assert values[0] == pytest.approx(np.mean(rises), abs=4 * error)
+
+
+def test_a_new_setting_is_worth_its_mean() -> None:
+    """Dies if a new setting that is surely better is worth nothing, as it will be no surprise."""
+    quiet = _history(30, 0.0)
+    fitted = gp.fit(SPACE, quiet)
+    assert fitted.model is not None
+    new = gp.propose(SPACE, quiet, 1, 0, fitted=fitted)[0]
+    features = np.array([[new["x"], new["y"]]])
+    known = gaussian_process.predict(fitted.model, fitted.features).mean.max()
+    ahead = gaussian_process.predict(fitted.model, features).mean[0] - known
+    assert ahead > 0.01
+    _, values = replicates.knowledge_gradients(fitted, np.zeros(30), features)
+    assert values[-1] >= ahead > 10 * values[:-1].max()
 
 
 def test_a_space_without_new_settings_repeats() -> None:
