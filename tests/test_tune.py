@@ -293,7 +293,7 @@ def test_a_dry_run_shows_the_first_batch(
     Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
     words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
     assert tune.main([*words, "--dry-run"]) == 0
-    assert "20 settings of 1 hyperparameters by gp, 6 at once in 4" in capsys.readouterr().out
+    assert "20 settings of 1 hyperparameter by gp, 6 at once in 4" in capsys.readouterr().out
     tree = _json(capsys, [*words, "--dry-run"])
     assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
     assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}

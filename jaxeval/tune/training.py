@@ -141,10 +141,12 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         first = plan.to_dict(estimates, values, None, findings.warnings)
         cli.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
+        axes = text.counted(len(search.space.parameters), "hyperparameter")
+        seeds = "adaptive seeds" if search.adaptive else text.counted(search.seeds, "seed")
         print(
-            f"{args.trials} settings of {len(search.space.parameters)} hyperparameters by "
-            f"{search.method}, {args.parallel} at once in {batches} batches, {search.seeds} "
-            f"seeds each; then the best with {args.retrain} fresh seeds\n\nthe first batch:"
+            f"{args.trials} settings of {axes} by {search.method}, {args.parallel} at once in "
+            f"{-(-args.trials // args.parallel)} batches, {seeds} each; then the best with "
+            f"{text.counted(args.retrain, 'fresh seed')}\n\nthe first batch:"
         )
         plan.show(estimates)
         for evaluation, result in ((e, batch.failed.get(e.number)) for e in asked):
