@@ -15,6 +15,7 @@ import types
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jaxeval import tuning
     from jaxeval.api import compare, load, read_scores, select, sweep, train
     from jaxeval.errors import JaxevalError
     from jaxeval.results import Comparison, Runs, Selection
@@ -31,7 +32,9 @@ __all__ = [
     "select",
     "sweep",
     "train",
+    "tuning",
 ]
+_ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined; all others are of `api`
     **dict.fromkeys(("Comparison", "Runs", "Selection"), "jaxeval.results"),
     "JaxevalError": "jaxeval.errors",
@@ -45,7 +48,8 @@ class _Package(types.ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in __all__ and isinstance(value, types.ModuleType)):
+        shadows = name in __all__ and name not in _ROOMS
+        if not (shadows and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 
 
@@ -55,6 +59,8 @@ sys.modules[__name__].__class__ = _Package
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _ROOMS:
+        return importlib.import_module(f"jaxeval.{name}")
     return getattr(importlib.import_module(_MODULES.get(name, "jaxeval.api")), name)
 
 

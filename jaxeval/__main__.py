@@ -20,6 +20,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "compare": ("jaxeval.compare.__main__", "is A better than B? from any table of scores"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
     "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
+    "tune": ("jaxeval.tune.__main__", "find the best setting of a search space in few trainings"),
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
     "noise": (
         "jaxeval.noise",

@@ -25,7 +25,8 @@ import jax  # noqa: E402
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 _TESTS = Path(__file__).parent
-_QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats"}  # train nothing
+# rooms that train nothing
+_QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", "tuning"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

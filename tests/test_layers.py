@@ -10,16 +10,26 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "cli", "files", "backend", "config"}
+SHARED = {"contracts", "errors", "cli", "files", "state_file", "backend", "config"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "bandits"),
-    *("sensitivity", "report"),
+    *("tuning", "sensitivity", "report"),
 ]
 OF_VERBS = {"observe", "results"}  # what the verbs share
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
 VERBS = {
-    *("train", "evaluate", "sweep", "noise", "neighbourhood", "ablation", "compare", "select"),
+    *(
+        "train",
+        "evaluate",
+        "sweep",
+        "noise",
+        "neighbourhood",
+        "ablation",
+        "compare",
+        "select",
+        "tune",
+    ),
     *(
         "predict",
         "runs.__main__",
@@ -35,6 +45,7 @@ LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
     "jaxeval.bandits",
+    "jaxeval.tuning",
     "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.compare.__main__",
@@ -171,7 +182,8 @@ def test_shared_modules_import_no_room() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["runs", "space", "stats", "bandits", "sensitivity", "report", "compare", "config"]
+    "room",
+    ["runs", "space", "stats", "bandits", "tuning", "sensitivity", "report", "compare", "config"],
 )
 def test_rooms_without_jax(room: str) -> None:
     """Dies if jax is imported, even in a function or through another module of jaxeval."""

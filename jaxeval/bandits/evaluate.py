@@ -5,32 +5,18 @@ split k and seed k, so that a selection which is stopped and resumed, or whose r
 evaluates the same things.
 """
 
-import contextlib
-import json
-import math
-import os
-import shlex
-import shutil
-import signal
-import subprocess
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent import futures
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from jaxeval.bandits import state as states
+from jaxeval.bandits import workers as side_by_side
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
-from jaxeval.errors import ConfigError, DataError, RunError
-from jaxeval.files import Json
+from jaxeval.bandits.workers import EvaluationFailed
+from jaxeval.errors import ConfigError, DataError
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
-
-
-class EvaluationFailed(RunError):
-    """One evaluation gave no score; another try may."""
 
 
 class Told(NamedTuple):
@@ -51,9 +37,7 @@ def run(
     Args:
       rule: decides what is evaluated next.
       state: of `rule.begin`, or of an earlier selection; what was pending then is done again.
-      evaluate: (model, number) -> score, called from threads where `workers` > 1; raises
-        `EvaluationFailed` when there is no score. Its `stop()`, if it has one, is called at the
-        end, when evaluations that no longer matter may still be running.
+      evaluate: (model, number) -> score, as of `workers.desk`.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: times that a failed evaluation is tried again; then its model is dropped.
 
@@ -67,7 +51,8 @@ def run(
         raise DataError(f"workers, retries: expected at least 1 and 0, found {workers}, {retries}")
     state = states.forget_pending(state)
     failures: dict[Job, int] = {}
-    with _workers(evaluate, workers) as desk:
+    desk: side_by_side.Desk[Job]
+    with side_by_side.desk(evaluate, workers) as desk:
         while rule.answer(state) is None:
             for model in rule.ask(state):
                 state, number = states.start(state, model)
@@ -91,46 +76,6 @@ def run(
                 yield Told(state, *job, None, note)
 
 
-class _Desk:
-    """Jobs that wait for a free worker, and those being worked on."""
-
-    def __init__(self, pool: futures.Executor, evaluate: Evaluate, workers: int):
-        self._pool, self._evaluate, self._workers = pool, evaluate, workers
-        self.waiting: deque[Job] = deque()
-        self._running: dict[futures.Future, Job] = {}
-
-    def next_results(self) -> list[tuple[Job, float | EvaluationFailed]]:
-        """Keeps all workers busy; waits until one or more have ended."""
-        while self.waiting and len(self._running) < self._workers:
-            job = self.waiting.popleft()
-            self._running[self._pool.submit(self._evaluate, *job)] = job
-        done, _ = futures.wait(self._running, return_when=futures.FIRST_COMPLETED)
-        ended = sorted((self._running.pop(future), future) for future in done)
-        return [(job, _result(future)) for job, future in ended]
-
-    def drop(self, model: str) -> None:
-        """Forgets what waits of a model that is dropped."""
-        self.waiting = deque(job for job in self.waiting if job[0] != model)
-
-
-def _result(future: futures.Future) -> float | EvaluationFailed:
-    try:
-        score = float(future.result())
-    except EvaluationFailed as error:
-        return error
-    return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")
-
-
-@contextlib.contextmanager
-def _workers(evaluate: Evaluate, workers: int) -> Iterator[_Desk]:
-    with futures.ThreadPoolExecutor(workers) as pool:
-        try:
-            yield _Desk(pool, evaluate, workers)
-        finally:
-            getattr(evaluate, "stop", lambda: None)()
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
 class Command:
     """Evaluates by a command: any program of any framework can be an arm.
 
@@ -140,119 +85,27 @@ class Command:
 
     Args:
       template: such as "train.sh {model} {split} {seed}".
-      field: dotted path into the JSON output, such as "test.median"; absent: the last line.
-      limit: seconds after which the command is stopped, with all that it started.
+      field, limit: as of `workers.Processes`.
     """
 
     def __init__(self, template: str, field: str | None = None, limit: float | None = None):
-        try:
-            self._words = shlex.split(template)
-        except ValueError as error:
-            raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
-        if not any("{model}" in word for word in self._words):
+        if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
-        if shutil.which(self._words[0]) is None and "{" not in self._words[0]:
-            raise ConfigError(f"command: {self._words[0]}: no such program")
-        self._field, self._limit = field, limit
-        self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen] = set()
-        self._stopped = False
+        self._words = side_by_side.words(template)
+        self._processes = side_by_side.Processes(field, limit)
 
     def __call__(self, model: str, number: int) -> float:
-        words = [_filled(word, model, number) for word in self._words]
-        with self._begin(words) as process:  # closes its pipes and waits for it
-            try:
-                output, errors = process.communicate(timeout=self._limit)
-            except subprocess.TimeoutExpired:
-                raise EvaluationFailed(
-                    f"{model}, evaluation {number}: no result within {self._limit:g} s"
-                ) from None
-            finally:
-                _kill(process)
-                with self._lock:
-                    self._processes.discard(process)
-        if process.returncode:
-            last = errors.strip().splitlines()[-1:] or ["no message"]
-            raise EvaluationFailed(
-                f"{model}, evaluation {number}: exit code {process.returncode} ({last[0][:200]})"
-            )
-        return read_score(output, self._field)
+        try:
+            return self._processes.score([_filled(word, model, number) for word in self._words])
+        except EvaluationFailed as error:
+            raise EvaluationFailed(f"{model}, evaluation {number}: {error}") from None
 
     def stop(self) -> None:
         """Ends all commands that are running."""
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                _kill(process)
-
-    def _begin(self, words: Sequence[str]) -> subprocess.Popen:
-        with self._lock:
-            if self._stopped:
-                raise EvaluationFailed("stopped")
-            try:
-                process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    errors="replace",
-                    start_new_session=True,  # so that all that it starts ends with it
-                )
-            except OSError as error:
-                raise ConfigError(f"command: {words[0]}: {error.strerror or error}") from None
-            self._processes.add(process)
-        return process
+        self._processes.stop()
 
 
 def _filled(word: str, model: str, number: int) -> str:
     for name, value in (("{split}", number), ("{seed}", number), ("{model}", model)):
         word = word.replace(name, str(value))
     return word
-
-
-def _kill(process: subprocess.Popen) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def read_score(output: str, field: str | None) -> float:
-    """The score in a command's output.
-
-    Raises:
-      EvaluationFailed: there is none.
-    """
-    lines = output.strip().splitlines()
-    if not lines:
-        raise EvaluationFailed("no output; expected the score in the last line")
-    if field is None:
-        value: object = lines[-1].strip()
-    else:
-        value = _field(output, lines[-1], field)
-    try:
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    where = f"field {field}" if field else "the last line"
-    raise EvaluationFailed(f"{where} is {str(value)[:80]!r}; expected a number")
-
-
-def _field(output: str, last: str, field: str) -> Json:
-    """A field of the JSON that the output or its last line is."""
-    for text in (output, last):
-        try:
-            tree = json.loads(text)
-            break
-        except json.JSONDecodeError:
-            continue
-    else:
-        raise EvaluationFailed(f"the output is not JSON; expected a field {field}")
-    for part in field.split("."):
-        if isinstance(tree, list) and part.isdigit() and int(part) < len(tree):
-            tree = tree[int(part)]
-        elif isinstance(tree, Mapping) and part in tree:
-            tree = tree[part]
-        else:
-            raise EvaluationFailed(f"the JSON has no field {field} ({part} is missing)")
-    return tree

@@ -2,15 +2,14 @@
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import cli, files
+from jaxeval import state_file
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import State
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
@@ -18,16 +17,19 @@ _FREE = {"batch_size"}  # may differ when a selection goes on
 
 @dataclasses.dataclass
 class Saved:
-    """An open state file."""
+    """An open selection."""
 
-    path: Path
-    head: dict[str, dict[str, Json]]
+    file: state_file.StateFile
     state: State
+
+    @property
+    def path(self) -> Path:
+        """Of its file."""
+        return self.file.path
 
     def save(self, state: State) -> None:
         """Replaces the file by one with this state."""
-        tree = {**self.head, "state": states.to_dict(state)}
-        cli.write_text(self.path, json.dumps(tree, indent=1, allow_nan=False) + "\n")
+        self.file.write(states.to_dict(state))
         self.state = state
 
 
@@ -49,29 +51,17 @@ def opened(
         "evaluator": dict(evaluator),
     }
     fresh = rule.begin(models)  # what cannot begin leaves no file
-    if not path.name:
-        raise ConfigError("--state: expected the name of a file")
-    lock = path.with_name(f".{path.name}.lock")
-    with files.locked(lock, f"{path}: another process works on this selection"):
-        yield Saved(path, head, _read(path, head, models) if path.exists() else fresh)
+    with state_file.opened(path, "selection", head) as file:
+        yield Saved(file, _read(file, models) or fresh)
 
 
-def _read(path: Path, head: dict[str, dict[str, Json]], models: Sequence[str]) -> State:
+def _read(file: state_file.StateFile, models: Sequence[str]) -> State | None:
+    tree = file.read(_FREE)
+    if tree is None:
+        return None
     try:
-        tree = json.loads(path.read_text(encoding="utf-8"))
-        known = {key: dict(tree[key]) for key in head}
-        state = states.from_dict(tree["state"])
-    except (OSError, ValueError, KeyError, TypeError, DataError) as error:
-        raise ConfigError(
-            f"{path}: not the state of a selection ({error}); name another file with --state"
-        ) from None
-    for what, mine, old in (
-        ("models", sorted(models), sorted(state.models)),
-        *((key, head[of][key], known[of].get(key)) for of in head for key in head[of]),
-    ):
-        if mine != old and what not in _FREE:
-            raise ConfigError(
-                f"{path} holds a selection with {what} {old}, not {mine}; name another file with "
-                "--state, or delete this one"
-            )
+        state = states.from_dict(tree)
+    except DataError as error:
+        raise file.damaged(error) from None
+    file.refuse_other("models", sorted(models), sorted(state.models))
     return state

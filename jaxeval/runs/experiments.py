@@ -8,11 +8,12 @@ from jaxeval.runs.records import MemberRow
 
 SEEDS = "seeds"
 _MOST_LISTED = 12
-_STUDIES = {", noise": "noise", ", neighbourhood": "neighbourhood"}
+_STUDIES = {", noise": "noise", ", neighbourhood": "neighbourhood", ", tuning": "tuning"}
 _READ_WITH = {
     "sweep": "a random sweep: python -m jaxeval.sensitivity",
     "noise": "repeated runs: python -m jaxeval.noise",
     "neighbourhood": "changed settings: python -m jaxeval.neighbourhood",
+    "tuning": "settings of a search: python -m jaxeval.tune",
 }
 
 

@@ -108,10 +108,21 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
     Returns:
       plain bools, ints, floats and texts, in the order of the space.
     """
+    return at(space, {p.name: _uniform(seed, run, p.name) for p in space.parameters})
+
+
+def at(space: Space, quantiles: Mapping[str, float]) -> dict[str, Value]:
+    """The values at one place of each hyperparameter; those whose condition fails are absent.
+
+    Args:
+      quantiles: in [0, 1), by name, of all hyperparameters.
+
+    Returns:
+      as `draw`.
+    """
     by_name = {parameter.name: parameter for parameter in space.parameters}
     values = {
-        name: parameter.distribution.at(_uniform(seed, run, name))
-        for name, parameter in by_name.items()
+        name: parameter.distribution.at(quantiles[name]) for name, parameter in by_name.items()
     }
 
     def is_drawn(name: str) -> bool:

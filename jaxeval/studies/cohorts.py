@@ -210,9 +210,16 @@ def bucket_sizes(of: prepared.Prepared) -> list[int]:
 
 
 def by_estimates(
-    of: Sequence[Entry], estimates: Sequence[costs.Estimate], loader: prepared.Loader
+    of: Sequence[Entry],
+    estimates: Sequence[costs.Estimate],
+    loader: prepared.Loader,
+    part: str = "",
 ) -> list[Cohort]:
-    """The cohorts that a cost model proposes, padded to their largest sizes."""
+    """The cohorts that a cost model proposes, padded to their largest sizes.
+
+    Args:
+      part: for names of checkpoints, where an experiment is not planned all at once.
+    """
     cohorts = []
     for number, estimate in enumerate(estimates):
         group = [of[k] for k in estimate.jobs]
@@ -221,7 +228,7 @@ def by_estimates(
         sizes = _sizes(group, whole) if ragged else [{}] * len(group)
         neutral = _neutral(group)
         members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
-        name = f"{group[0].record.id}-{number}"
+        name = f"{group[0].record.id}-{part}{number}"
         cohorts.append(
             Cohort(
                 tuple(group),

@@ -8,7 +8,9 @@ from typing import Any
 
 from jaxeval.config import markers, reading
 from jaxeval.errors import ConfigError
+from jaxeval.files import Json
 from jaxeval.space import space
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.studies.prepared import at
 from jaxeval.studies.trial import Study, Trial
@@ -92,17 +94,13 @@ def draws(
     """
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     base: Any = reading.read(kind.Config, source, changes)
-    _refuse_leaks(base, of, where)
+    refuse_leaks(base, of, where)
     study = Study("sweep", reading.to_dict(base), {"space": space.to_dict(of), "seed": seed})
     trials = []
     for number in range(count):
         values = space.draw(of, seed, number)
-        drawn = [
-            f"{key}={json.dumps(value, ensure_ascii=False)}"
-            for key, value in space.changes(of, values)
-        ]
         try:
-            config: Any = reading.read(kind.Config, source, [*changes, *drawn])
+            config = configured(source, changes, of, values)
         except ConfigError as error:
             shown = json.dumps(values, ensure_ascii=False)
             raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
@@ -110,7 +108,45 @@ def draws(
     return trials
 
 
-def _refuse_leaks(base: Any, of: Space, where: str) -> None:
+def configured(
+    source: reading.Source, changes: Sequence[str], of: Space, values: Mapping[str, Value]
+) -> Any:
+    """The config of a base config's file, with changes and then the values of a space.
+
+    Raises:
+      ConfigError: the values are no config.
+    """
+    kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
+    drawn = [
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in space.changes(of, values)
+    ]
+    return reading.read(kind.Config, source, [*changes, *drawn])
+
+
+def evaluations(
+    base: Any,
+    configs: Sequence[Any],
+    settings: Sequence[tuple[Mapping[str, Value], Sequence[int]]],
+    design: Mapping[str, Json],
+) -> list[Trial]:
+    """Settings of a tuner, each with its seeds; their models are not saved.
+
+    Args:
+      base: the config that they change.
+      configs: of each setting.
+      settings: (values, seeds) each.
+      design: how they were proposed.
+    """
+    study = Study("tuning", _without_models(base), design)
+    return [
+        Trial(_without_models(config), seed, values=values, study=study)
+        for config, (values, seeds) in zip(configs, settings, strict=True)
+        for seed in seeds
+    ]
+
+
+def refuse_leaks(base: Any, of: Space, where: str) -> None:
     """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
 
     Raises:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import markers
+from jaxeval.errors import ConfigError
 from jaxeval.models import budget
+from jaxeval.space import distributions, space
+from jaxeval.studies import prepared, proposers
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 VOCABULARIES = {"ptb": 10_001, "wikitext2": 33_279, "enwik8": 206}  # the public code's
@@ -35,7 +39,7 @@ def _read(name: str) -> Any:
 
 def _names() -> list[str]:
     names = sorted(path.stem for path in CONFIGS.glob("*.toml"))
-    return [name for name in names if not name.endswith("_small")]
+    return [name for name in names if not name.endswith("_small") and not name.startswith("space")]
 
 
 def test_every_row_has_a_config() -> None:
@@ -97,3 +101,68 @@ def test_a_tuned_setting_is_solved_for_another_depth_and_budget() -> None:
     }
     within = studies.read(path, [*unset, "model.layers=4", "model.ratio=0.5"]).model
     assert markers.active(within) == tuned and within.shape(33_279).layers == 4
+
+
+SPACES = sorted(path.stem for path in CONFIGS.glob("space_*.toml"))
+
+
+def _for(name: str) -> tuple[str, list[str]]:
+    """The config that a space is for and its changes, as the command in its file has them."""
+    text = (CONFIGS / f"{name}.toml").read_text()
+    command = re.search(r"jaxeval tune (\S+) .*\n.*--parallel 60 ?(.*)\n", text)
+    assert command is not None
+    return command[1], command[2].split()
+
+
+def test_every_cell_and_unit_has_a_space() -> None:
+    """Dies if a model of the paper cannot be tuned as it was there."""
+    cells = {
+        f"space_{unit}_{cell}" for unit in ("word", "byte") for cell in ("lstm", "rhn", "nas")
+    }
+    assert {*SPACES} == {*cells, "space_word_lstm_deep"}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> None:
+    """Dies if a corner of a space is refused, or a hyperparameter changes nothing."""
+    source, changes = _for(name)
+    of, base = space.read(CONFIGS / f"{name}.toml"), studies.read(source, changes)
+    proposers.refuse_leaks(base, of, name)
+    deep = base.model.layers > 1
+    assert len(of.parameters) == 6 + deep  # as in the paper
+    assert base.data.unit == name.split("_")[1] and base.model.kind == name.split("_")[2]
+    vocabulary, cell = VOCABULARIES[source.split("/")[1].split("_")[0]], base.model.cell()
+    for quantile in (0.0, 0.4, 1.0):
+        values = space.at(of, dict.fromkeys((p.name for p in of.parameters), quantile))
+        config = proposers.configured(source, changes, of, values)
+        shape = config.model.shape(vocabulary)
+        count = budget.parameter_count(shape, cell)
+        assert 0.95 * config.model.budget < count <= config.model.budget
+        rates, before = markers.active(config), markers.active(base)
+        changed = {key for key, value in rates.items() if before.get(key) != value}
+        dropouts = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
+        assert changed - {"projected"} == {"learning_rate", "l2"} | (
+            dropouts if quantile else set()
+        )
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_space_holds_what_won_in_the_paper(name: str) -> None:
+    """Dies if a range leaves out a released setting; a decay of 0 lies on no log scale."""
+    unit, cell = name.split("_")[1:3]
+    texts = ("ptb", "wikitext2") if unit == "word" else ("enwik8",)
+    for text in texts:
+        for path in CONFIGS.glob(f"{text}_{cell}_*m*.toml"):
+            tree = tomllib.loads(path.read_text())
+            for parameter in space.read(CONFIGS / f"{name}.toml").parameters:
+                value, of = prepared.at(tree, str(parameter.key)), parameter.distribution
+                assert isinstance(of, distributions.Uniform | distributions.LogUniform)
+                assert not value or of.low < value < of.high
+
+
+def test_a_space_needs_its_changes() -> None:
+    """Dies if sizes that are given once and for all take the place of the ratio in silence."""
+    of = space.read(CONFIGS / "space_word_lstm.toml")
+    values = space.draw(of, 1, 0)
+    with pytest.raises(ConfigError, match="hidden: expected without budget and ratio"):
+        proposers.configured("melis2018/ptb_lstm_10m_d1", [], of, values)

@@ -10,6 +10,7 @@ from jaxeval.report.figures import Figure
 from jaxeval.report.runs import figures, summary, terminal
 from jaxeval.report.sweep import best, data, panels
 from jaxeval.report.sweep import figures as sweep_figures
+from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
 
 
@@ -53,13 +54,18 @@ def render(
 def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
     """For each metric: violins of the experiments, panels by data set, and ranks of the sweeps.
 
-    A sweep has no violin: beside those of seeds its spread, that of settings, would mislead.
+    A sweep has no violin, nor has a search: beside those of seeds their spread, that of settings,
+    would mislead.
     """
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
         sweeps = data.of_experiments(alike)
-        seeds = [members for members in alike if not summary.is_sweep(members)]
+        seeds = [
+            members
+            for members in alike
+            if not summary.is_sweep(members) and experiments.kind(members[0]) != "tuning"
+        ]
         drawn += [figures.violins(seeds)] if seeds else []
         if sweeps:
             ranks = sweep_figures.ranks(sweeps)

@@ -11,6 +11,7 @@ from jaxeval import stats
 from jaxeval.files import Json
 from jaxeval.report import plain
 from jaxeval.report.sweep import data
+from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import recorded
 
@@ -48,7 +49,8 @@ class ExperimentSummary:
     rho_note: str  # why there is no rho, or ""
     best_epochs: tuple[int, float, int] | None  # min, median, max
     wall_seconds: float  # summed over members
-    sweep: OfSweep | None  # None: members differ in seed or split, not in their settings
+    sweep: OfSweep | None  # None: no random sweep
+    searched: bool  # members are settings that `tune` proposed
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
@@ -86,6 +88,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
         sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,
+        searched=experiments.kind(first) == "tuning",
     )
 
 

@@ -21,6 +21,7 @@ def print_summary(summary: ExperimentSummary) -> None:
 def title(summary: ExperimentSummary) -> str:
     """The experiment's name and id."""
     kind = ": a random sweep" if summary.sweep else ""
+    kind = ": the settings of a search" if summary.searched else kind
     return f"{summary.name} ({summary.experiment}){kind}"
 
 
@@ -55,7 +56,12 @@ def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
 def remarks(summary: ExperimentSummary) -> Iterator[str]:
     """What to know beside the table, a line each."""
     counts = text.statuses(summary.statuses)
-    if summary.sweep is None:
+    if summary.searched:
+        yield (
+            f"members: {counts}; each has a setting that a search proposed: no fair sample of "
+            "settings or seeds"
+        )
+    elif summary.sweep is None:
         yield f"members: {counts}; sd with n - 1"
     else:
         yield from _of_sweep(summary, summary.sweep, counts)

@@ -1,0 +1,240 @@
+"""How good are the settings that the tuner finds, against random search and other tuners?
+
+100 trials with eight at once, whose results return in random order; the first eight settings are
+the same Sobol points for all. The regret of a trial is the true distance of the best setting so
+far from the best of all, divided by the median of random search after 100 trials. Writes a line of
+CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
+the median over problems of each engine's median regret over seeds as one JSON line.
+
+    python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
+    python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
+
+Rivals: optuna_gp, optuna_tpe (package optuna, and torch for the first). Runs that --csv has are
+not repeated.
+"""
+
+import argparse
+import csv
+import functools
+import importlib.metadata
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tuner_problems
+from tuner_problems import Problem
+
+from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, gp, sampling
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import History, Result
+
+TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
+PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
+PROBLEMS += [*(f"bbob{k}" for k in tuner_problems.BBOB), "hartmann", "nested", "failing"]
+Ask = Callable[[History], Mapping[str, Value]]
+Tell = Callable[[History, int], None]
+Engine = Callable[[Space, int], tuple[Ask, Tell]]
+Propose = Callable[[Space, History, int, int], list[dict[str, Value]]]
+
+
+def main() -> None:
+    """Runs what --csv lacks, prints the summary."""
+    given = _parser().parse_args()
+    file = Path(given.csv)
+    names, engines = given.problems.split(","), given.engines.split(",")
+    recorded = _read(file)
+    for seed in range(given.first, given.first + given.seeds):
+        for name in names:
+            missing = [e for e in engines if (name, e, str(seed)) not in recorded]
+            if not missing:
+                continue
+            problem = tuner_problems.load(name)
+            scale = random_regret(problem)
+            for engine in missing:
+                begin = time.process_time()
+                curve = run(problem, engine, seed) / scale
+                seconds = time.process_time() - begin
+                row = [
+                    name,
+                    engine,
+                    _version(engine),
+                    seed,
+                    *np.round(curve, 6),
+                    round(seconds, 1),
+                ]
+                with file.open("a", newline="") as out:
+                    csv.writer(out).writerow(row)
+                recorded[name, engine, str(seed)] = curve
+    print(json.dumps(summary(recorded, engines, names)))
+
+
+def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
+    """Regret [TRIALS / EVERY] of the best setting so far, in order of evaluation."""
+    random = np.random.default_rng([seed, 1])
+    ask, tell = ENGINES[engine](problem.space, seed)
+    first, _ = ENGINES["sobol"](problem.space, seed)
+    history, regrets = History((), higher_is_better=False), []
+    while len(regrets) < TRIALS:
+        while len(histories.pending(history)) < PARALLEL:
+            shared = len(history.evaluations) < SHARED
+            values = first(history) if shared else ask(history)
+            history = histories.propose(history, values, (0,))
+        waiting = histories.pending(history)
+        chosen = waiting[int(random.integers(len(waiting)))]
+        score = problem.observe(chosen.values, random)
+        result = Result((score,)) if score is not None else Result(failure="diverged")
+        history = histories.tell(history, chosen.number, result)
+        tell(history, chosen.number)
+        regrets.append(problem.regret(chosen.values))
+    return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
+
+
+@functools.cache
+def random_regret(problem: Problem, repeats: int = 101) -> float:
+    """Median over repeats of random search after all trials."""
+    random = np.random.default_rng(12345)
+    best = []
+    for _ in range(repeats):
+        quantiles = random.random((TRIALS, len(problem.space.parameters)))
+        rows = encoding.from_quantiles(problem.space, quantiles)
+        best.append(min(map(problem.regret, encoding.settings(problem.space, rows))))
+    return float(np.median(best))
+
+
+def summary(
+    recorded: Mapping[tuple[str, str, str], np.ndarray], engines: list[str], names: list[str]
+) -> dict[str, object]:
+    """Median regret after 25, 50 and 100 trials by problem, and the median over problems."""
+    told: dict[str, object] = {"benchmark": "tuner_quality"}
+    for engine in engines:
+        rows = {
+            n: [c for (p, e, _), c in recorded.items() if (p, e) == (n, engine)] for n in names
+        }
+        medians = {n: np.median(c, axis=0)[[4, 9, 19]] for n, c in rows.items() if c}
+        told[engine] = {
+            "regret_25_50_100": [
+                round(float(v), 4) for v in np.median([*medians.values()], axis=0)
+            ],
+            "problems": {name: round(float(v[2]), 4) for name, v in medians.items()},
+            "runs": sum(map(len, rows.values())),
+        }
+    return told
+
+
+def _ours(propose: Propose) -> Engine:
+    """An engine without a state of its own."""
+    return lambda space, seed: (
+        lambda history: propose(space, history, 1, seed)[0],
+        lambda history, number: None,
+    )
+
+
+def _optuna(space: Space, seed: int, kind: str) -> tuple[Ask, Tell]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore")
+    sampler = (
+        optuna.samplers.GPSampler(seed=seed, n_startup_trials=SHARED)
+        if kind == "gp"
+        else optuna.samplers.TPESampler(seed=seed, n_startup_trials=SHARED, constant_liar=True)
+    )
+    study = optuna.create_study(sampler=sampler)
+    trials: list[optuna.Trial] = []
+
+    def adopt(history: History) -> None:
+        """Enqueues the settings that all engines share."""
+        for evaluation in history.evaluations[len(trials) :]:
+            study.enqueue_trial(_indexed(space, evaluation.values))
+            trials.append(study.ask())
+            _suggest(space, trials[-1])
+
+    def ask(history: History) -> Mapping[str, Value]:
+        adopt(history)
+        trials.append(study.ask())
+        return _suggest(space, trials[-1])
+
+    def tell(history: History, number: int) -> None:
+        adopt(history)
+        result = history.evaluations[number].result
+        if result is not None and result.scores:
+            study.tell(trials[number], result.scores[0])
+        else:
+            study.tell(trials[number], state=optuna.trial.TrialState.FAIL)
+
+    return ask, tell
+
+
+def _indexed(space: Space, values: Mapping[str, Value]) -> dict[str, Value]:
+    """A setting with the index of each ordered choice, as `_suggest_one` asks for it."""
+    kinds = {parameter.name: parameter.distribution for parameter in space.parameters}
+    return {
+        name: kind.values.index(value)
+        if isinstance(kind := kinds[name], Choices) and kind.ordered
+        else value
+        for name, value in values.items()
+    }
+
+
+def _suggest(space: Space, trial: Any) -> dict[str, Value]:
+    """What optuna suggests, hyperparameter by hyperparameter, conditions included."""
+    values: dict[str, Value] = {}
+    for name in encoding.parents_first(space):
+        parameter = next(p for p in space.parameters if p.name == name)
+        if all(other in values and values[other] in of for other, of in parameter.when):
+            values[name] = _suggest_one(trial, name, parameter.distribution)
+    return values
+
+
+def _suggest_one(trial: Any, name: str, drawn: Distribution) -> Value:
+    """Numbers as numbers: an ordered choice is the index of one."""
+    if isinstance(drawn, Integer):
+        return trial.suggest_int(name, drawn.low, drawn.high, step=drawn.step)
+    if not isinstance(drawn, Choices):
+        return trial.suggest_float(name, drawn.low, drawn.high, log=isinstance(drawn, LogUniform))
+    if drawn.ordered:
+        return drawn.values[trial.suggest_int(name, 0, len(drawn.values) - 1)]
+    return trial.suggest_categorical(name, list(drawn.values))
+
+
+ENGINES: Mapping[str, Engine] = {
+    "gp": _ours(gp.propose),
+    "random": _ours(sampling.random),
+    "sobol": _ours(sampling.sobol),
+    "optuna_gp": lambda space, seed: _optuna(space, seed, "gp"),
+    "optuna_tpe": lambda space, seed: _optuna(space, seed, "tpe"),
+}
+
+
+def _version(engine: str) -> str:
+    package = engine.split("_")[0]
+    return importlib.metadata.version(package) if package == "optuna" else "jaxeval"
+
+
+def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:
+    if not file.exists():
+        return {}
+    rows = csv.reader(file.open(newline=""))
+    return {(r[0], r[1], r[3]): np.array(r[4:-1], float) for r in rows}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--engines", default="gp,random,sobol")
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="seed (0)")
+    parser.add_argument("--csv", default="tuner_quality.csv")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""How long does the tuner think about its next eight settings, and in how much memory?
+
+A space of seven hyperparameters; 100 results and 8 settings that run, and 1,500 and 60. Wall and
+CPU seconds of `ask(8)`, the fit included, quartiles over repeats after a warm-up; peak memory of
+the process. One JSON line a size. Set OMP_NUM_THREADS for the threads of the linear algebra.
+
+    python benchmarks/tuner_speed.py --repeats 5
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import time
+
+import numpy as np
+import scipy
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import gp
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import History, Result
+
+SIZES = ((100, 8), (1500, 60))
+SPACE = spaces.from_dict(
+    {
+        "learning_rate": {"log_uniform": [1e-4, 1e-1]},
+        "l2": {"log_uniform": [1e-7, 1e-2]},
+        **{name: {"uniform": [0.0, 0.9]} for name in ("input", "state", "output")},
+        "layers": {"integer": [1, 4]},
+        "between": {"uniform": [0.0, 0.9], "when": {"layers": [2, 3, 4]}},
+    }
+)
+
+
+def main() -> None:
+    """Times both sizes."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    for told, running in SIZES:
+        history = _history(told, running)
+        gp.propose(SPACE, history, 8, 0)
+        wall, cpu = zip(*(_timed(history, seed) for seed in range(1, repeats + 1)), strict=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            json.dumps(
+                {
+                    "benchmark": "tuner_speed",
+                    "told": told,
+                    "running": running,
+                    "asked": 8,
+                    "wall_seconds": _quartiles(wall),
+                    "cpu_seconds": _quartiles(cpu),
+                    "peak_mib": round(peak),
+                    "threads": os.environ.get("OMP_NUM_THREADS"),
+                    "cores": os.cpu_count(),
+                    "load": os.getloadavg()[0],
+                    "python": platform.python_version(),
+                    "numpy": np.__version__,
+                    "scipy": scipy.__version__,
+                }
+            )
+        )
+
+
+def _history(told: int, running: int) -> History:
+    """Random settings with a noisy score; the last ones run."""
+    random, history = np.random.default_rng(0), History((), higher_is_better=False)
+    for run in range(told + running):
+        values = spaces.draw(SPACE, 0, run)
+        history = histories.propose(history, values, (0,))
+        if run < told:
+            numbers = [
+                float(v) for name, v in values.items() if name not in ("learning_rate", "l2")
+            ]
+            score = 60 + 10 * (np.log10(float(values["learning_rate"])) + 2.5) ** 2
+            score += 20 * sum((v - 0.4) ** 2 for v in numbers) + random.normal()
+            history = histories.tell(history, run, Result((float(score),)))
+    return history
+
+
+def _timed(history: History, seed: int) -> tuple[float, float]:
+    """Wall and CPU seconds of asking for eight settings."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    gp.propose(SPACE, history, 8, seed)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _quartiles(values: tuple[float, ...]) -> list[float]:
+    return [round(float(v), 3) for v in np.quantile(values, [0.25, 0.5, 0.75])]
+
+
+if __name__ == "__main__":
+    main()

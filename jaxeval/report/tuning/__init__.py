@@ -1,0 +1,1 @@
+"""A search for the best setting: JSON, terminal and figures."""

@@ -1,0 +1,166 @@
+"""A search as JSON; docs/tuning.md describes it."""
+
+import collections
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+
+from jaxeval.files import Json
+from jaxeval.report import text
+from jaxeval.report.plain import plain, record
+from jaxeval.stats import describe
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import retraining
+from jaxeval.tuning.history import Evaluation, History, Setting
+from jaxeval.tuning.search import Search
+
+
+class Metric(NamedTuple):
+    """What scores are of."""
+
+    name: str = "score"
+    unit: str = "number"
+
+
+class Retrained(NamedTuple):
+    """The best setting with fresh seeds.
+
+    Attributes:
+      parts: of the data -> the scores of seeds that have one; the first is what was searched by.
+      failures: causes, of the other seeds.
+    """
+
+    parts: Mapping[str, Sequence[float]]
+    failures: Sequence[str] = ()
+
+
+class Best(TypedDict):
+    """The setting that was taken, as the search saw it."""
+
+    numbers: Sequence[int]
+    values: Mapping[str, Json]
+    scores: Sequence[float]
+    mean: float
+
+
+class Result(TypedDict):
+    """The outcome of a search; scores as they are stored."""
+
+    best: Best | None
+    reason: str
+    trials: int
+    failures: Mapping[str, int]
+    seconds: float
+    metric: str
+    unit: str
+    higher_is_better: bool
+    noise: float | None
+    retrained: Mapping[str, Json] | None
+    best_so_far: Sequence[float | None]
+    evaluations: Sequence[Mapping[str, Json]]
+    search: Mapping[str, Json]
+    signature: str
+
+
+def result(
+    search: Search,
+    history: History,
+    best: Setting | None,
+    reason: str,
+    seconds: float,
+    metric: Metric,
+    retrained: Retrained | None = None,
+) -> Result:
+    """The outcome.
+
+    Args:
+      reason: why nothing more was proposed.
+      retrained: None: not asked for.
+    """
+    ended = histories.ended(history)
+    causes = [e.result.failure for e in ended if e.result is not None and e.result.failure]
+    return {
+        "best": None if best is None else _best(best),
+        "reason": reason,
+        "trials": len(ended),
+        "failures": dict(collections.Counter(causes).most_common()),
+        "seconds": seconds,
+        "metric": metric.name,
+        "unit": metric.unit,
+        "higher_is_better": history.higher_is_better,
+        "noise": noise(history, retrained),
+        "retrained": _retrained(history, retrained),
+        "best_so_far": best_so_far(history),
+        "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
+        "search": search.to_dict(),
+        "signature": text.versions(),
+    }
+
+
+def _best(setting: Setting) -> Best:
+    return {
+        "numbers": list(setting.numbers),
+        "values": dict(setting.values),
+        "scores": list(setting.scores),
+        "mean": statistics.fmean(setting.scores),
+    }
+
+
+def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
+    ended = evaluation.result
+    told: dict[str, Json] = {}
+    if ended is not None:
+        told = {"failure": ended.failure} if ended.failure else {"scores": list(ended.scores)}
+    return {
+        "number": evaluation.number,
+        "values": dict(evaluation.values),
+        "seeds": list(evaluation.seeds),
+        **told,
+    }
+
+
+def _retrained(history: History, retrained: Retrained | None) -> dict[str, Json] | None:
+    if retrained is None:
+        return None
+    parts = {name: scores for name, scores in retrained.parts.items() if scores}
+    searched = next(iter(retrained.parts.values()))
+    optimism = None
+    seen = best_so_far(history)[-1]
+    if searched and seen is not None:
+        optimism = retraining.optimism(seen, searched, history.higher_is_better)
+    return {
+        "scores": {name: list(scores) for name, scores in retrained.parts.items()},
+        "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
+        "failures": list(retrained.failures),
+        "optimism": plain(optimism),
+    }
+
+
+def best_so_far(history: History) -> list[float | None]:
+    """The best mean score of one evaluation up to each, in the order of proposal."""
+    better = max if history.higher_is_better else min
+    so_far: list[float | None] = []
+    for evaluation in history.evaluations:
+        scores = evaluation.result.scores if evaluation.result is not None else ()
+        known = [value for value in so_far[-1:] if value is not None]
+        known += [statistics.fmean(scores)] if scores else []
+        so_far.append(better(known) if known else None)
+    return so_far
+
+
+def noise(history: History, retrained: Retrained | None = None) -> float | None:
+    """Standard deviation of one seed's score about its setting, pooled; None where no two seeds.
+
+    From settings with two or more scores, and from the fresh seeds.
+    """
+    samples = [setting.scores for setting in histories.settings(history)]
+    if retrained is not None:
+        samples.append(tuple(next(iter(retrained.parts.values()))))
+    several = [np.asarray(scores, np.float64) for scores in samples if len(scores) > 1]
+    freedom = sum(len(scores) - 1 for scores in several)
+    if not freedom:
+        return None
+    return math.sqrt(sum(float(np.sum((s - s.mean()) ** 2)) for s in several) / freedom)

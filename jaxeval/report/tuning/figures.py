@@ -1,0 +1,249 @@
+"""Figures of a search: how its best score grew, its settings, and scores along each axis."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxeval.report import plots, scores
+from jaxeval.report.figures import Figure
+from jaxeval.report.tuning.as_json import Result
+from jaxeval.sensitivity import recorded
+from jaxeval.space import distributions
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Parameter
+from jaxeval.tuning.slices import Slice
+
+if TYPE_CHECKING:  # imported late
+    from matplotlib.axes import Axes
+
+_PANELS = 3  # in a row
+_TWO_SIDED = 1.96
+_FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
+
+
+def draw(tree: Result, along: Mapping[str, Slice]) -> list[Figure]:
+    """All figures; a search without a score has none.
+
+    Args:
+      along: the posterior at the best setting, by hyperparameter; {} of methods without one.
+    """
+    if tree["best"] is None:
+        return []
+    return [best_so_far(tree), slices(tree, along), parallel_coordinates(tree)]
+
+
+def best_so_far(tree: Result) -> Figure:
+    """The best score up to each setting, with the noise of a score as its band."""
+    drawing, axes = plots.canvas(6.0, 4.0)
+    factor, label = scores.factor(tree["unit"]), scores.label(tree["metric"], tree["unit"])
+    means = {e["number"]: statistics.fmean(e["scores"]) for e in _scored(tree)}
+    axes.scatter(list(means), [factor * v for v in means.values()], label="a setting", **_FAINT)
+    known = [(n, factor * v) for n, v in enumerate(tree["best_so_far"]) if v is not None]
+    numbers, best = (np.array(column) for column in zip(*known, strict=True))
+    axes.step(numbers, best, where="post", color=plots.COLOURS[1], label="best so far")
+    half = _half_width(tree)
+    if half is not None:
+        axes.fill_between(
+            numbers, best - factor * half, best + factor * half, step="post",
+            color=plots.COLOURS[1], alpha=0.15, linewidth=0, label="its noise, 95 %",
+        )  # fmt: skip
+    _draw_retrained(axes, tree)
+    axes.set(xlabel="setting", ylabel=plots.literal(label))
+    axes.locator_params(axis="x", integer=True)
+    _focus(axes, tree)
+    axes.legend(frameon=False, fontsize=8)
+    return Figure(
+        "best_so_far",
+        "Best score so far",
+        "Scores of settings in the order of their proposal. "
+        + ("" if half is None else "The band is the noise of a score with other seeds. ")
+        + "Retrained: the best setting with fresh seeds.",
+        drawing,
+        ("setting", label, "best so far"),
+        [
+            (number, scores.shown(means.get(number), tree["unit"]), f"{value:.6g}")
+            for number, value in known
+        ],
+    )
+
+
+def _scored(tree: Result) -> list[Mapping[str, Any]]:
+    return [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
+
+
+def _half_width(tree: Result) -> float | None:
+    """Of the interval that a setting's mean score has by its seeds alone."""
+    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    assert isinstance(seeds, int)
+    return None if not noise else _TWO_SIDED * noise / seeds**0.5
+
+
+def _draw_retrained(axes: "Axes", tree: Result) -> None:
+    """A line and a band for the mean with fresh seeds and its interval."""
+    again: Any = tree["retrained"]
+    if again is None or again["optimism"] is None:
+        return
+    factor, optimism = scores.factor(tree["unit"]), again["optimism"]
+    summary = next(iter(again["parts"].values()))
+    style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2}
+    axes.axhline(factor * optimism["mean"], linestyle="--", label="best, retrained", **style)
+    if summary["mean_interval"] is not None:
+        low, high = (factor * summary["mean_interval"][end] for end in ("low", "high"))
+        axes.axhspan(low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
+
+
+def _focus(axes: "Axes", tree: Result) -> None:
+    """Leaves settings out of sight that are worse than most: they would flatten the rest."""
+    factor = scores.factor(tree["unit"])
+    means = np.array([factor * statistics.fmean(e["scores"]) for e in _scored(tree)])
+    low, middle = np.quantile(means, [0.05, 0.95])
+    span = max(middle - low, 1e-12)
+    bottom, top = axes.get_ylim()
+    if tree["higher_is_better"]:
+        axes.set_ylim(max(bottom, low - span), top)
+    else:
+        axes.set_ylim(bottom, min(top, middle + span))
+
+
+def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
+    """Scores along each hyperparameter, in the settings where it is active."""
+    parameters = _parameters(tree)
+    drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
+    label = scores.label(tree["metric"], tree["unit"])
+    rows: list[Sequence[object]] = []
+    for number, (panel, parameter) in enumerate(zip(panels, parameters, strict=True)):
+        rows += _slice(panel, tree, parameter)
+        if parameter.name in along:
+            _draw_posterior(panel, tree, parameter, along[parameter.name])
+        if number % _PANELS == 0:
+            panel.set_ylabel(plots.literal(label))
+    _focus(panels[0], tree)
+    return Figure(
+        "slices",
+        "Scores along each hyperparameter",
+        "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
+        "differ too, and the search tried good regions more often."
+        + (
+            " The line is the posterior mean of the best setting with another value, its band "
+            "1.96 posterior sd: of the score without the noise of seeds. Scores worse than the "
+            "median count by rank, so that far from the best it flatters."
+            if along
+            else ""
+        ),
+        drawing,
+        ("hyperparameter", "value", label),
+        rows,
+    )
+
+
+def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[object]]:
+    name, scale = parameter.name, recorded.scale(parameter.distribution)
+    factor, best = scores.factor(tree["unit"]), tree["best"]
+    assert best is not None
+    points = [
+        (evaluation["values"][name], factor * statistics.fmean(evaluation["scores"]))
+        for evaluation in _scored(tree)
+        if name in evaluation["values"]
+    ]
+    places = [_place(parameter, value) for value, _ in points]
+    panel.scatter(places, [score for _, score in points], **_FAINT)
+    if name in best["values"]:
+        place = _place(parameter, best["values"][name])
+        panel.scatter(
+            [place], [factor * best["mean"]], s=60, facecolors="none", edgecolors=plots.COLOURS[1]
+        )
+    if scale.categories is not None:
+        panel.set_xticks(range(len(scale.categories)), map(plots.literal, scale.categories))
+        panel.set_xlim(-0.5, len(scale.categories) - 0.5)
+    elif scale.log:
+        panel.set_xscale("log")
+    panel.set_xlabel(plots.literal(name))
+    return [(name, value, f"{score:.6g}") for value, score in points]
+
+
+def _draw_posterior(panel: "Axes", tree: Result, parameter: Parameter, along: Slice) -> None:
+    factor = scores.factor(tree["unit"])
+    places = [_place(parameter, value) for value in along.values]
+    mean, half = factor * along.mean, factor * _TWO_SIDED * along.sd
+    if recorded.scale(parameter.distribution).categories is None:
+        panel.plot(places, mean, color=plots.COLOURS[2], linewidth=1.2)
+        panel.fill_between(
+            places, mean - half, mean + half, color=plots.COLOURS[2], alpha=0.15, linewidth=0
+        )
+    else:
+        panel.errorbar(
+            places, mean, half, fmt="_", color=plots.COLOURS[2], capsize=3, linewidth=1.2
+        )
+
+
+def parallel_coordinates(tree: Result) -> Figure:
+    """Each setting as a line through its values, the better the stronger."""
+    parameters = _parameters(tree)
+    drawing, axes = plots.canvas(max(5.0, 1.3 * len(parameters)), 4.0)
+    axes.grid(visible=False)
+    sign = 1.0 if tree["higher_is_better"] else -1.0
+    ordered = sorted(_scored(tree), key=lambda e: sign * statistics.fmean(e["scores"]))
+    rows: list[Sequence[object]] = []
+    for rank, evaluation in enumerate(ordered):
+        values = evaluation["values"]
+        heights = [_height(p, values[p.name]) if p.name in values else np.nan for p in parameters]
+        share = (rank + 1) / len(ordered)
+        best = rank >= len(ordered) - max(1, len(ordered) // 10)
+        colour, alpha = (1, 0.9) if best else (0, 0.4 * share)
+        axes.plot(
+            range(len(parameters)), heights, marker=".", markersize=4, linewidth=1.0,
+            color=plots.COLOURS[colour], alpha=alpha,
+        )  # fmt: skip
+        score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
+        rows.append((score, *(values.get(p.name, "") for p in parameters)))
+    for place, parameter in enumerate(parameters):
+        axes.axvline(place, color="#bbbbbb", linewidth=0.8, zorder=0)
+        low, high = (_shown(parameter.distribution.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
+        axes.annotate(low, (place, -0.07), ha="center", fontsize=7, annotation_clip=False)
+        axes.annotate(high, (place, 1.04), ha="center", fontsize=7, annotation_clip=False)
+    names = [plots.literal(parameter.name) for parameter in parameters]
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+    axes.set(ylim=(-0.1, 1.1), yticks=[])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    label = scores.label(tree["metric"], tree["unit"])
+    return Figure(
+        "parallel_coordinates",
+        "Settings",
+        "Each line is a setting; those of the best tenth are in the second colour, and the better "
+        "another one is the stronger is its line. A gap: the hyperparameter was inactive.",
+        drawing,
+        (label, *names),
+        rows[::-1],
+    )
+
+
+def _parameters(tree: Result) -> tuple[Parameter, ...]:
+    space: Any = tree["search"]["space"]
+    return spaces.from_dict(space).parameters
+
+
+def _height(parameter: Parameter, value: Any) -> float:
+    """Where a value stands in its range, from 0 to 1."""
+    of = parameter.distribution
+    if isinstance(of, distributions.Choices):
+        return of.values.index(value) / max(1, len(of.values) - 1)
+    low, high, number = of.low, of.high, value
+    if isinstance(of, distributions.LogUniform):
+        low, high, number = math.log(low), math.log(high), math.log(value)
+    return (number - low) / (high - low) if high > low else 0.5
+
+
+def _shown(value: Any) -> str:
+    return plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
+
+
+def _place(parameter: Parameter, value: Any) -> float:
+    """Where a value stands on its axis: a number, or the place among the choices."""
+    of = parameter.distribution
+    numbers = recorded.scale(of).categories is None
+    if numbers or not isinstance(of, distributions.Choices):
+        return float(value)
+    return float(of.values.index(value))

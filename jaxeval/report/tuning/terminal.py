@@ -1,0 +1,177 @@
+"""A search, its progress and its plan in the terminal."""
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from jaxeval.files import Json
+from jaxeval.report import scores, tables, text
+from jaxeval.report.tuning.as_json import Metric, Result
+from jaxeval.stats.results import Interval
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import posterior
+from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.search import Search
+
+_MOST_SHOWN = 10  # settings of the table
+
+
+def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
+    """How far a search is, its best score so far, and the best posterior mean, in a line.
+
+    Args:
+      seconds: that it took so far.
+    """
+    ended = len(histories.ended(history))
+    left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
+    head = f"{ended} of {trials} settings, about {left} left"
+    best = histories.best(history)
+    if best is None:
+        return f"{head}; no score yet"
+    said = f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
+    if search.method != "gp":
+        return said
+    first = posterior.describe(search.space, history, search.seed)[0]
+    mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
+    return (
+        f"{said}; posterior {mean} (sd {sd}) of setting {first.setting.numbers[0]}, "
+        f"the best with probability {first.best:.2f}"
+    )
+
+
+def ended(evaluation: Evaluation, metric: Metric) -> str:
+    """What came of one evaluation, in a line."""
+    told = evaluation.result
+    assert told is not None
+    said = told.failure or _shown(told.scores, metric)
+    return f"setting {evaluation.number}: {said}; {values(evaluation.values)}"
+
+
+def values(of: Mapping[str, Json]) -> str:
+    """A setting in words."""
+    return ", ".join(f"{name} {value(number)}" for name, number in of.items())
+
+
+def value(of: Json) -> str:
+    """Of a hyperparameter, floats to four digits."""
+    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
+
+
+def _shown(sample: Sequence[float], metric: Metric) -> str:
+    label = scores.label(metric.name, metric.unit)
+    mean = scores.shown(statistics.fmean(sample), metric.unit)
+    return f"{label} {mean}" + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
+
+
+def print_result(tree: Result) -> None:
+    """The best settings, what failed, and the answer."""
+    console = tables.console()
+    console.print()
+    head, rows = table(tree)
+    tables.print_table(console, head, rows, ())
+    if len(scored(tree)) > len(rows):
+        console.print(f"the best {len(rows)} of {len(scored(tree))} settings", markup=False)
+    for line in notes(tree):
+        console.print(line, markup=False)
+    for line in answer(tree):
+        console.print(line, markup=False, style="bold")
+    search = tree["search"]
+    console.print(
+        f"{search['method']}, seed {search['seed']} | {tree['signature']}",
+        markup=False,
+        style="dim",
+    )
+
+
+def scored(tree: Result) -> list[tuple[int, Mapping[str, Any], Sequence[float]]]:
+    """Number, values and all scores of each setting that has some, best mean first."""
+    pooled: dict[str, tuple[int, Mapping[str, Any], list[float]]] = {}
+    for evaluation in cast(Sequence[Mapping[str, Any]], tree["evaluations"]):
+        if "scores" in evaluation:
+            identity = histories.identity(evaluation["values"])
+            number, values = evaluation["number"], evaluation["values"]
+            pooled.setdefault(identity, (number, values, []))[2].extend(evaluation["scores"])
+    sign = -1.0 if tree["higher_is_better"] else 1.0
+    return sorted(pooled.values(), key=lambda setting: sign * statistics.fmean(setting[2]))
+
+
+def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head, and a row for each of the best evaluations."""
+    chosen = scored(tree)[:_MOST_SHOWN]
+    names = [name for name in _names(tree) if any(name in of for _, of, _ in chosen)]
+    head = ["setting", "seeds", scores.label(tree["metric"], tree["unit"]), *names]
+    rows: list[Sequence[str]] = [
+        [
+            str(number),
+            str(len(sample)),
+            scores.shown(statistics.fmean(sample), tree["unit"]),
+            *(value(of.get(name, "-")) for name in names),
+        ]
+        for number, of, sample in chosen
+    ]
+    return head, rows
+
+
+def _names(tree: Result) -> list[str]:
+    space = tree["search"]["space"]
+    assert isinstance(space, Mapping)
+    return list(space)
+
+
+def notes(tree: Result) -> Iterator[str]:
+    """What failed, and what noise does to the order of the table."""
+    for cause, count in tree["failures"].items():
+        yield f"{text.counted(count, 'setting')} failed: {cause}"
+    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    assert isinstance(seeds, int)
+    if noise:
+        # of a difference of two means of `seeds` scores each
+        least = 1.96 * (2 / seeds) ** 0.5 * noise
+        shown, apart = (scores.shown(v, tree["unit"]) for v in (noise, least))
+        yield (
+            f"sd of one seed's score: {shown}; two settings of the table differ by more than that "
+            f"noise only if they are {apart} apart"
+        )
+
+
+def answer(tree: Result) -> Iterator[str]:
+    """The setting to take, and what it is worth."""
+    best = tree["best"]
+    if best is None:
+        yield f"no setting has a score ({tree['reason']})"
+        return
+    metric = Metric(tree["metric"], tree["unit"])
+    spent = text.counted(tree["trials"], "setting")
+    by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
+    shown = _shown(best["scores"], metric)
+    yield f"\nbest {by}: setting {best['numbers'][0]}, {shown} in the search"
+    yield f"  {values(best['values'])}"
+    yield f"  ({tree['reason']}; {spent}, {text.duration(tree['seconds'])})"
+    yield from _retrained(tree)
+
+
+def _retrained(tree: Result) -> Iterator[str]:
+    again: Any = tree["retrained"]
+    if again is None:
+        return
+    for cause in dict.fromkeys(again["failures"]):
+        count = again["failures"].count(cause)
+        yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
+    for part, summary in again["parts"].items():
+        mean = scores.shown(summary["mean"], tree["unit"])
+        interval = _interval(summary["mean_interval"], tree["unit"])
+        seeds = text.counted(summary["n"], "fresh seed")
+        yield f"retrained with {seeds}: {part} {mean}{interval}"
+    optimism = again["optimism"]
+    if optimism is not None:
+        shown = scores.shown(optimism["value"], tree["unit"])
+        interval = _interval(optimism["interval"], tree["unit"])
+        yield f"optimism of the search (best score seen, less that mean): {shown}{interval}"
+
+
+def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
+    if bounds is None:
+        return ""
+    of = Interval(**bounds)
+    return f", {text.confidence(of)} [{scores.shown(of.low, unit)}, {scores.shown(of.high, unit)}]"

@@ -1,0 +1,88 @@
+"""The state of work that can be resumed: a file written whole, and locked meanwhile."""
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxeval import files
+from jaxeval.errors import ConfigError
+from jaxeval.files import Json
+
+Head = Mapping[str, Mapping[str, Json]]  # what the work is: another head is other work
+
+
+@dataclasses.dataclass(frozen=True)
+class StateFile:
+    """An open state file.
+
+    Attributes:
+      work: what it is the state of, such as "selection", for messages.
+    """
+
+    path: Path
+    work: str
+    head: Head
+
+    def read(self, free: Collection[str] = ()) -> Any:
+        """What stands beside the head; None where there is no file yet.
+
+        Args:
+          free: keys in the head that may have changed.
+
+        Raises:
+          ConfigError: it is no such file, or its head is another.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            tree = json.loads(self.path.read_text(encoding="utf-8"))
+            known = {part: dict(tree[part]) for part in self.head}
+            body = tree["state"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self.damaged(error) from None
+        for part, mine in self.head.items():
+            for key in mine:
+                if key not in free:
+                    self.refuse_other(key, mine[key], known[part].get(key))
+        return body
+
+    def write(self, body: Json) -> None:
+        """Replaces the file by one with this state."""
+        whole = json.dumps({**self.head, "state": body}, indent=1, allow_nan=False)
+        with files.replacing(self.path, "w") as stream:
+            stream.write(whole + "\n")
+
+    def refuse_other(self, what: str, mine: Json, known: Json) -> None:
+        """Raises ConfigError where the file has something else."""
+        if mine != known:
+            raise ConfigError(
+                f"{self.path} holds a {self.work} with {what} {known}, not {mine}; name another "
+                "file with --state, or delete this one"
+            )
+
+    def damaged(self, error: Exception) -> ConfigError:
+        """What to raise where the file cannot be read."""
+        return ConfigError(
+            f"{self.path}: not the state of a {self.work} ({error}); name another file with "
+            "--state"
+        )
+
+
+@contextlib.contextmanager
+def opened(path: Path, work: str, head: Head) -> Iterator[StateFile]:
+    """Holds the state of some work for this process.
+
+    Raises:
+      ConfigError: the path names no file.
+      RunError: another process works on it.
+    """
+    if not path.name:
+        raise ConfigError("--state: expected the name of a file")
+    # as JSON gives it again: tuples are lists there
+    plain = json.loads(json.dumps(head))
+    lock = path.with_name(f".{path.name}.lock")
+    with files.locked(lock, f"{path}: another process works on this {work}"):
+        yield StateFile(path, work, plain)

@@ -1,0 +1,235 @@
+"""A config as what is tuned: a batch of proposals is trained as few populations."""
+
+import dataclasses
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxeval import runs, studies
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError
+from jaxeval.files import Json
+from jaxeval.population import lanes as widths
+from jaxeval.space.space import Space
+from jaxeval.studies import cohorts, costs, events, memory, prepared, proposers, sweeps
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.history import Evaluation, History, Result
+from jaxeval.tuning.search import Search
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A config that is tuned.
+
+    Attributes:
+      source, changes: of the config, before what a search sets.
+      base: the config with its data.
+      record: under which its evaluations are recorded.
+      session: data that was read, programs that were compiled.
+    """
+
+    source: reading.Source
+    changes: Sequence[str]
+    space: Space
+    base: prepared.Prepared
+    record: runs.Experiment
+    design: Mapping[str, Json]
+    session: studies.Session
+
+    def config(self, values: Mapping[str, Any]) -> Any:
+        """The config of a setting.
+
+        Raises:
+          ConfigError: the values are no config.
+        """
+        return proposers.configured(self.source, self.changes, self.space, values)
+
+    def trials(self, evaluation: Evaluation) -> list[studies.Trial]:
+        """One a seed.
+
+        Raises:
+          ConfigError: as `config`.
+        """
+        config = self.config(evaluation.values)
+        setting = (evaluation.values, evaluation.seeds)
+        return proposers.evaluations(self.base.config, [config], [setting], self.design)
+
+
+def target(
+    source: reading.Source,
+    changes: Sequence[str],
+    data: str | None,
+    search: Search,
+    where: str = "space",
+) -> Target:
+    """Reads a config and its data; nothing is trained.
+
+    Args:
+      data: where the data is, instead of where the config says.
+      where: what messages about the space begin with.
+
+    Raises:
+      ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
+    """
+    base = studies.read(source, changes, data)
+    changes = [*changes, *prepared.data_changes(base.task, data)]
+    proposers.refuse_leaks(base, search.space, where)
+    session = studies.Session()
+    loaded = session.loader.prepare(base)
+    design = search.to_dict()
+    study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
+    assert study is not None
+    record = prepared.record_of(loaded.record, study)
+    return Target(source, changes, search.space, loaded, record, design, session)
+
+
+class Batch(NamedTuple):
+    """Evaluations that are trained together.
+
+    Attributes:
+      trials: with the evaluation that each is of.
+      failed: evaluations that cannot be trained, with their results.
+    """
+
+    evaluations: Sequence[Evaluation]
+    trials: Mapping[studies.Trial, Evaluation]
+    cohorts: Sequence[cohorts.Cohort]
+    failed: Mapping[int, Result]
+
+
+def batch(of: Target, evaluations: Sequence[Evaluation]) -> Batch:
+    """Groups evaluations into populations, by what compiling and padding cost.
+
+    What is no config, or does not fit into memory, has failed before it is trained.
+    """
+    trials: dict[studies.Trial, Evaluation] = {}
+    entries: list[cohorts.Entry] = []
+    failed: dict[int, Result] = {}
+    for evaluation in evaluations:
+        try:
+            own = of.trials(evaluation)
+            known = cohorts.entries(own, of.session.loader)
+            member = prepared.member_of(known[0].prepared)
+            memory.refuse_too_large(known[0].prepared.problem, [member])
+        except ConfigError as error:
+            failed[evaluation.number] = Result(failure=str(error))
+            continue
+        trials.update((trial, evaluation) for trial in own)
+        entries += known
+    if not entries:
+        return Batch(evaluations, trials, [], failed)
+    machine, sizes = sweeps.machine_of(of.base), cohorts.bucket_sizes(of.base)
+    estimates = costs.plan(cohorts.jobs(entries), sizes, machine)
+    part = f"{evaluations[0].number}-"
+    planned = cohorts.by_estimates(entries, estimates, of.session.loader, part)
+    return Batch(evaluations, trials, planned, failed)
+
+
+class Scored(NamedTuple):
+    """An evaluation has ended; it is told with its batch."""
+
+    evaluation: Evaluation
+    result: Result
+
+
+class Asked(NamedTuple):
+    """A batch of proposals, which is to be saved before it is trained."""
+
+    history: History
+    batch: Batch
+
+
+class Told(NamedTuple):
+    """All of a batch has ended."""
+
+    history: History
+
+
+def tune(
+    of: Target,
+    search: Search,
+    history: History,
+    store: runs.Store,
+    folder: Path,
+    *,
+    trials: int,
+    parallel: int,
+    stop: Callable[[History], str],
+) -> Generator[Asked | events.Event | Scored | Told, None, None]:
+    """Goes on with a search, batch by batch.
+
+    What runs in the history is finished before anything is proposed: so a search that was stopped
+    anywhere goes on as if it had not been.
+
+    Args:
+      folder: the runs folder.
+      trials: evaluations in all.
+      parallel: evaluations of a batch.
+      stop: why nothing more is to be proposed; "" where more is.
+
+    Raises:
+      RunError: as `studies.run_cohorts`.
+    """
+    while True:
+        pending = histories.pending(history)
+        if not pending:
+            count = min(parallel, trials - len(history.evaluations))
+            if count <= 0 or stop(history):
+                return
+            history, pending = searches.ask(search, history, count)
+            if not pending:
+                return
+        asked = batch(of, pending)
+        yield Asked(history, asked)
+        results = yield from _train(of, asked, store, folder, parallel * search.seeds)
+        for number in sorted(results):
+            history = histories.tell(history, number, results[number])
+        yield Told(history)
+
+
+def _train(
+    of: Target, asked: Batch, store: runs.Store, folder: Path, lanes: int
+) -> Generator[events.Event | Scored, None, dict[int, Result]]:
+    """Trains a batch; what was trained of it before is not trained again.
+
+    Args:
+      lanes: of a population that is the whole batch; of others too where idle lanes cost nothing:
+        batches then find each other's programs.
+
+    Returns:
+      results by number of the evaluation.
+    """
+    results: dict[int, Result] = {}
+    for evaluation in asked.evaluations:
+        if evaluation.number in asked.failed:
+            results[evaluation.number] = asked.failed[evaluation.number]
+            yield Scored(evaluation, results[evaluation.number])
+    if not asked.cohorts:
+        return results
+    members: dict[int, dict[int, runs.MemberResult]] = {}
+    mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
+    width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
+    happening = studies.run_cohorts(asked.cohorts, store, folder, session=of.session, lanes=width)
+    for event in happening:
+        yield event
+        if isinstance(event, events.Ended):
+            evaluation = asked.trials[event.trial]
+            ended = members.setdefault(evaluation.number, {})
+            ended[event.trial.seed] = event.result
+            if len(ended) == len(evaluation.seeds):
+                result = _result([ended[seed] for seed in evaluation.seeds])
+                results[evaluation.number] = result
+                yield Scored(evaluation, result)
+    return results
+
+
+def _result(members: Sequence[runs.MemberResult]) -> Result:
+    """The dev scores of all seeds; a failure where one has none."""
+    scores = tuple(member.dev for member in members if member.dev is not None)
+    if len(scores) == len(members):
+        return Result(scores)
+    lost = next(member for member in members if member.dev is None)
+    which = f" (seed {lost.seed})" if len(members) > 1 else ""
+    message = f": {lost.message}" if lost.message else ""
+    return Result(failure=f"{lost.status}{which}{message}")

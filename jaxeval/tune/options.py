@@ -1,0 +1,193 @@
+"""Arguments of a search, and what they ask for."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.report.tuning.as_json import Result
+    from jaxeval.tuning.history import History
+    from jaxeval.tuning.saved import Saved
+    from jaxeval.tuning.search import Search
+
+METHODS = ("gp", "sobol", "random")  # as `tuning.methods.NAMES`, which takes numpy to read
+_ADAPTIVE = "adaptive"
+
+
+def add_search(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--space", required=True, metavar="FILE", help="the search space (TOML)")
+    group.add_argument(
+        "--method",
+        choices=METHODS,
+        default="gp",
+        help="what proposes: a Gaussian process, a Sobol sequence, random draws (gp)",
+    )
+    group.add_argument(
+        "--parallel",
+        type=cli.positive,
+        metavar="P",
+        help="settings at once: a batch that is trained together (8), or commands (1)",
+    )
+    group.add_argument(
+        "--seeds",
+        type=_seeds,
+        default=1,
+        metavar="K",
+        help="of each setting; adaptive: one, and more where they change which is best (1)",
+    )
+    group.add_argument(
+        "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
+    )
+
+
+def add_end(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--trials", type=cli.positive, default=64, metavar="N", help="settings in all (64)"
+    )
+    group.add_argument(
+        "--seconds",
+        type=arguments.positive,
+        metavar="S",
+        help="of wall time, all calls of this command together; then nothing more is proposed",
+    )
+    group.add_argument(
+        "--stop-below",
+        type=arguments.probability,
+        metavar="P",
+        help="stop when some setting is better, by more than --margin, with a probability below P",
+    )
+    group.add_argument(
+        "--margin",
+        type=arguments.positive,
+        metavar="X",
+        help="a difference that matters, in the score's own unit (the metric's; of commands 0)",
+    )
+    group.add_argument(
+        "--retrain",
+        type=arguments.count,
+        default=8,
+        metavar="M",
+        help="fresh seeds that the best setting is trained with in the end; 0: not at all (8)",
+    )
+
+
+def add_config(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    group.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
+
+
+def add_command(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--command",
+        metavar="TEXT",
+        help="with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}",
+    )
+    group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. dev.f1")
+    group.add_argument("--lower-is-better", action="store_true", help="a loss, a perplexity ...")
+    group.add_argument(
+        "--time-limit", type=arguments.positive, metavar="S", help="seconds that one seed may take"
+    )
+    group.add_argument(
+        "--retries", type=arguments.count, default=0, metavar="N", help="of a failed seed (0)"
+    )
+
+
+def search(args: argparse.Namespace) -> "Search":
+    """What is asked for.
+
+    Raises:
+      ConfigError: arguments that do not go together, or more runs than there are seeds.
+    """
+    from jaxeval.space import space
+    from jaxeval.tuning.search import Search
+
+    if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
+        raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
+    if args.command is None:
+        of_commands = ("json_field", "time_limit", "retries", "lower_is_better")
+        named = [name for name in of_commands if getattr(args, name)]
+        if named:
+            raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
+    elif args.config or args.changes or args.data or args.dry_run or args.store:
+        raise ConfigError("--command: expected no CONFIG, key=value, --data, --store or --dry-run")
+    if args.method != "gp" and (args.stop_below or args.margin):
+        raise ConfigError("--stop-below and --margin: expected --method gp, which has a posterior")
+    adaptive = args.seeds == _ADAPTIVE
+    seeds = 1 if adaptive else args.seeds
+    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive)
+
+
+def _seeds(text: str) -> int | str:
+    return _ADAPTIVE if text == _ADAPTIVE else cli.positive(text)
+
+
+def stopper(
+    args: argparse.Namespace, search: "Search", saved: "Saved", margin: float = 0.0
+) -> "Callable[[History], str]":
+    """Why nothing more is to be proposed, of a history; "" while more is.
+
+    Args:
+      margin: of the metric, where no other is asked for.
+    """
+
+    def stop(history: "History") -> str:
+        if args.seconds is not None and saved.seconds >= args.seconds:
+            return "the time is spent"
+        if args.stop_below is None:
+            return ""
+        from jaxeval.tuning import posterior
+
+        least = args.margin or margin
+        better = posterior.probability_of_better(search.space, history, least, search.seed)
+        above = f" by more than {least:g}" if least else ""
+        said = f"a setting that is better{above} has probability {better:.3f}"
+        return said if better < args.stop_below else ""
+
+    return stop
+
+
+def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str:
+    """Why a search has ended."""
+    if len(saved.history.evaluations) >= trials:
+        return "all trials have ended"
+    return stop(saved.history) or "the space has no more settings"
+
+
+def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "History") -> int:
+    """Writes the outcome as JSON and figures, prints it, or all of these.
+
+    Raises:
+      RunError: no setting has a score.
+    """
+    from jaxeval.report.plain import plain
+    from jaxeval.report.tuning import terminal
+
+    if args.json:
+        cli.write_json(args.json, plain(tree))
+    if tree["best"] is None:
+        causes = "; ".join(f"{count} x {cause}" for cause, count in tree["failures"].items())
+        raise RunError(f"no setting has a score: {causes or tree['reason']}")
+    if args.figures:
+        _draw(tree, Path(args.figures), search, history)
+    if args.json != "-":
+        terminal.print_result(tree)
+    return 0
+
+
+def _draw(tree: "Result", folder: Path, search: "Search", history: "History") -> None:
+    from jaxeval.report import figures
+    from jaxeval.report.tuning import figures as drawing
+    from jaxeval.tuning import search as searches
+    from jaxeval.tuning import slices
+
+    best, along = searches.best(search, history), {}
+    if best is not None and search.method == "gp":
+        along = slices.slices(search.space, history, best)
+    for path in figures.save_all(drawing.draw(tree, along), folder):
+        print(f"figure: {path}", file=sys.stderr)

@@ -1,0 +1,83 @@
+"""Searches over a command, with progress and a state file."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from jaxeval.report.tuning import as_json, terminal
+from jaxeval.report.tuning.as_json import Metric, Retrained
+from jaxeval.tune import options
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import retraining, running, saved
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.commands import Command
+from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.search import Search
+
+_METRIC = Metric()
+
+
+def run(args: argparse.Namespace, search: Search) -> int:
+    """Searches, trains the best setting again, prints the answer."""
+    path = Path("tuning.json" if args.state is None else args.state)
+    source = {"command": args.command, "json_field": args.json_field}
+    _command(args, search)  # a wrong one leaves no file
+    with saved.opened(path, search, not args.lower_is_better, source) as state:
+        if known := len(histories.ended(state.history)):
+            print(f"{path}: {known} settings are known", file=sys.stderr)
+        stop = options.stopper(args, search, state)
+        _search(args, search, state, stop)
+        why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
+        retrained = None if best is None else _retrained(args, search, state, best)
+        tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
+    return options.write(tree, args, search, state.history)
+
+
+def _command(args: argparse.Namespace, search: Search) -> Command:
+    return Command(args.command, search.space, args.json_field, args.time_limit)
+
+
+def _search(
+    args: argparse.Namespace,
+    search: Search,
+    state: saved.Saved,
+    stop: Callable[[History], str],
+) -> None:
+    steps = running.run(
+        search,
+        state.history,
+        _command(args, search),
+        trials=args.trials,
+        workers=args.parallel or 1,
+        retries=args.retries,
+        stop=stop,
+    )
+    for step in steps:
+        state.save(step.history)
+        if step.evaluation is not None:
+            told = step.history.evaluations[step.evaluation.number]
+            said = terminal.ended(told, _METRIC) if told.result else f"{told.number}: {step.note}"
+            sofar = terminal.progress(search, step.history, args.trials, _METRIC, state.seconds)
+            print(f"{sofar} | {said}", file=sys.stderr, flush=True)
+
+
+def _retrained(
+    args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting
+) -> Retrained | None:
+    """The best setting with fresh seeds, those that are known already included."""
+    if not args.retrain:
+        return None
+    setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
+    known = state.fresh.get(setting, {})
+    left = [seed for seed in seeds if seed not in known]
+    workers = args.parallel or 1
+    for seed, result in running.again(_command(args, search), best.values, left, workers):
+        state.save_fresh(setting, seed, result)
+        shown = result if isinstance(result, str) else f"{result:g}"
+        print(f"best setting, fresh seed {seed}: {shown}", file=sys.stderr, flush=True)
+    told = [state.fresh[setting][seed] for seed in seeds]
+    return Retrained(
+        {"score": [result for result in told if isinstance(result, float)]},
+        [result for result in told if isinstance(result, str)],
+    )

@@ -1,0 +1,6 @@
+"""Which setting of a search space is best, with few evaluations; no jax."""
+
+from jaxeval.tuning.history import Evaluation, History, Result, Setting
+from jaxeval.tuning.tuner import Tuner
+
+__all__ = ["Evaluation", "History", "Result", "Setting", "Tuner"]

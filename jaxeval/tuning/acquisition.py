@@ -1,0 +1,108 @@
+"""Expected improvement in the logarithm, and of batches by fantasies of what still runs.
+
+Settings are proposed one after the other (greedy). The value of one more, x, given pending ones P
+is the mean over draws of f at P of the expected improvement at x under the process conditioned on
+the draw, over the best of the incumbent and the draw: it differs from the expected improvement of
+all of P and x together by a term without x.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, special, stats
+
+from jaxeval.tuning import gaussian_process
+from jaxeval.tuning.gaussian_process import Model
+
+FANTASIES = 128
+_JITTER = 1e-8
+_LOG_2PI = math.log(2 * math.pi)
+
+
+class Pending(NamedTuple):
+    """Fantasies of settings that run.
+
+    Attributes:
+      features: [p, D].
+      solved: [n, p] as in a prediction.
+      factor: [p, p] lower Cholesky factor of their posterior covariance.
+      draws: [p, S] standard normal.
+      best: [S] the incumbent or the best of a draw.
+    """
+
+    features: np.ndarray
+    solved: np.ndarray
+    factor: np.ndarray
+    draws: np.ndarray
+    best: np.ndarray
+
+
+def log_improvement(u: np.ndarray) -> np.ndarray:
+    """log(phi(u) + u Phi(u)), without loss of digits down to u = -1e6 and beyond.
+
+    (Ament et al. 2023, equations 9 and 14.)
+    """
+    u = np.asarray(u, np.float64)
+    logs = np.empty_like(u)
+    near, far = u > -1.0, u < -1e6
+    v = u[near]
+    logs[near] = np.log(np.exp(-0.5 * (v * v + _LOG_2PI)) + v * special.ndtr(v))
+    v = u[middle := ~(near | far)]
+    ratio = np.log(-v * special.erfcx(-v / math.sqrt(2))) + math.log(math.pi / 2) / 2
+    logs[middle] = _log_one_minus_exp(ratio) - 0.5 * (v * v + _LOG_2PI)
+    v = u[far]
+    logs[far] = -2.0 * np.log(-v) - 0.5 * (v * v + _LOG_2PI)
+    return logs
+
+
+def _log_one_minus_exp(w: np.ndarray) -> np.ndarray:
+    """log(1 - exp w) of w <= 0 (Maechler 2012)."""
+    logs, close = np.empty_like(w), w > -math.log(2)
+    logs[close] = np.log(-np.expm1(np.minimum(w[close], -1e-300)))
+    logs[~close] = np.log1p(-np.exp(w[~close]))
+    return logs
+
+
+def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """log E max(0, f - best) of normal f; arrays that broadcast."""
+    return log_improvement((mean - best) / sd) + np.log(sd)
+
+
+def fantasise(
+    model: Model, features: np.ndarray, incumbent: float, count: int, seed: list[int]
+) -> Pending:
+    """Joint draws of pending settings [p, D].
+
+    Args:
+      count: of draws, by scrambled Sobol points; 1: their posterior mean instead (the Kriging
+        believer of Ginsbourger et al. 2010).
+    """
+    mean, factor = gaussian_process.joint(model, features)
+    draws = np.zeros((len(features), count))
+    if count > 1 and len(features):
+        engine = stats.qmc.Sobol(len(features), seed=np.random.default_rng(seed))
+        uniform = np.clip(engine.random(count), 1e-9, 1 - 1e-9)
+        draws = special.ndtri(uniform).T
+    values = mean[:, None] + factor @ draws
+    best = np.maximum(incumbent, values.max(axis=0, initial=-np.inf))
+    solved = gaussian_process.predict(model, features).solved
+    return Pending(features, solved, factor, draws, best)
+
+
+def log_batch_improvement(model: Model, pending: Pending, features: np.ndarray) -> np.ndarray:
+    """log of what each of the settings [m, D] adds to the pending ones' expected improvement."""
+    prediction = gaussian_process.predict(model, features)
+    if not len(pending.features):
+        sd = np.sqrt(prediction.variance)
+        return log_expected_improvement(prediction.mean, sd, pending.best[:1])
+    covariance = gaussian_process.between(
+        model, (pending.features, pending.solved), (features, prediction.solved)
+    )
+    coupled = linalg.solve_triangular(pending.factor, covariance, lower=True)
+    least = 1e-12 * (math.exp(model.kernel.scale) + 1.0)
+    sd = np.sqrt(np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least))
+    means = prediction.mean[:, None] + coupled.T @ pending.draws
+    logs = log_expected_improvement(means, sd[:, None], pending.best)
+    summed: np.ndarray = special.logsumexp(logs, axis=1)
+    return summed - math.log(len(pending.best))

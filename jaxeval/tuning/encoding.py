@@ -1,0 +1,217 @@
+"""Settings of a space as points of the unit cube, and back.
+
+A setting is a row of places [P], one a hyperparameter: from 0 to 1 for numbers (in the logarithm
+where it is drawn so) and for ordered choices, the index of the choice where choices have no order,
+NaN where the hyperparameter is inactive. A kernel sees features [D]: a number's place, with half
+where it is inactive (Golovin et al. 2017 impute so), and choices without order one-hot with
+all zeros where inactive, scaled so that two different choices are at distance 1.
+"""
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+
+from jaxeval.space import distributions
+from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.space import Parameter, Space
+
+ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
+
+
+class Features(NamedTuple):
+    """The columns of a feature matrix.
+
+    Attributes:
+      group: [D] hyperparameter of each column: columns of one share a length-scale.
+      warped: [W] columns of numbers, whose places a model may warp.
+      groups: number of hyperparameters.
+    """
+
+    group: np.ndarray
+    warped: np.ndarray
+    groups: int
+
+
+def places(space: Space, settings: Sequence[Mapping[str, Value]]) -> np.ndarray:
+    """Settings -> places [n, P]; NaN where a hyperparameter is absent."""
+    rows = [
+        [
+            _place(parameter.distribution, values[parameter.name])
+            if parameter.name in values
+            else math.nan
+            for parameter in space.parameters
+        ]
+        for values in settings
+    ]
+    return np.array(rows, np.float64).reshape(len(rows), len(space.parameters))
+
+
+def settings(space: Space, rows: np.ndarray) -> list[dict[str, Value]]:
+    """Places [n, P] -> plain values by name, inactive ones left out."""
+    return [
+        {
+            parameter.name: _value(parameter.distribution, float(place))
+            for parameter, place in zip(space.parameters, row, strict=True)
+            if not math.isnan(place)
+        }
+        for row in rows
+    ]
+
+
+def snap(space: Space, rows: np.ndarray) -> np.ndarray:
+    """The nearest places that a setting can have: grids kept, inactive hyperparameters NaN.
+
+    Args:
+      rows: [n, P] of finite numbers, those of inactive hyperparameters included.
+    """
+    snapped = np.empty_like(rows)
+    for k, parameter in enumerate(space.parameters):
+        count = choices(parameter.distribution)
+        if is_categorical(parameter.distribution):
+            snapped[:, k] = np.clip(np.rint(rows[:, k]), 0, count - 1)
+        elif count:
+            snapped[:, k] = _grid(count)[_nearest(rows[:, k], count)]
+        else:
+            snapped[:, k] = np.clip(rows[:, k], 0.0, 1.0)
+    snapped[~_active(space, snapped)] = np.nan
+    return snapped
+
+
+def from_quantiles(space: Space, quantiles: np.ndarray) -> np.ndarray:
+    """Places [n, P] of settings drawn by uniform numbers [n, P] in [0, 1)."""
+    return snap(space, unconditional(space, quantiles))
+
+
+def unconditional(space: Space, quantiles: np.ndarray) -> np.ndarray:
+    """Places [n, P] by uniform numbers, as if every hyperparameter were active."""
+    rows = np.array(quantiles, np.float64)
+    for k, parameter in enumerate(space.parameters):
+        count = choices(parameter.distribution)
+        index = np.floor(rows[:, k] * count).astype(int)
+        if is_categorical(parameter.distribution):
+            rows[:, k] = index
+        elif count:
+            rows[:, k] = _grid(count)[index]
+    return rows
+
+
+def everything(space: Space) -> np.ndarray | None:
+    """Places [n, P] of all settings of a small space; None for a large or continuous one."""
+    counts = [choices(parameter.distribution) for parameter in space.parameters]
+    total = math.prod(counts)
+    if not 0 < total <= ENUMERATED:
+        return None
+    indices = np.stack(np.unravel_index(np.arange(total), counts), axis=1)
+    return distinct(from_quantiles(space, (indices + 0.5) / np.array(counts)))
+
+
+def distinct(rows: np.ndarray) -> np.ndarray:
+    """Places [n, P], each row once (no two NaN are equal to numpy), in their order."""
+    _, first = np.unique(np.nan_to_num(rows, nan=-1.0), axis=0, return_index=True)
+    each: np.ndarray = rows[np.sort(first)]
+    return each
+
+
+def features(space: Space, rows: np.ndarray) -> np.ndarray:
+    """What a kernel sees [n, D] of places [n, P]."""
+    columns = []
+    for k, parameter in enumerate(space.parameters):
+        place = rows[:, k]
+        if is_categorical(parameter.distribution):
+            index = np.arange(choices(parameter.distribution))
+            columns.append((place[:, None] == index) * math.sqrt(0.5))
+        else:
+            columns.append(np.where(np.isnan(place), 0.5, place)[:, None])
+    return np.concatenate(columns, axis=1)
+
+
+def layout(space: Space) -> Features:
+    """The columns of `features`."""
+    kinds = [parameter.distribution for parameter in space.parameters]
+    widths = [choices(kind) if is_categorical(kind) else 1 for kind in kinds]
+    group = np.repeat(np.arange(len(kinds)), widths)
+    numeric = np.array([not is_categorical(kind) and choices(kind) != 1 for kind in kinds])
+    return Features(group, np.flatnonzero(numeric[group]), len(kinds))
+
+
+def is_categorical(distribution: Distribution) -> TypeGuard[Choices]:
+    """Whether it draws among choices without order."""
+    return isinstance(distribution, Choices) and not distribution.ordered
+
+
+def choices(distribution: Distribution) -> int:
+    """Number of different values; 0 for a continuous range."""
+    if isinstance(distribution, Choices):
+        return len(distribution.values)
+    return distribution.count if isinstance(distribution, Integer) else 0
+
+
+def _place(distribution: Distribution, value: Value) -> float:
+    if isinstance(distribution, Choices):
+        index = _order(distribution).index(value)
+        return (
+            float(index)
+            if not distribution.ordered
+            else float(_grid(choices(distribution))[index])
+        )
+    if isinstance(distribution, Integer):
+        index = (int(value) - distribution.low) // distribution.step
+        return float(_grid(distribution.count)[index])
+    low, high, number = distribution.low, distribution.high, float(value)
+    if isinstance(distribution, LogUniform):
+        low, high, number = math.log(low), math.log(high), math.log(number)
+    return min(1.0, max(0.0, (number - low) / (high - low)))
+
+
+def _value(distribution: Distribution, place: float) -> Value:
+    if isinstance(distribution, distributions.Uniform | LogUniform):
+        return distribution.at(place)
+    if is_categorical(distribution):
+        return distribution.values[int(place)]
+    index = int(_nearest(np.array([place]), choices(distribution))[0])
+    if isinstance(distribution, Integer):
+        return distribution.low + distribution.step * index
+    return _order(distribution)[index]
+
+
+def _order(distribution: Choices) -> tuple[Value, ...]:
+    """Numbers by size, texts as given."""
+    numbers = distribution.ordered and not isinstance(distribution.values[0], str | bool)
+    return tuple(sorted(distribution.values, key=float)) if numbers else distribution.values
+
+
+@functools.cache
+def _grid(count: int) -> np.ndarray:
+    """Places of the values of a grid: evenly from 0 to 1; a single value in the middle."""
+    return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+
+
+def _nearest(place: np.ndarray, count: int) -> np.ndarray:
+    return np.clip(np.rint(place * (count - 1)), 0, count - 1).astype(int)
+
+
+def _active(space: Space, snapped: np.ndarray) -> np.ndarray:
+    """[n, P]: whether all conditions of a hyperparameter hold, theirs included."""
+    column = {parameter.name: k for k, parameter in enumerate(space.parameters)}
+    active = np.ones(snapped.shape, bool)
+    for name in parents_first(space):
+        parameter = space.parameters[column[name]]
+        for other, values in parameter.when:
+            k = column[other]
+            allowed = [_place(space.parameters[k].distribution, value) for value in values]
+            active[:, column[name]] &= active[:, k] & np.isin(snapped[:, k], allowed)
+    return active
+
+
+@functools.lru_cache(maxsize=32)
+def parents_first(space: Space) -> list[str]:
+    """Names, each after those that its conditions name."""
+    by_name = {parameter.name: parameter for parameter in space.parameters}
+
+    def depth(parameter: Parameter) -> int:
+        return 1 + max((depth(by_name[other]) for other, _ in parameter.when), default=-1)
+
+    return sorted(by_name, key=lambda name: depth(by_name[name]))

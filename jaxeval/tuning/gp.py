@@ -1,0 +1,168 @@
+"""Proposals by a Gaussian process: expected improvement in batches, failures as results.
+
+What is proposed depends on nothing but the space, the history and the seed: asking for eight
+settings gives what asking eight times for one gives.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.space.distributions import Value
+from jaxeval.space.space import Space
+from jaxeval.tuning import (
+    acquisition,
+    encoding,
+    gaussian_process,
+    maximising,
+    sampling,
+    success,
+    warping,
+)
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.gaussian_process import Data, Model
+from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.warping import Targets
+
+INITIAL = 8  # proposals by Sobol points before the first by the model
+# settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
+_FITTED, _CONDITIONED = 200, 600
+_NEAR = 4  # evaluated settings whose surroundings are searched
+_FANTASIES, _SEARCH = range(2)  # streams of random numbers
+
+
+class Fitted(NamedTuple):
+    """What a history says of a space.
+
+    Attributes:
+      model: of the scores; None before the first.
+      success: of failures; None before the first.
+      settings: those with scores, in the order of the model's data.
+      features: [n, D] theirs.
+      places: [n, P] theirs.
+      targets: [n] what the model was fitted to; None before the first.
+    """
+
+    model: Model | None
+    success: Model | None
+    settings: tuple[Setting, ...]
+    features: np.ndarray
+    places: np.ndarray
+    targets: Targets | None
+
+
+def propose(
+    space: Space,
+    history: History,
+    count: int,
+    seed: int,
+    fantasies: int = acquisition.FANTASIES,
+    fitted: Fitted | None = None,
+) -> list[dict[str, Value]]:
+    """The next settings, each unlike all others and those of the history.
+
+    Args:
+      fantasies: draws of the results that are awaited; 1: their posterior mean (Kriging believer).
+      fitted: to the history, where that is done.
+
+    Returns:
+      `count` settings; fewer where the space has no more.
+    """
+    first = len(history.evaluations)
+    early = min(count, INITIAL - first) if histories.ended(history) else count
+    proposed = sampling.sobol(space, history, early, seed) if early > 0 else []
+    if len(proposed) == count:
+        return proposed
+    for values in proposed:
+        history = histories.propose(history, values, ())
+    settings = histories.settings(history)
+    taken = encoding.places(space, [setting.values for setting in settings])
+    running = taken[[bool(s.running and not s.scores) for s in settings]]
+    fitted = fitted or fit(space, history)  # proposals change what runs, not what is known
+    for number in range(first + len(proposed), first + count):
+        streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
+        near, value = _acquisition(space, fitted, running, fantasies, streams[0])
+        row = maximising.maximise(space, value, near, taken, streams[1])
+        if row is None:
+            break
+        taken, running = np.vstack([taken, row]), np.vstack([running, row])
+        proposed += encoding.settings(space, row[None])
+    return proposed
+
+
+def fit(space: Space, history: History) -> Fitted:
+    """The models of scores and of failures."""
+    settings = histories.settings(history)
+    scored = tuple(setting for setting in settings if setting.scores)
+    places = encoding.places(space, [setting.values for setting in scored])
+    features = encoding.features(space, places)
+    model, targets = None, None
+    if scored:
+        targets = warping.targets([s.scores for s in scored], history.higher_is_better)
+        data = Data(features, targets.values, targets.variances, targets.shares)
+        model = _model(space, data)
+    return Fitted(model, _success(space, settings), scored, features, places, targets)
+
+
+def _acquisition(
+    space: Space, fitted: Fitted, running: np.ndarray, fantasies: int, seed: list[int]
+) -> tuple[np.ndarray, maximising.Acquisition]:
+    """Places [k, P] of the best evaluated settings, and log EI times P(success) of places."""
+    model = fitted.model
+    if model is None:
+        return fitted.places, lambda rows: success.log_probability(
+            fitted.success, encoding.features(space, rows)
+        )
+    means = gaussian_process.predict(model, fitted.features).mean
+    near = fitted.places[np.argsort(-means, kind="stable")[:_NEAR]]
+    pending = acquisition.fantasise(
+        model, encoding.features(space, running), float(means.max()), fantasies, seed
+    )
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        features = encoding.features(space, rows)
+        improvement = acquisition.log_batch_improvement(model, pending, features)
+        return improvement + success.log_probability(fitted.success, features)
+
+    return near, value
+
+
+def _success(space: Space, settings: list[Setting]) -> Model | None:
+    """Of all settings that ended; one failure of several evaluations counts as one."""
+    ended = [setting for setting in settings if setting.scores or setting.failures]
+    if not any(setting.failures for setting in ended):
+        return None
+    features = encoding.features(space, encoding.places(space, [s.values for s in ended]))
+    labels = success.labels(np.array([bool(setting.failures) for setting in ended]))
+    return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
+
+
+def _model(space: Space, data: Data) -> Model:
+    """The process fitted to at most _FITTED settings and conditioned on at most _CONDITIONED."""
+    columns = encoding.layout(space)
+    fitted = gaussian_process.fit(_part(data, _FITTED), columns)
+    if len(data.targets) <= _FITTED:
+        return fitted
+    part = _part(data, _CONDITIONED)
+    return gaussian_process.condition(fitted.kernel, fitted.noise, columns, part)
+
+
+def _part(data: Data, most: int) -> Data:
+    """At most so many data: the better half of them the best ones, the others evenly spread."""
+    if len(data.targets) <= most:
+        return data
+    order = np.argsort(-data.targets, kind="stable")
+    best, others = np.split(order, [most // 2])
+    spread = np.linspace(0, len(others) - 1, most - most // 2).astype(int)
+    part = np.sort(np.concatenate([best, others[spread]]))
+    return Data(*(array[part] for array in data))
+
+
+def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
+    """The evaluated setting of the best posterior mean; None before the first score."""
+    fitted = fit(space, history)
+    if fitted.model is None:
+        return None
+    means = gaussian_process.predict(fitted.model, fitted.features).mean
+    return fitted.settings[int(np.argmax(means))].values

@@ -1,0 +1,197 @@
+"""What a tuner knows: the settings that were proposed, and what came of their evaluations.
+
+The order is that of the proposals, whichever result arrived first, so that what is proposed next
+depends on the results and not on when they came.
+"""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jaxeval.config import reading
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.space.distributions import Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What came of one evaluation.
+
+    Attributes:
+      scores: one a seed, finite, in the metric's unit; empty where the evaluation failed.
+      failure: its cause, such as "diverged" or "out of memory"; "" where it did not fail.
+    """
+
+    scores: tuple[float, ...] = ()
+    failure: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.scores) == bool(self.failure):
+            raise DataError(
+                "result: expected scores, or the cause of a failure, got "
+                + ("both" if self.scores else "neither")
+            )
+        if not all(map(math.isfinite, self.scores)):
+            raise DataError(f"result: expected finite scores, got {[*self.scores]}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """One proposed setting.
+
+    Attributes:
+      number: 0, 1, 2 ... in the order of proposal.
+      values: by name, as `space.draw` returns them: inactive hyperparameters are absent.
+      seeds: with which it is trained.
+      result: None while it runs.
+    """
+
+    number: int
+    values: Mapping[str, Value]
+    seeds: tuple[int, ...]
+    result: Result | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    """All evaluations, in the order of their numbers; every change makes a new history."""
+
+    evaluations: tuple[Evaluation, ...] = ()
+    higher_is_better: bool = True
+
+
+class Setting(NamedTuple):
+    """All evaluations of one setting together.
+
+    Attributes:
+      numbers: of its evaluations.
+      scores: of all seeds.
+      failures: causes, one for each evaluation that failed.
+      running: evaluations without a result.
+    """
+
+    values: Mapping[str, Value]
+    numbers: tuple[int, ...]
+    scores: tuple[float, ...]
+    failures: tuple[str, ...]
+    running: int
+
+
+def propose(history: History, values: Mapping[str, Value], seeds: Iterable[int]) -> History:
+    """Adds a proposal, with the next number, which runs from now on."""
+    new = Evaluation(len(history.evaluations), dict(values), tuple(seeds))
+    return dataclasses.replace(history, evaluations=(*history.evaluations, new))
+
+
+def tell(history: History, number: int, result: Result) -> History:
+    """Adds the result of an evaluation.
+
+    Raises:
+      DataError: no such evaluation, it has a result, or another number of scores than seeds.
+    """
+    if not 0 <= number < len(history.evaluations):
+        raise DataError(f"evaluation {number}: was never proposed")
+    evaluation = history.evaluations[number]
+    if evaluation.result is not None:
+        raise DataError(f"evaluation {number}: has a result")
+    if result.scores and len(result.scores) != len(evaluation.seeds):
+        raise DataError(
+            f"evaluation {number}: expected {len(evaluation.seeds)} scores, one a seed, got "
+            f"{len(result.scores)}"
+        )
+    changed = [*history.evaluations]
+    changed[number] = dataclasses.replace(evaluation, result=result)
+    return dataclasses.replace(history, evaluations=tuple(changed))
+
+
+def pending(history: History) -> list[Evaluation]:
+    """Evaluations without a result, which still run."""
+    return [evaluation for evaluation in history.evaluations if evaluation.result is None]
+
+
+def ended(history: History) -> list[Evaluation]:
+    """Evaluations with a result, which may be a failure."""
+    return [evaluation for evaluation in history.evaluations if evaluation.result is not None]
+
+
+def identity(values: Mapping[str, Value]) -> str:
+    """A text that two settings share where they are the same: canonical JSON."""
+    return reading.canonical(dict(values))
+
+
+def settings(history: History) -> list[Setting]:
+    """Evaluations pooled by equal values, in the order of each setting's first proposal."""
+    pooled: dict[str, list[Evaluation]] = {}
+    for evaluation in history.evaluations:
+        pooled.setdefault(identity(evaluation.values), []).append(evaluation)
+    return [_pooled(evaluations) for evaluations in pooled.values()]
+
+
+def _pooled(evaluations: list[Evaluation]) -> Setting:
+    results = [e.result for e in evaluations if e.result is not None]
+    return Setting(
+        evaluations[0].values,
+        tuple(evaluation.number for evaluation in evaluations),
+        tuple(score for result in results for score in result.scores),
+        tuple(result.failure for result in results if result.failure),
+        len(evaluations) - len(results),
+    )
+
+
+def fresh_seeds(history: History, count: int) -> range:
+    """Seeds that no evaluation has had, from 1: no two settings share their luck."""
+    last = max((seed for e in history.evaluations for seed in e.seeds), default=0)
+    return range(last + 1, last + 1 + count)
+
+
+def best(history: History) -> Setting | None:
+    """The setting of the best mean score, of equally good ones the first; None before a score.
+
+    A setting of which an evaluation failed counts by the others' scores only where no setting is
+    without failures.
+    """
+    scored = [setting for setting in settings(history) if setting.scores]
+    whole = [setting for setting in scored if not setting.failures] or scored
+    sign = 1.0 if history.higher_is_better else -1.0
+    return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores), default=None)
+
+
+def to_dict(history: History) -> dict[str, Json]:
+    """Plain data for JSON."""
+    return {
+        "higher_is_better": history.higher_is_better,
+        "evaluations": [
+            {
+                "values": dict(evaluation.values),
+                "seeds": list(evaluation.seeds),
+                **({} if evaluation.result is None else _result_to_dict(evaluation.result)),
+            }
+            for evaluation in history.evaluations
+        ],
+    }
+
+
+def _result_to_dict(result: Result) -> dict[str, Json]:
+    return {"failure": result.failure} if result.failure else {"scores": list(result.scores)}
+
+
+def from_dict(tree: Any) -> History:
+    """The history that `to_dict` wrote.
+
+    Raises:
+      DataError: anything else.
+    """
+    try:
+        history = History((), bool(tree["higher_is_better"]))
+        for number, entry in enumerate(tree["evaluations"]):
+            history = propose(history, dict(entry["values"]), map(int, entry["seeds"]))
+            if "failure" in entry:
+                history = tell(history, number, Result(failure=str(entry["failure"])))
+            elif "scores" in entry:
+                history = tell(history, number, Result(tuple(map(float, entry["scores"]))))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"not the history of a tuner ({type(error).__name__}: {error})") from None
+    return history

@@ -1,0 +1,103 @@
+"""What a search says so far: which setting is best, and whether a better one exists."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, gaussian_process, gp, maximising
+from jaxeval.tuning.gp import Fitted
+from jaxeval.tuning.history import History, Setting
+
+_DRAWS = 1024
+_POINTS, _AROUND = 512, 8  # of the whole space, and of evaluated settings to look around
+_OF_BEST, _OF_SPACE, _OF_BETTER = range(10, 13)  # streams of random numbers
+
+
+class Row(NamedTuple):
+    """The posterior of one evaluated setting.
+
+    Attributes:
+      mean, sd: of its mean score over seeds, in the metric's unit. Below the median score they are
+        of the scores by rank (`warping`), so that they are right for good settings alone.
+      best: probability that no other evaluated setting is better.
+    """
+
+    setting: Setting
+    mean: float
+    sd: float
+    best: float
+
+
+def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
+    """All settings with scores, the best posterior mean first; empty before the first score."""
+    fitted = gp.fit(space, history)
+    if fitted.model is None or fitted.targets is None:
+        return []
+    prediction = gaussian_process.predict(fitted.model, fitted.features)
+    best = probability_of_best(fitted, seed)
+    order = np.argsort(-prediction.mean, kind="stable")
+    centre, unit = fitted.targets.centre, fitted.targets.unit
+    return [
+        Row(
+            fitted.settings[k],
+            centre + unit * float(prediction.mean[k]),
+            abs(unit) * math.sqrt(float(prediction.variance[k])),
+            float(best[k]),
+        )
+        for k in order
+    ]
+
+
+def probability_of_best(fitted: Fitted, seed: int) -> np.ndarray:
+    """[n]: of each setting with scores, that its noise-free objective is the best of them."""
+    assert fitted.model is not None
+    values = _draw(fitted, fitted.features, [seed, _OF_BEST])
+    return np.bincount(values.argmax(axis=0), minlength=len(values)) / values.shape[1]
+
+
+def probability_of_better(space: Space, history: History, margin: float, seed: int = 0) -> float:
+    """That some setting is better than the one to take by more than a margin.
+
+    Joint draws of the posterior at 512 Sobol points of the space (all of a small one) and around
+    the best settings: a lower bound of the posterior probability, which looks at all settings.
+    1 before the first score.
+
+    Args:
+      margin: in the metric's unit, from 0.
+    """
+    if margin < 0:
+        raise DataError(f"margin: expected a number of at least 0, got {margin}")
+    fitted = gp.fit(space, history)
+    if fitted.model is None or fitted.targets is None:
+        return 1.0
+    means = gaussian_process.predict(fitted.model, fitted.features).mean
+    order = np.argsort(-means, kind="stable")
+    rows = _candidates(space, fitted.places[order[:_AROUND]], seed)
+    others = rows[~maximising.is_taken(rows, fitted.places)]
+    points = np.concatenate([fitted.features[order[:_AROUND]], encoding.features(space, others)])
+    values = _draw(fitted, points, [seed, _OF_BETTER])
+    gain = values[1:].max(axis=0, initial=-np.inf) - values[0]
+    return float(np.mean(gain * abs(fitted.targets.unit) > margin))
+
+
+def _candidates(space: Space, near: np.ndarray, seed: int) -> np.ndarray:
+    """Places [m, P] of the whole space and around given settings."""
+    everything = encoding.everything(space)
+    random = np.random.default_rng([seed, _OF_SPACE])
+    if everything is not None and len(everything) <= 2 * _POINTS:
+        return everything
+    whole = encoding.from_quantiles(space, random.random((_POINTS, len(space.parameters))))
+    around = [maximising.mutate(space, near, step, random) for step in (0.1, 0.02)]
+    return encoding.distinct(np.concatenate([whole, *around]))
+
+
+def _draw(fitted: Fitted, features: np.ndarray, seed: list[int]) -> np.ndarray:
+    """Joint posterior draws [m, S] of the objective at features [m, D]."""
+    assert fitted.model is not None
+    mean, factor = gaussian_process.joint(fitted.model, features)
+    normal = np.random.default_rng(seed).normal(size=(len(mean), _DRAWS))
+    drawn: np.ndarray = mean[:, None] + factor @ normal
+    return drawn

@@ -1,0 +1,79 @@
+"""How a space is searched, as plain data, and what follows from it for a history."""
+
+import dataclasses
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.files import Json
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import methods
+from jaxeval.tuning.history import Evaluation, History, Setting
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What is proposed depends on this, the history, and nothing else.
+
+    Attributes:
+      method: as `methods.NAMES`.
+      seed: of the proposals.
+      seeds: of each evaluation: it has as many scores.
+      adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
+        is worth more to the final choice (`replicates`).
+    """
+
+    space: Space
+    method: methods.Name = "gp"
+    seed: int = 0
+    seeds: int = 1
+    adaptive: bool = False
+
+    def __post_init__(self) -> None:
+        methods.method(self.method)
+        if self.seeds < 1:
+            raise DataError(f"seeds: expected at least 1, got {self.seeds}")
+        if self.adaptive and (self.method != "gp" or self.seeds > 1):
+            raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain data for JSON."""
+        return {
+            "space": spaces.to_dict(self.space),
+            "method": self.method,
+            "seed": self.seed,
+            "seeds": self.seeds,
+            "adaptive": self.adaptive,
+        }
+
+
+def ask(search: Search, history: History, count: int) -> tuple[History, list[Evaluation]]:
+    """The history with so many new proposals; fewer where the space has no more.
+
+    They run from now on. Each has seeds of its own: no two settings share their luck.
+    """
+    first = len(history.evaluations)
+    for values in _propose(search)(search.space, history, count, search.seed):
+        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
+    return history, [*history.evaluations[first:]]
+
+
+def _propose(search: Search) -> methods.Propose:
+    if not search.adaptive:
+        return methods.method(search.method).propose
+    from jaxeval.tuning import replicates
+
+    return replicates.propose
+
+
+def best(search: Search, history: History) -> Setting | None:
+    """The setting to take, with all its scores; None before the first score."""
+    values = methods.method(search.method).best(search.space, history)
+    if values is None:
+        return None
+    identity = histories.identity(values)
+    return next(
+        setting
+        for setting in histories.settings(history)
+        if histories.identity(setting.values) == identity
+    )

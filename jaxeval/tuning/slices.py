@@ -1,0 +1,74 @@
+"""What the process says of a setting when one of its hyperparameters changes."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.space.distributions import Value
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, gaussian_process, gp
+from jaxeval.tuning.history import History, Setting
+
+_POINTS = 41
+
+
+class Slice(NamedTuple):
+    """The posterior of the noise-free objective, in the metric's unit.
+
+    Attributes:
+      values: of the hyperparameter, ascending where they are numbers.
+      mean, sd: of the objective at each.
+    """
+
+    values: list[Value]
+    mean: np.ndarray
+    sd: np.ndarray
+
+
+def slices(space: Space, history: History, setting: Setting) -> dict[str, Slice]:
+    """By name, of all hyperparameters that are active in a setting.
+
+    All others keep their values. Where a value makes another hyperparameter active, that one is in
+    the middle of its range. As in `posterior.describe`, what is far below the median score is told
+    by rank.
+    """
+    fitted = gp.fit(space, history)
+    if fitted.model is None or fitted.targets is None:
+        return {}
+    row = _everywhere(space, encoding.places(space, [setting.values])[0])
+    told = {}
+    for k, parameter in enumerate(space.parameters):
+        if parameter.name not in setting.values:
+            continue
+        rows = encoding.snap(space, _varied(space, row, k))
+        values = [values[parameter.name] for values in encoding.settings(space, rows)]
+        predicted = gaussian_process.predict(fitted.model, encoding.features(space, rows))
+        centre, unit = fitted.targets.centre, fitted.targets.unit
+        told[parameter.name] = Slice(
+            values, centre + unit * predicted.mean, abs(unit) * np.sqrt(predicted.variance)
+        )
+    return told
+
+
+def _everywhere(space: Space, row: np.ndarray) -> np.ndarray:
+    """Places [P] with a number for inactive hyperparameters too."""
+    kinds = [parameter.distribution for parameter in space.parameters]
+    middle = np.array([0.0 if encoding.is_categorical(kind) else 0.5 for kind in kinds])
+    whole: np.ndarray = np.where(np.isnan(row), middle, row)
+    return whole
+
+
+def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
+    """[n, P]: the row with each value of hyperparameter k, or so many of a long range."""
+    kind = space.parameters[k].distribution
+    count = encoding.choices(kind)
+    if encoding.is_categorical(kind):
+        column = np.arange(count, dtype=np.float64)
+    elif 0 < count <= _POINTS:
+        column = (np.arange(count) + 0.5) / count
+    else:
+        column = np.linspace(0.0, math.nextafter(1.0, 0.0), _POINTS)
+    rows = np.tile(row, (len(column), 1))
+    rows[:, k] = column
+    return rows

@@ -1,0 +1,97 @@
+"""Scores as a Gaussian process wants them: the good half as it is, the bad half by rank.
+
+One diverged perplexity of 1e7 would leave nothing of the differences among good settings in
+standardised scores. Values below the median become median + s z, with z a normal quantile of the
+rank and s the root mean square distance of the good half from the median (OSS Vizier's half-rank
+warper); then all are standardised.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+_DEGREES = 4.0  # weight of the pooled variance in that of a setting, and the fewest to know it by
+
+
+class Targets(NamedTuple):
+    """What the process is fitted to, more is better.
+
+    Attributes:
+      values: [n], of mean 0 and standard deviation 1.
+      variances: [n] known variance of each value; zeros before enough settings have several seeds.
+      shares: [n] of the fitted noise: that of a mean over seeds, or of one where it is known.
+      seed: known variance over seeds of a good setting's scores; 0 while it is not known.
+      centre, unit: a good score is centre + unit times its value.
+    """
+
+    values: np.ndarray
+    variances: np.ndarray
+    shares: np.ndarray
+    seed: float
+    centre: float
+    unit: float
+
+
+def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targets:
+    """Finite scores of n settings, one a seed -> what the process is fitted to.
+
+    The variance of a mean over seeds keeps its proportion to the squared distances from the
+    median, so that it shrinks where the warp does.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    largest = max(max(map(abs, values)) for values in scores) or 1.0
+    scaled = [np.array(values) / largest for values in scores]  # squares of 1e300 are infinite
+    means = sign * np.array([values.mean() for values in scaled])
+    counts = np.array([len(values) for values in scaled])
+    warped = half_rank(means)
+    centre, spread = float(warped.mean()), float(warped.std())
+    if spread <= 1e-12:
+        warped, spread = np.full(len(means), centre), 1.0
+    variances, seed = seed_variances(scaled, means >= np.median(means))
+    distance = np.abs(means - np.median(means))
+    shrunk = np.abs(warped - np.median(means)) / np.where(distance > 0, distance, 1.0)
+    slopes = np.where(distance > 0, np.minimum(shrunk, 1.0), 1.0)
+    return Targets(
+        (warped - centre) / spread,
+        variances / counts * (slopes / spread) ** 2,
+        np.ones(len(means)) if seed else 1.0 / counts,
+        seed / spread**2,
+        sign * centre * largest,
+        sign * spread * largest,
+    )
+
+
+def half_rank(values: np.ndarray) -> np.ndarray:
+    """Values [n] of which more is better, those below the median by rank."""
+    median = np.median(values)
+    good, bad = values[values >= median], values < median
+    if not bad.any():
+        return values.astype(float)
+    scale = np.sqrt(np.mean((good - median) ** 2))
+    if scale == 0:  # the good half is all equal
+        scale = median - values[bad].max()
+    unique, rank = np.unique(values[bad], return_inverse=True)
+    below = len(unique) + (0.5 if np.any(values == median) else 0.0)
+    warped = values.astype(float)
+    warped[bad] = median + scale * special.ndtri(0.5 * (rank + 0.5) / below)
+    return warped
+
+
+def seed_variances(scores: Sequence[np.ndarray], good: np.ndarray) -> tuple[np.ndarray, float]:
+    """The variance over seeds of each setting [n], and that of a good one.
+
+    A setting's own variance is shrunk to that of all good ones together, as if that came from 4
+    more degrees of freedom (Smyth 2004 moderates variances so, with a fitted number of degrees).
+    All are 0 while good settings of several seeds have fewer degrees of freedom together.
+
+    Args:
+      good: [n] whether a setting's scores are of the better half.
+    """
+    degrees = np.array([len(values) - 1 for values in scores])
+    sums = np.array([np.sum((values - values.mean()) ** 2) for values in scores])
+    if degrees[good].sum() < _DEGREES:
+        return np.zeros(len(scores)), 0.0
+    pooled = float(sums[good].sum() / degrees[good].sum())
+    return (_DEGREES * pooled + sums) / (_DEGREES + degrees), pooled

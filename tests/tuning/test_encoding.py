@@ -1,0 +1,81 @@
+"""Settings as places and back: grids kept, inactive hyperparameters without a say."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import encoding
+
+TREE = {
+    "rate": {"log_uniform": [1e-5, 1e-1]},
+    "units": {"integer": [16, 128], "step": 16},
+    "size": {"choices": [64, 16, 32]},
+    "kind": {"choices": ["none", "plateau", "warmup"]},
+    "factor": {"uniform": [0.1, 0.9], "when": {"kind": ["plateau"]}},
+    "steps": {"integer": [1, 4], "when": {"kind": ["warmup"], "units": [16, 32, 48]}},
+    "shape": {"choices": ["cos", "line"], "when": {"steps": [2, 3]}},
+}
+SPACE = spaces.from_dict(TREE)
+
+
+def test_round_trip() -> None:
+    """Dies if a value comes back as another one, or is absent where it was drawn."""
+    drawn = [spaces.draw(SPACE, 3, k) for k in range(300)]
+    back = encoding.settings(SPACE, encoding.places(SPACE, drawn))
+    for before, after in zip(drawn, back, strict=True):
+        assert before.keys() == after.keys()
+        exact = [name for name in before if name not in ("rate", "factor")]
+        assert all(before[n] == after[n] and type(before[n]) is type(after[n]) for n in exact)
+        assert after["rate"] == pytest.approx(before["rate"])
+
+
+@given(st.lists(st.floats(-1, 4), min_size=7, max_size=7))
+@settings(max_examples=60, deadline=None)
+def test_snapped_is_a_setting_that_can_be_drawn(row: list[float]) -> None:
+    """Dies if snapping leaves the grid or the range, or is not idempotent."""
+    snapped = encoding.snap(SPACE, np.array([row]))
+    values = encoding.settings(SPACE, snapped)[0]
+    assert values["units"] in range(16, 129, 16) and values["size"] in (16, 32, 64)
+    assert 1e-5 <= float(values["rate"]) <= 1e-1
+    assert ("factor" in values) == (values["kind"] == "plateau")
+    assert ("steps" in values) == (values["kind"] == "warmup" and values["units"] <= 48)
+    assert ("shape" in values) == (values.get("steps") in (2, 3))
+    again = encoding.snap(SPACE, np.nan_to_num(snapped, nan=0.3))
+    np.testing.assert_array_equal(again, snapped)
+
+
+def test_numbers_are_ordered_by_size() -> None:
+    """Dies if choices of numbers keep the order of the file: 16, 32, 64 lie at 0, .5, 1."""
+    at = encoding.places(SPACE, [{"size": size} for size in (64, 16, 32)])[:, 2]
+    np.testing.assert_array_equal(at, [1.0, 0.0, 0.5])
+
+
+def test_inactive_values_change_nothing() -> None:
+    """Dies if an inactive hyperparameter's place reaches the kernel."""
+    rows = np.array([[0.5, 0.0, 0.5, 0, 0.1, 0.2, 1], [0.5, 0.0, 0.5, 0, 0.9, 0.7, 0]])
+    first, second = encoding.features(SPACE, encoding.snap(SPACE, rows))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_choices_without_order_are_at_one_distance() -> None:
+    """Dies if categories are placed on a line, or if a choice is not scaled to distance 1."""
+    rows = encoding.places(SPACE, [{"kind": kind} for kind in ("none", "plateau", "warmup")])
+    columns = encoding.layout(SPACE).group == 3
+    points = encoding.features(SPACE, rows)[:, columns]
+    for left, right in itertools.combinations(points, 2):
+        assert np.linalg.norm(left - right) == pytest.approx(1.0)
+
+
+def test_everything_of_a_small_space() -> None:
+    """Dies if settings that differ in inactive hyperparameters alone are counted twice."""
+    tree = {name: TREE[name] for name in ("size", "kind", "units", "steps", "shape")}
+    space = spaces.from_dict(tree)
+    rows = encoding.everything(space)
+    assert rows is not None
+    # 3 sizes x (2 kinds x 8 units + warmup: 5 units + 3 units x (2 steps + 2 x 2 shapes))
+    assert len(rows) == 3 * (16 + 5 + 3 * (2 + 4))
+    assert encoding.everything(SPACE) is None

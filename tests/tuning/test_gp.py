@@ -1,0 +1,233 @@
+"""Proposals: settings that can be drawn, no setting twice, whatever the results are."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, gp, maximising, success
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.gaussian_process import Data
+from jaxeval.tuning.history import History, Result
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "layers": {"integer": [1, 4]},
+        "kind": {"choices": ["a", "b"]},
+        "momentum": {"uniform": [0.0, 1.0], "when": {"kind": ["a"]}},
+    }
+)
+
+
+def _score(values: dict) -> float:
+    missed = {"a": (values.get("momentum", 0) - 0.7) ** 2, "b": 0.3}[values["kind"]]
+    return -((math.log10(values["rate"]) + 2) ** 2) - 0.1 * (values["layers"] - 3) ** 2 - missed
+
+
+def _ended(
+    space: Space, count: int, result: Callable[[dict], Result], higher: bool = True
+) -> History:
+    """A history of random settings; `result` maps a setting to a Result."""
+    history = History((), higher)
+    for run in range(count):
+        values = spaces.draw(space, 5, run)
+        outcome = result(values)
+        history = histories.propose(history, values, range(max(1, len(outcome.scores))))
+        history = histories.tell(history, run, outcome)
+    return history
+
+
+def _scored(values: dict) -> Result:
+    return Result((_score(values),))
+
+
+def _check(history: History, proposed: list[dict]) -> None:
+    """All can be drawn, and none is there twice."""
+    every = [*(e.values for e in history.evaluations), *proposed]
+    assert len({histories.identity(values) for values in every}) == len(every)
+    assert encoding.settings(SPACE, encoding.places(SPACE, proposed)) == proposed
+
+
+def test_better_than_random() -> None:
+    """Dies if proposals ignore the results: of 4 rounds of 4 after 12 draws the best is near."""
+    history = _ended(SPACE, 12, _scored)
+    for _ in range(4):
+        for values in gp.propose(SPACE, history, 4, 0):
+            history = histories.propose(history, values, (0,))
+            history = histories.tell(history, len(history.evaluations) - 1, _scored(values))
+    scores = [e.result.scores[0] for e in history.evaluations if e.result is not None]
+    assert max(scores[12:]) > -0.02 > max(scores[:12])
+    best = gp.best_setting(SPACE, history)
+    assert best is not None and _score(dict(best)) > -0.02
+
+
+@pytest.mark.parametrize("fantasies", [1, 16])
+def test_batch_is_what_single_requests_give(fantasies: int) -> None:
+    """Dies if a proposal depends on the batch it is asked for in, or ignores what runs."""
+    history = _ended(SPACE, 10, _scored)
+    batch = gp.propose(SPACE, history, 4, 3, fantasies)
+    _check(history, batch)
+    assert gp.propose(SPACE, history, 4, 3, fantasies) == batch
+    for values in batch:
+        assert gp.propose(SPACE, history, 1, 3, fantasies) == [values]
+        history = histories.propose(history, values, (0,))
+    assert gp.propose(SPACE, history, 1, 4, fantasies) != gp.propose(
+        SPACE, history, 1, 3, fantasies
+    )
+
+
+def test_first_proposals_are_those_of_any_batch_size() -> None:
+    """Dies if the change from Sobol points to the model depends on the batch."""
+    history = _ended(SPACE, 6, _scored)
+    batch = gp.propose(SPACE, history, 4, 3, 4)
+    for values in batch:
+        assert gp.propose(SPACE, history, 1, 3, 4) == [values]
+        history = histories.propose(history, values, (0,))
+
+
+def test_order_of_results_changes_nothing() -> None:
+    """Dies if a proposal depends on which result came first."""
+    history = _ended(SPACE, 0, _scored)
+    for values in gp.propose(SPACE, history, 9, 0):
+        history = histories.propose(history, values, (0,))
+    ways = []
+    for order in (range(9), reversed(range(9))):
+        told = history
+        for number in order:
+            told = histories.tell(told, number, _scored(told.evaluations[number].values))
+        ways.append(gp.propose(SPACE, told, 2, 0, 8))
+    assert ways[0] == ways[1]
+
+
+RESULTS = {
+    "all failed": lambda values: Result(failure="diverged"),
+    "all equal": lambda values: Result((1.5,)),
+    "huge range": lambda values: Result((10 ** (values["layers"] * 75.0) * values["rate"],)),
+    "tiny range": lambda values: Result((1 + 1e-15 * values["layers"],)),
+    "many seeds": lambda values: Result((values["rate"], values["rate"] + 0.1, 0.0)),
+    "half failed": lambda values: (
+        Result(failure="out of memory") if values["layers"] > 2 else Result((values["rate"],))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("count", [1, 9])
+def test_results_of_any_kind(kind: str, count: int) -> None:
+    """Dies if a result without spread, without scores or of any size stops the tuner."""
+    history = _ended(SPACE, count, RESULTS[kind], higher=False)
+    _check(history, gp.propose(SPACE, history, 3 if count > 1 else 9, 0, 8))
+
+
+def test_failures_are_avoided() -> None:
+    """Dies if failures are dropped: the best scores border on what fails."""
+    space = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
+
+    def result(values: dict) -> Result:
+        fails = values["x"] > 0.5
+        return Result(failure="out of memory") if fails else Result((values["x"],))
+
+    history = _ended(space, 24, result)
+    for k in range(24, 40, 4):
+        for values in gp.propose(space, history, 4, 0, 16):
+            history = histories.propose(history, values, (0,))
+        for number in range(k, k + 4):
+            outcome = result(dict(history.evaluations[number].values))
+            history = histories.tell(history, number, outcome)
+    proposed = [float(evaluation.values["x"]) for evaluation in history.evaluations[24:]]
+    assert max(x for x in proposed if x <= 0.5) > 0.49
+    assert sum(x > 0.5 for x in proposed[8:]) <= 4
+    points = np.array([[0.1, 0.5], [0.9, 0.5]])
+    probability = np.exp(success.log_probability(gp.fit(space, history).success, points))
+    assert probability[0] > 0.6 and probability[1] < 0.1
+    assert gp.fit(SPACE, _ended(SPACE, 5, _scored)).success is None
+
+
+def test_small_spaces_end() -> None:
+    """Dies if a setting is proposed twice once all were, or some are never proposed."""
+    space = spaces.from_dict(
+        {
+            "a": {"choices": ["x", "y"]},
+            "b": {"integer": [1, 5], "when": {"a": ["x"]}},
+            "c": {"integer": [3, 3]},
+        }
+    )
+    history, every = History(), []
+    while proposed := gp.propose(space, history, 2, 0, 4):
+        for values in proposed:
+            every.append(histories.identity(values))
+            history = histories.propose(history, values, (0,))
+            score = Result((float(values.get("b", 0)),))
+            history = histories.tell(history, len(history.evaluations) - 1, score)
+    assert len(every) == len(set(every)) == 6
+
+
+def test_space_of_one_value() -> None:
+    """Dies if a hyperparameter without a choice breaks the model."""
+    space = spaces.from_dict({"c": {"integer": [3, 3]}, "x": {"uniform": [0.0, 1.0]}})
+    history = _ended(space, 9, lambda values: Result((values["x"],)))
+    assert all(values["c"] == 3 for values in gp.propose(space, history, 2, 0, 4))
+    only = spaces.from_dict({"c": {"choices": ["a"]}})
+    history = _ended(only, 1, lambda values: Result((1.0,)))
+    assert gp.propose(only, history, 2, 0) == []
+
+
+def test_more_settings_than_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the part that a long history is reduced to lacks the best, or is unordered."""
+    monkeypatch.setattr(gp, "_FITTED", 12)
+    monkeypatch.setattr(gp, "_CONDITIONED", 16)
+    history = _ended(SPACE, 30, _scored)
+    fitted = gp.fit(SPACE, history)
+    assert fitted.model is not None and len(fitted.model.data.targets) == 16
+    assert fitted.targets is not None
+    assert set(np.sort(fitted.targets.values)[-8:]) <= set(fitted.model.data.targets)
+    _check(history, gp.propose(SPACE, history, 2, 0, 8))
+    part = gp._part(Data(*(np.arange(100.0) for _ in range(4))), 10)
+    np.testing.assert_array_equal(part.targets[-5:], np.arange(95.0, 100))
+    np.testing.assert_array_equal(part.targets, part.variances)
+
+
+def test_maximising_finds_the_top_of_a_bump() -> None:
+    """Dies if steps do not shrink, or if a taken setting is returned."""
+    top = encoding.places(SPACE, [{"rate": 0.02, "layers": 2, "kind": "a", "momentum": 0.35}])[0]
+
+    def bump(rows: np.ndarray) -> np.ndarray:
+        return -np.sum((np.nan_to_num(rows, nan=5.0) - top) ** 2, axis=1)
+
+    none = np.empty((0, 4))
+    best = maximising.maximise(SPACE, bump, none, none, [1])
+    assert best is not None
+    np.testing.assert_allclose(best, top, atol=2e-3)
+    other = maximising.maximise(SPACE, bump, none, best[None], [1])
+    assert other is not None and not maximising.is_taken(other[None], best[None])[0]
+    np.testing.assert_allclose(other, top, atol=4e-3)
+
+
+def test_maximising_finds_the_best_choices() -> None:
+    """Dies if choices do not move in late rounds: one of 390,625 settings is the best."""
+    space = spaces.from_dict({f"c{k}": {"choices": [*"abcde"]} for k in range(8)})
+    random = np.random.default_rng(0)
+    worth = random.normal(size=(8, 5))
+    couples = random.normal(size=(7, 5, 5))
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        index = rows.astype(int)
+        alone = sum(worth[k, index[:, k]] for k in range(8))
+        return alone + 0.5 * sum(couples[k, index[:, k], index[:, k + 1]] for k in range(7))
+
+    table = worth[0]  # the highest value, by dynamic programming
+    for k in range(7):
+        table = (table[:, None] + 0.5 * couples[k]).max(axis=0) + worth[k + 1]
+    none = np.empty((0, 8))
+    best = maximising.maximise(space, value, none, none, [1])
+    assert best is not None and value(best[None])[0] == pytest.approx(table.max())
+
+
+def test_is_taken_compares_inactive_ones() -> None:
+    """Dies if NaN is unlike itself, or like a number."""
+    rows = np.array([[0.5, np.nan], [0.5, 0.0]])
+    np.testing.assert_array_equal(maximising.is_taken(rows, rows[:1]), [True, False])

@@ -1,0 +1,180 @@
+"""What a search says: against the posterior itself, dense computations and simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.errors import DataError
+from jaxeval.space import space as spaces
+from jaxeval.tuning import gaussian_process, gp, posterior, replicates
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.gp import Fitted
+from jaxeval.tuning.history import History, Result
+
+SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
+
+
+def _history(count: int, noise: float, factor: float = 1.0) -> History:
+    random = np.random.default_rng(2)
+    history = History((), higher_is_better=False)
+    for k in range(count):
+        values = spaces.draw(SPACE, 1, k)
+        score = 60 + 40 * (float(values["x"]) - 0.4) ** 2 + 5 * float(values["y"])
+        score = factor * (score + noise * random.normal())
+        history = histories.propose(history, values, (0,))
+        history = histories.tell(history, k, Result((float(score),)))
+    return history
+
+
+def _noisy(fitted: Fitted, noise: float) -> Fitted:
+    """The same, with another log noise."""
+    assert fitted.model is not None
+    model = fitted.model
+    again = gaussian_process.condition(model.kernel, noise, model.columns, model.data)
+    return fitted._replace(model=again)
+
+
+def test_posterior_is_in_the_metrics_unit() -> None:
+    """Dies if the direction is lost, or means and spreads stay standardised."""
+    history = _history(30, 0.01)
+    rows = posterior.describe(SPACE, history)
+    best = min(histories.settings(history), key=lambda setting: setting.scores[0])
+    assert rows[0].setting == best
+    for row in rows[:10]:
+        assert row.mean == pytest.approx(row.setting.scores[0], abs=0.2)
+        assert 0 < row.sd < 0.5
+    assert sum(row.best for row in rows) == pytest.approx(1)
+    assert posterior.describe(SPACE, History()) == []
+
+
+def test_probability_of_best_of_two() -> None:
+    """Dies if draws are not joint: P(f1 > f2) of two correlated normals has a closed form."""
+    history = History()
+    for k, (x, score) in enumerate([(0.3, 1.0), (0.5, 2.0)]):
+        history = histories.propose(history, {"x": x, "y": 0.5}, (0,))
+        history = histories.tell(history, k, Result((score,)))
+    fitted = gp.fit(SPACE, history)
+    assert fitted.model is not None
+    smooth = fitted.model.kernel._replace(lengths=np.zeros(2))
+    fitted = _noisy(fitted._replace(model=fitted.model._replace(kernel=smooth)), 0.0)
+    assert fitted.model is not None
+    mean, factor = gaussian_process.joint(fitted.model, fitted.features)
+    covariance, gap = factor @ factor.T, mean[1] - mean[0]
+    apart = stats.norm.cdf(gap / math.sqrt(covariance.trace()))
+    joint = stats.norm.cdf(gap / math.sqrt(covariance.trace() - 2 * covariance[0, 1]))
+    assert joint > apart + 0.05, (joint, apart)
+    best = posterior.probability_of_best(fitted, 0)
+    assert best[1] == pytest.approx(joint, abs=0.04)
+
+
+def test_probability_of_better() -> None:
+    """Dies if the margin has the wrong unit or sign, or what is known does not lower it."""
+    early, late = _history(4, 0.5), _history(60, 0.05)
+    falls = [posterior.probability_of_better(SPACE, early, m) for m in (0.0, 1.0, 5.0, 50.0)]
+    assert falls == sorted(falls, reverse=True) and falls[0] > 0.5 and falls[-1] < 0.05
+    assert posterior.probability_of_better(SPACE, late, 2.0) < 0.1 < falls[1]
+    larger = posterior.probability_of_better(SPACE, _history(4, 0.5, 100.0), 100.0)
+    assert larger == pytest.approx(falls[1], abs=0.02)
+    assert posterior.probability_of_better(SPACE, History(), 1.0) == 1.0
+    with pytest.raises(DataError, match="margin"):
+        posterior.probability_of_better(SPACE, late, -1.0)
+
+
+def test_probability_of_better_when_all_is_known() -> None:
+    """Dies if a setting counts as better than itself, or one of a small space is left out."""
+    space = spaces.from_dict({"n": {"integer": [1, 3]}})
+    history = History()
+    for n in (1, 2, 3):
+        history = histories.propose(history, {"n": n}, (0,))
+        history = histories.tell(history, n - 1, Result((float(n),)))
+    assert posterior.probability_of_better(space, history, 1.0) < 0.1
+    history = histories.propose(History(), {"n": 2}, (0,))
+    history = histories.tell(history, 0, Result((1.0,)))
+    assert posterior.probability_of_better(space, history, 0.0) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_expected_rise_against_simulation(seed: int) -> None:
+    """Dies if a line below the envelope counts, or equal slopes divide by 0."""
+    random = np.random.default_rng(seed)
+    means, slopes = random.normal(size=(2, 7))
+    slopes[3:5] = slopes[2]
+    z = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    best = np.max(means[:, None] + slopes[:, None] * z, axis=0)
+    value = replicates.expected_rise(means, slopes)
+    assert value == pytest.approx(best.mean() - means.max(), rel=1e-3, abs=1e-5)
+    assert replicates.expected_rise(means, np.ones(7)) == 0.0
+
+
+def test_seeds_go_where_they_decide() -> None:
+    """Dies if noise does not call for seeds, or a quiet objective is repeated."""
+    quiet, noisy = _history(30, 0.0), _history(30, 6.0)
+    new = [{"x": 0.05, "y": 0.95}]
+    known = [evaluation.values for evaluation in quiet.evaluations]
+    assert replicates.propose(SPACE, quiet, 1, 0)[0] not in known
+    again = replicates.further_seed(SPACE, noisy, gp.fit(SPACE, noisy), new)
+    assert again in [row.setting.values for row in posterior.describe(SPACE, noisy)[:12]]
+
+
+def test_running_seeds_count() -> None:
+    """Dies if a setting is repeated again and again while its further seeds run."""
+    fitted, new = gp.fit(SPACE, _history(30, 6.0)), np.array([[0.05, 0.95]])
+    order, before = replicates.knowledge_gradients(fitted, np.zeros(30), new)
+    first = int(np.argmax(before[:-1]))
+    running = np.zeros(30)
+    running[order[first]] = 8
+    _, after = replicates.knowledge_gradients(fitted, running, new)
+    assert after[first] < 0.5 * before[first]
+
+
+def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
+    """Dies if the noise of a score is left out: the rise of the refitted posterior, simulated."""
+    fitted = _noisy(gp.fit(SPACE, _history(6, 2.0)), 0.0)
+    assert fitted.model is not None
+    order, values = replicates.knowledge_gradients(fitted, np.zeros(6), np.empty((0, 2)))
+    model, random = fitted.model, np.random.default_rng(0)
+    chosen = fitted.features[order[:1]]
+    prediction = gaussian_process.predict(model, chosen)
+    sd = math.sqrt(prediction.variance[0] + math.exp(model.noise))
+    before = gaussian_process.predict(model, fitted.features).mean.max()
+    rises = []
+    for score in prediction.mean[0] + sd * random.normal(size=1000):
+        data = model.data
+        more = gaussian_process.Data(
+            np.vstack([data.features, chosen]),
+            np.append(data.targets, score),
+            np.append(data.variances, 0.0),
+            np.append(data.shares, 1.0),
+        )
+        later = gaussian_process.condition(model.kernel, model.noise, model.columns, more)
+        rises.append(gaussian_process.predict(later, fitted.features).mean.max() - before)
+    error = np.std(rises) / math.sqrt(len(rises))
+    assert values[0] == pytest.approx(np.mean(rises), abs=4 * error)
+
+
+def test_a_new_setting_is_worth_its_mean() -> None:
+    """Dies if a new setting that is surely better is worth nothing, as it will be no surprise."""
+    quiet = _history(30, 0.0)
+    fitted = gp.fit(SPACE, quiet)
+    assert fitted.model is not None
+    new = gp.propose(SPACE, quiet, 1, 0, fitted=fitted)[0]
+    features = np.array([[new["x"], new["y"]]])
+    known = gaussian_process.predict(fitted.model, fitted.features).mean.max()
+    ahead = gaussian_process.predict(fitted.model, features).mean[0] - known
+    assert ahead > 0.01
+    _, values = replicates.knowledge_gradients(fitted, np.zeros(30), features)
+    assert values[-1] >= ahead > 10 * values[:-1].max()
+
+
+def test_a_space_without_new_settings_repeats() -> None:
+    """Dies if a space whose settings are all known gets no further seeds."""
+    space, history = spaces.from_dict({"n": {"integer": [1, 3]}}), History()
+    random = np.random.default_rng(0)
+    for k in range(9):
+        history = histories.propose(history, {"n": k % 3 + 1}, (k,))
+        history = histories.tell(history, k, Result((float(random.normal()),)))
+    assert [{"n"} == set(values) for values in replicates.propose(space, history, 2, 0)] == [
+        True
+    ] * 2

@@ -1,0 +1,80 @@
+"""Proposals without learning: the same for ever, never twice, even."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import methods
+from jaxeval.tuning.history import History, Result
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1e-1]},
+        "cell": {"choices": ["lstm", "gru"]},
+        "layers": {"integer": [1, 4], "when": {"cell": ["lstm"]}},
+        "clip": {"uniform": [0.0, 1.0], "when": {"layers": [2, 3]}},
+    }
+)
+NAMES = ("random", "sobol")
+
+
+def _proposed(method: str, steps: list[int], seed: int = 3, told: float = 1.0) -> list[Any]:
+    """All proposals of batches of these sizes."""
+    history = History()
+    for count in steps:
+        for values in methods.method(method).propose(SPACE, history, count, seed):
+            history = histories.propose(history, values, [1])
+        for evaluation in histories.pending(history)[::2]:  # some run on
+            history = histories.tell(history, evaluation.number, Result((told,)))
+    return [evaluation.values for evaluation in history.evaluations]
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_batches_and_results_change_nothing(method: str) -> None:
+    """Dies if what is proposed depends on the size of batches, on scores, or not on the seed."""
+    whole = _proposed(method, [32])
+    assert whole == _proposed(method, [1, 5, 2, 7, 1, 16], told=-9.0)
+    assert whole != _proposed(method, [32], seed=4)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_inactive_hyperparameters_are_absent(method: str) -> None:
+    """Dies if a proposal has a value whose condition does not hold, or lacks one that does."""
+    for values in _proposed(method, [64]):
+        assert ("layers" in values) == (values["cell"] == "lstm")
+        assert ("clip" in values) == (values.get("layers") in (2, 3))
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_no_point_comes_twice_while_there_are_others(method: str) -> None:
+    """Dies if a batch or a later one repeats a point, or the search for others has no end."""
+    few = spaces.from_dict({"a": {"integer": [1, 4]}, "b": {"choices": [True, False]}})
+    history = History()
+    for count in (3, 5):
+        for values in methods.method(method).propose(few, history, count, 0):
+            history = histories.propose(history, values, [1])
+    assert len(histories.settings(history)) == 8
+    assert methods.method(method).propose(few, history, 2, 0) == []
+    one = spaces.from_dict({"a": {"choices": ["only"]}})
+    assert methods.method(method).propose(one, History(), 2, 0) == [{"a": "only"}]
+
+
+def test_sobol_points_are_even() -> None:
+    """Dies if points are drawn independently: 64 would not hit all 64 cells of an 8 x 8 grid."""
+    square = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        points = methods.method("sobol").propose(square, History(), 64, 1)
+    cells = {(int(8 * p["x"]), int(8 * p["y"])) for p in points}  # type: ignore[operator]
+    assert len(cells) == 64
+
+
+def test_random_points_are_those_of_a_sweep() -> None:
+    """Dies if a sweep and a random search of one seed differ: a tuner can go on from a sweep."""
+    assert _proposed("random", [20], seed=1) == [spaces.draw(SPACE, 1, run) for run in range(20)]
+    rates = np.log10([values["rate"] for values in _proposed("random", [200])])
+    assert -4 <= rates.min() < -3.8 and -1.2 < rates.max() <= -1

@@ -1,0 +1,56 @@
+"""The posterior along one hyperparameter, against the objective."""
+
+import math
+
+import numpy as np
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import search, slices
+from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.search import Search
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "layers": {"integer": [1, 4]},
+        "cell": {"choices": ["lstm", "gru"]},
+        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
+    }
+)
+
+
+def _loss(values: dict) -> float:
+    peephole = values.get("peephole", 0.5)
+    return (
+        (math.log10(values["rate"]) + 2) ** 2
+        + 0.3 * values["layers"]
+        + (0.4 if values["cell"] == "gru" else (peephole - 0.3) ** 2)
+    )
+
+
+def test_slices_follow_the_objective() -> None:
+    """Dies if another hyperparameter is varied, the direction or unit is lost, or a place is not
+    turned into its value.
+    """
+    history = History((), higher_is_better=False)
+    history, asked = search.ask(Search(SPACE, "sobol", 1), history, 40)
+    for evaluation in asked:
+        result = Result((_loss(dict(evaluation.values)),))
+        history = histories.tell(history, evaluation.number, result)
+    best = histories.best(history)
+    assert best is not None and best.values["cell"] == "lstm"
+    told = slices.slices(SPACE, history, best)
+    assert [*told] == ["rate", "layers", "cell", "peephole"]
+    assert told["layers"].values == [1, 2, 3, 4] and told["cell"].values == ["lstm", "gru"]
+    assert np.isclose([told["rate"].values[0], told["rate"].values[-1]], [1e-4, 1.0]).all()
+    for name in ("layers", "cell", "peephole"):
+        expected = [_loss({**best.values, name: value}) for value in told[name].values]
+        assert np.abs(told[name].mean - expected).max() < 0.25
+    near = [abs(math.log10(float(value)) + 2) < 1 for value in told["rate"].values]
+    expected = [_loss({**best.values, "rate": value}) for value in told["rate"].values]
+    assert np.abs(told["rate"].mean - expected)[near].max() < 0.25
+    assert min(sd for of in told.values() for sd in of.sd) > 0
+    gru = next(s for s in histories.settings(history) if s.values["cell"] == "gru")
+    assert "peephole" not in slices.slices(SPACE, history, gru)
+    assert slices.slices(SPACE, History(), best) == {}

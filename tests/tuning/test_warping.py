@@ -1,0 +1,73 @@
+"""Scores of any size, and how well each is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.tuning import warping
+
+
+def test_half_rank_against_the_formula() -> None:
+    """Dies if ranks are off by one, or the scale is not the good half's (OSS Vizier)."""
+    values = np.array([5.0, -1e7, 3.0, 1.0, 4.0, -2.0, 3.0])
+    warped = warping.half_rank(values)
+    good = values >= 3.0
+    np.testing.assert_array_equal(warped[good], values[good])
+    scale = np.sqrt((2**2 + 0 + 1**2 + 0) / 4)
+    quantiles = stats.norm.ppf(0.5 * (np.array([1, 2, 3]) - 0.5) / 3.5)
+    np.testing.assert_allclose(warped[[1, 5, 3]], 3.0 + scale * quantiles)
+    assert (np.argsort(warped, kind="stable") == np.argsort(values, kind="stable")).all()
+
+
+def test_one_diverged_perplexity_does_not_hide_the_rest() -> None:
+    """Dies if scores are standardised as they are: good ones would differ by 1e-5."""
+    perplexities = [(60.0,), (61.0,), (63.0,), (70.0,), (90.0,), (1e7,)]
+    values = warping.targets(perplexities, higher_is_better=False).values
+    assert values[0] - values[1] > 0.1
+    assert values.mean() == pytest.approx(0, abs=1e-12) and values.std() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("higher", [True, False])
+def test_unit_and_centre_give_good_scores_back(scale: float, higher: bool) -> None:
+    """Dies if squares overflow, or the sign of scores where less is better is lost."""
+    scores = [(v * scale,) for v in (3.0, 1.0, 2.0, 7.0, -4.0)]
+    told = warping.targets(scores, higher)
+    back = told.centre + told.unit * told.values
+    good = [0, 2, 3] if higher else [4, 1, 2]
+    raw = np.array([s[0] for s in scores])
+    np.testing.assert_allclose(back[good], raw[good], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scores", [[(2.0,)], [(2.0,)] * 5, [(0.0,)] * 3, [(-1e-320,), (0.0,)]])
+def test_equal_scores(scores: list[tuple[float, ...]]) -> None:
+    """Dies if a spread of 0 divides."""
+    told = warping.targets(scores, True)
+    assert np.isfinite(told.values).all() and np.isfinite(told.variances).all()
+
+
+def test_variances_of_means() -> None:
+    """Dies if v / n is not divided by the seeds, or is not in the unit of the targets."""
+    random = np.random.default_rng(0)
+    means = np.linspace(0, 1, 40)
+    scores = [tuple(m + 0.1 * random.normal(size=k % 5 + 2)) for k, m in enumerate(means)]
+    told = warping.targets(scores, True)
+    counts = np.array([len(s) for s in scores])
+    good = told.values > np.median(told.values)
+    ratio = told.variances[good] * counts[good] * told.unit**2 / 0.1**2
+    assert 0.7 < np.median(ratio) < 1.3 and ratio.max() < 4
+    assert told.seed * told.unit**2 == pytest.approx(0.01, rel=0.4)
+    assert (told.shares == 1).all()
+
+
+def test_few_seeds_share_the_fitted_noise() -> None:
+    """Dies if one pair of seeds is believed to tell the variance, or seeds count for nothing."""
+    told = warping.targets([(3.0, 3.5), (2.0,), (1.0,)], True)
+    assert told.seed == 0 and not told.variances.any()
+    np.testing.assert_array_equal(told.shares, [0.5, 1, 1])
+
+
+def test_variance_shrinks_with_the_warp() -> None:
+    """Dies if a diverged setting's huge variance stays as it is beside its small distance."""
+    told = warping.targets([(60.0, 61.0), (62.0, 64.0), (65.0, 66.0), (2e7, 1e6)] * 2, False)
+    assert told.variances[3] < 10 * np.abs(told.values).max() ** 2
