@@ -49,6 +49,10 @@ def main() -> None:
     file = Path(given.csv)
     names, engines = given.problems.split(","), given.engines.split(",")
     recorded = _read(file)
+    if not recorded:
+        after = [str(trials) for trials in range(EVERY, TRIALS + 1, EVERY)]
+        columns = ["problem", "engine", "version", "seed", *after, "seconds"]
+        file.write_text(",".join(columns) + "\n")
     for seed in range(given.first, given.first + given.seeds):
         for name in names:
             missing = [e for e in engines if (name, e, str(seed)) not in recorded]
@@ -60,16 +64,9 @@ def main() -> None:
                 begin = time.process_time()
                 curve = run(problem, engine, seed) / scale
                 seconds = time.process_time() - begin
-                row = [
-                    name,
-                    engine,
-                    _version(engine),
-                    seed,
-                    *np.round(curve, 6),
-                    round(seconds, 1),
-                ]
+                row = [name, engine, _version(engine), seed, *np.round(curve, 6)]
                 with file.open("a", newline="") as out:
-                    csv.writer(out).writerow(row)
+                    csv.writer(out).writerow([*row, round(seconds, 1)])
                 recorded[name, engine, str(seed)] = curve
     print(json.dumps(summary(recorded, engines, names)))
 
@@ -220,8 +217,8 @@ def _version(engine: str) -> str:
 def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:
     if not file.exists():
         return {}
-    rows = csv.reader(file.open(newline=""))
-    return {(r[0], r[1], r[3]): np.array(r[4:-1], float) for r in rows}
+    rows = list(csv.reader(file.read_text().splitlines()))[1:]
+    return {(row[0], row[1], row[3]): np.array(row[4:-1], float) for row in rows}
 
 
 def _parser() -> argparse.ArgumentParser:
