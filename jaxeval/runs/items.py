@@ -72,15 +72,14 @@ def read(
     runs = counted(path, columns, rows)
     if metric == "macro_f1" and runs[0].names[-1] == "items":
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    scores = {
+    scores: dict[str, Sequence[object]] = {
         "model": [run.model for run in runs],
         "seed": [run.seed for run in runs],
-        "dataset": [run.dataset for run in runs],
         "score": [run.score(metric) for run in runs],
         "metric": [metric] * len(runs),
     }
-    if not any(scores["dataset"]):
-        del scores["dataset"]
+    if any(run.dataset for run in runs):
+        scores["dataset"] = [run.dataset for run in runs]
     table = tables.of_columns(
         Columns(str(path), scores, range(1, len(runs) + 1)), Layout(models=models)
     )
@@ -106,7 +105,7 @@ def counted(
     for place, name in enumerate(datasets):
         inside = np.flatnonzero(dataset == place)
         names, counts = _counts(table, inside)
-        items, item = tables.coded([table["item"][k] for k in inside])
+        items, item = tables.coded([table["item"][k] for k in inside.tolist()])
         run = model[inside] * len(seeds) + seed[inside]
         first = inside[np.unique(item, return_index=True)[1]]
         for number in dict.fromkeys(run.tolist()):
