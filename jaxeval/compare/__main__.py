@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     parser = cli.parser("compare", _DESCRIPTION, _EPILOG)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
     arguments.add_table(parser)
+    arguments.add_items(parser)
     _add_rules(parser)
     _add_output(parser)
     return parser
@@ -105,14 +106,14 @@ def main(words: Sequence[str] | None = None) -> int:
     models = args.models
     if args.control and models and args.control not in models:
         models = [*models, args.control]
-    table = arguments.table(args, models)
+    table, trained = arguments.scores_and_items(args, models)
     study = studying.study(
         table,
         rules,
         args.unit,
         control=args.control,
         gamma=args.gamma,
-        trained=arguments.trained(args, models, table),
+        trained=trained,
     )
     outputs = studying.Destinations(
         args.json, args.latex, args.markdown, args.figures, args.details

@@ -75,6 +75,40 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_items(parser: argparse.ArgumentParser) -> None:
+    """A table of predictions, from which scores and items are."""
+    group = parser.add_argument_group("what is read, item by item")
+    group.add_argument(
+        "--items",
+        action=Once,
+        metavar="FILE",
+        help="a row an item of a run instead: columns model, seed, item (and dataset), and "
+        "correct, or gold and predicted; --metric accuracy (the default) or macro_f1",
+    )
+
+
+def scores_and_items(
+    args: argparse.Namespace, models: Sequence[str]
+) -> "tuple[ScoreTable, list[TrainedModel] | None]":
+    """The score table that the arguments name, and one trained model of each of its models.
+
+    Raises:
+      ConfigError, DataError, RunError: naming the argument, or file, row and column.
+    """
+    if args.items is None:
+        scores = table(args, models)
+        return scores, trained(args, models, scores)
+    from jaxeval.runs import items
+
+    others = {"--table": args.table, "--runs": args.runs, "--score": args.score}
+    others |= {"--lower-is-better": args.lower_is_better or None}
+    unfit = [name for name, value in others.items() if value is not None]
+    if unfit:
+        raise ConfigError(f"--items with {unfit[0]}: scores are computed from the items alone")
+    chosen = list(dict.fromkeys(models))
+    return items.read(args.items, chosen, args.metric, roles(args.column), args.rows)
+
+
 def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
     """The score table that the arguments name.
 

@@ -76,7 +76,7 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
     return dataclasses.replace(
         table,
         models=tuple(models),
-        model=_coded(names, models)[1],
+        model=coded(names, models)[1],
         score=table.score[rows],
         axes={axis: values[rows] for axis, values in table.axes.items()},
         rows=table.rows[rows],
@@ -105,7 +105,7 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
 
 def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
-    models, model = _coded(tidy.columns["model"], layout.models)
+    models, model = coded(tidy.columns["model"], layout.models)
     _refuse_absent(model, table, layout)
     axes = {
         role: np.array([str(value) for value in tidy.columns[role]], object)
@@ -184,7 +184,7 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     return dataclasses.replace(table, higher_is_better=higher_is_better, warnings=warnings)
 
 
-def _coded(values: Sequence[object], first: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def coded(values: Sequence[object], first: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
     """Distinct values, some first, then in order of appearance, and the place of each."""
     places = {name: k for k, name in enumerate(first)}
     codes = [places.setdefault(str(value), len(places)) for value in values]

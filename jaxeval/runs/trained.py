@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,24 +13,36 @@ from jaxeval.runs.records import MemberRow, Outcomes
 from jaxeval.runs.tables import ScoreTable
 
 
+class Run(NamedTuple):
+    """What is known of a run; of our own members, as recorded."""
+
+    seed: int | str
+    split: int
+    metric: str
+    task: str
+    data_hash: str
+
+
 @dataclasses.dataclass(frozen=True)
 class TrainedModel:
-    """A member with what it gets right or wrong.
+    """A run with what it gets right or wrong.
 
     Attributes:
       model, dataset: as the score table names them.
-      member: of the best dev score among those of the model; the first seed of several.
+      member: the run that stands for the model.
       part: of the data, whose items are counted.
       names: of the counts.
       counts: [items, names] in the order of the data; None: they were not kept.
+      chosen: why this run, for people.
     """
 
     model: str
     dataset: str
-    member: MemberRow
+    member: Run
     part: str
     names: tuple[str, ...]
     counts: np.ndarray | None
+    chosen: str = "of its model's best dev score"  # the first seed of several
 
 
 def of_table(location: str, table: ScoreTable, layout: Layout) -> list[TrainedModel]:
@@ -79,9 +92,10 @@ def _with_outcomes(
     opened: store.Store, model: str, dataset: str, member: MemberRow, part: str
 ) -> TrainedModel:
     kept = _of_member(opened.outcomes(member.experiment, part), member)
+    run = Run(member.seed, member.split, member.metric, member.task, member.data_hash)
     if kept is None:
-        return TrainedModel(model, dataset, member, part, (), None)
-    return TrainedModel(model, dataset, member, part, kept.names, kept.counts)
+        return TrainedModel(model, dataset, run, part, (), None)
+    return TrainedModel(model, dataset, run, part, kept.names, kept.counts)
 
 
 def _of_member(kept: Sequence[Outcomes], member: MemberRow) -> Outcomes | None:

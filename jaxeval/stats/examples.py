@@ -39,6 +39,12 @@ def ratio(counts: np.ndarray) -> np.ndarray:
     return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
 
 
+def macro_f1(counts: np.ndarray) -> np.ndarray:
+    """Mean F1 of Y classes, of summed counts [..., 3 Y]: those of `f1` for each class in turn."""
+    counts = np.asarray(counts, np.float64)
+    return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
+
+
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
     """McNemar's exact test on two vectors of right (1) and wrong (0) answers."""
     from scipy import stats

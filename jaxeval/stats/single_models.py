@@ -7,6 +7,7 @@ tests as surely as two of different methods (Reimers & Gurevych 2017, 2018).
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ from jaxeval.stats.results import Effect, HypothesisTest
 ITERATIONS = 1_000_000  # as Reimers & Gurevych (2017)
 _KEEP = "train --outputs keeps them (with --again, of members that have ended)"
 # what the truth alone says of an item: equal where items are the same
-_OF_TRUTH = ("words", "gold_spans", "tokens", "items", "symbols")
+_OF_CLASS = re.compile("gold_[0-9]+")
+_OF_TRUTH = re.compile(f"words|gold_spans|tokens|items|symbols|targets|{_OF_CLASS.pattern}")
 
 
 class CountScoring(NamedTuple):
@@ -93,7 +95,12 @@ def compare(
 
 def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
     """How a metric is computed from counts of these names; None: unknown."""
-    known = _SCORINGS.get(metric, ())
+    known = [*_SCORINGS.get(metric, ())]
+    if metric == "macro_f1":
+        classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
+        kinds = ("right", "predicted", "gold")
+        columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
+        known = [CountScoring(columns, examples.macro_f1)] if classes else []
     return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
@@ -124,6 +131,7 @@ _SCORINGS = {
     "accuracy": (
         CountScoring(("right_words", "words"), examples.ratio),
         CountScoring(("right", "items"), examples.ratio),
+        CountScoring(("right", "targets"), examples.ratio),
     ),
     "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
     "bits": (CountScoring(("nats", "tokens"), _bits),),
@@ -137,7 +145,7 @@ def _columns(of: TrainedModel, names: Sequence[str]) -> np.ndarray:
 
 def _differing(a: TrainedModel, b: TrainedModel) -> str:
     """Why two models cannot be compared item by item; "" if they can."""
-    truth = [[name for name in _OF_TRUTH if name in of.names] for of in (a, b)]
+    truth = [sorted(filter(_OF_TRUTH.fullmatch, of.names)) for of in (a, b)]
     same_data = a.member.data_hash == b.member.data_hash and a.part == b.part
     if not same_data or truth[0] != truth[1]:
         return "they were scored on different data"

@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -15,11 +16,16 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.stats import examples, single_models
 from jaxeval.stats.pairwise import Rules
+from jaxeval.tasks import classification
 
 _NAMES = {
     "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),
     "accuracy": ("items", "right", "edits", "symbols"),
     "perplexity": ("tokens", "nats"),
+    "macro_f1": (
+        *("right", "targets", "gold_0", "predicted_0", "right_0"),
+        *("gold_1", "predicted_1", "right_1", "gold_2", "predicted_2", "right_2"),
+    ),
 }
 
 
@@ -32,8 +38,16 @@ def _counts(metric: str, n: int, seed: int, skill: float) -> np.ndarray:
         "f1": (right, right + draw.integers(0, 2, n), size, 3 * size),
         "accuracy": (np.ones(n), draw.random(n) < skill, size - right, size),
         "perplexity": (size, size * draw.normal(5 - skill, 0.5, n)),
+        "macro_f1": _of_classes(size % 3, np.where(draw.random(n) < skill, size, size + 1) % 3),
     }
     return np.stack(columns[metric], axis=1).astype(np.float32)
+
+
+def _of_classes(gold: np.ndarray, predicted: np.ndarray) -> list[np.ndarray]:
+    """The counts of a classification of single targets."""
+    right = gold == predicted
+    by_class = [(gold == k, predicted == k, right & (gold == k)) for k in range(3)]
+    return [right, np.ones(len(gold)), *(count for counts in by_class for count in counts)]
 
 
 def _model(name: str, metric: str, skill: float, n: int = 60, **changes: Any) -> TrainedModel:
@@ -73,6 +87,9 @@ def test_randomisation_of_items_equals_all_swaps(metric: str) -> None:
         "f1": lambda: 2 * sums["right_spans"] / (sums["predicted_spans"] + sums["gold_spans"]),
         "accuracy": lambda: sums["right"] / 9,
         "perplexity": lambda: np.exp(sums["nats"] / sums["tokens"]),
+        "macro_f1": lambda: np.mean(
+            [2 * sums[f"right_{k}"] / (sums[f"gold_{k}"] + sums[f"predicted_{k}"]) for k in "012"]
+        ),
     }[metric]()
     assert pair.scores[0] == pytest.approx(expected)
 
@@ -134,6 +151,22 @@ def test_p_values_are_corrected_over_all_pairs() -> None:
         assert corrected == pytest.approx(stats.adjust_p_values(p_values, "holm").tolist())
     with_control = single_models.compare(models, Rules(), "C", iterations=100)
     assert [pair.a.model for pair in with_control.pairs] == ["A", "B"]
+
+
+def test_a_task_keeps_what_its_metrics_need() -> None:
+    """Dies if accuracy or macro-F1 of targets is unknown here, so that no test can be made."""
+    labels = jnp.arange(3)
+    names = tuple(classification.count(labels, labels, jnp.ones(3), 3))
+    assert {*names} == {*_NAMES["macro_f1"]}
+    for metric, score in (("accuracy", examples.ratio), ("macro_f1", examples.macro_f1)):
+        how = single_models.scoring(metric, names)
+        assert how is not None and how.score is score
+    a, b = (_model(name, "macro_f1", 0.7) for name in "AB")
+    assert a.counts is not None
+    other = a.counts.copy()
+    other[:, 2::3] = np.roll(other[:, 2::3], 1, axis=1)  # the same targets of other gold
+    (note,) = _compare(dataclasses.replace(a, counts=other), b).notes
+    assert "their items differ" in note
 
 
 def test_only_the_same_items_are_compared() -> None:

@@ -34,7 +34,7 @@ def of_pair(pair: SinglePair, study: ScoreStudy, scale: ScoreFormat) -> str:
     over = _UNITS.get(study.samples.unit, f"{study.samples.unit}s")
     return (
         f"Of these two trained models ({a.model}, seed {a.member.seed}, and {b.model}, seed "
-        f"{b.member.seed}{split}, each of its model's best dev score), over "
+        f"{b.member.seed}{split}, each {a.chosen}), over "
         f"{_ITEMS.get(a.member.task, 'items')} like these {pair.items} of {a.part}{where}: "
         f"{_found(pair, study, scale)}. Of the methods, over {over}, the tests of their "
         "distributions speak."

@@ -1,0 +1,223 @@
+"""Predictions of other programs, a row an item of a run: the score of each run, and its items.
+
+Columns are model, seed (the run) and item, dataset where there are several, and either correct (1
+or 0) or gold and predicted (classes, any text). Notation: N items of a data set, Y classes.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs import imported, tables
+from jaxeval.runs.imported import Columns, listed
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.trained import Run, TrainedModel
+
+ROLES = ("model", "seed", "item", "dataset", "correct", "gold", "predicted")
+METRICS = ("accuracy", "macro_f1")
+_PART = "the table"
+_TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+
+
+class Counted(NamedTuple):
+    """A run of a model on a data set.
+
+    Attributes:
+      counts: [N, names], the same items in the same order for all runs on a data set.
+    """
+
+    model: str
+    dataset: str
+    seed: str
+    names: tuple[str, ...]
+    counts: np.ndarray
+
+    def score(self, metric: str) -> float:
+        """Accuracy, or macro-F1: the mean of the F1 of the classes that are gold."""
+        totals = dict(zip(self.names, self.counts.sum(axis=0).tolist(), strict=True))
+        if metric == "accuracy":
+            return totals["right"] / totals["items"]
+        right, predicted, gold = (
+            np.array([n for name, n in totals.items() if name.startswith(f"{kind}_")])
+            for kind in ("right", "predicted", "gold")
+        )
+        return float(np.mean(2 * right / (predicted + gold)))  # gold is there at least once
+
+
+def read(
+    path: str | Path,
+    models: Sequence[str] = (),
+    metric: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    rows: int | None = None,
+) -> tuple[ScoreTable, list[TrainedModel]]:
+    """The score of each run, and the items of each model's first run.
+
+    Args:
+      models: only these.
+      metric: accuracy (the default) or macro_f1, which needs gold and predicted.
+      columns: role -> column, where that has another name.
+      rows: only the first so many.
+
+    Raises:
+      DataError: naming file, row and column; runs on other items, or on items of another gold.
+    """
+    metric = metric or "accuracy"
+    if metric not in METRICS:
+        raise DataError(f"metric {metric!r}: items give {' or '.join(METRICS)}", path)
+    runs = counted(path, columns, rows)
+    if metric == "macro_f1" and runs[0].names[-1] == "items":
+        raise DataError("macro_f1 needs columns gold and predicted", path)
+    scores: dict[str, Sequence[object]] = {
+        "model": [run.model for run in runs],
+        "seed": [run.seed for run in runs],
+        "score": [run.score(metric) for run in runs],
+        "metric": [metric] * len(runs),
+    }
+    if any(run.dataset for run in runs):
+        scores["dataset"] = [run.dataset for run in runs]
+    table = tables.of_columns(
+        Columns(str(path), scores, range(1, len(runs) + 1)), Layout(models=models)
+    )
+    first = {(run.model, run.dataset): run for run in reversed(runs)}
+    chosen = [
+        first[model, dataset]
+        for dataset in dict.fromkeys(run.dataset for run in runs)
+        for model in table.models
+        if (model, dataset) in first
+    ]
+    return table, [_trained(run, metric) for run in chosen]
+
+
+def counted(
+    path: str | Path, columns: Mapping[str, str] | None = None, rows: int | None = None
+) -> list[Counted]:
+    """The runs in the order of the table; arguments and errors as of `read`."""
+    table = _named(imported.read(path, rows), columns or {})
+    datasets, dataset = tables.coded(table.values.get("dataset", [""] * len(table)))
+    models, model = tables.coded(table["model"])
+    seeds, seed = tables.coded(table["seed"])
+    runs: dict[int, Counted] = {}  # by the first row
+    for place, name in enumerate(datasets):
+        inside = np.flatnonzero(dataset == place)
+        names, counts = _counts(table, inside)
+        items, item = tables.coded([table["item"][k] for k in inside.tolist()])
+        run = model[inside] * len(seeds) + seed[inside]
+        first = inside[np.unique(item, return_index=True)[1]]
+        for number in dict.fromkeys(run.tolist()):
+            mine = np.flatnonzero(run == number)
+            where = models[number // len(seeds)], name, seeds[number % len(seeds)]
+            order = _ordered(table, inside[mine], item[mine], items, where)
+            _same_gold(table, inside[mine][order], first)
+            runs[int(inside[mine[0]])] = Counted(*where, names, counts[mine][order])
+    return [runs[row] for row in sorted(runs)]
+
+
+def _trained(run: Counted, metric: str) -> TrainedModel:
+    # on a data set all runs have the same items: they are checked
+    of = Run(run.seed, 0, metric, "", run.dataset)
+    chosen = "its model's first run"
+    return TrainedModel(run.model, run.dataset, of, _PART, run.names, run.counts, chosen)
+
+
+def _named(table: Columns, columns: Mapping[str, str]) -> Columns:
+    """The columns of the roles, under their names.
+
+    Raises:
+      DataError: one is missing, or a role is none.
+    """
+    wrong = [role for role in columns if role not in ROLES]
+    if wrong:
+        raise DataError(f"--column {wrong[0]}: of items, expected one of {', '.join(ROLES)}")
+    names = {role: columns.get(role, role) for role in ROLES}
+    present = {role: name for role, name in names.items() if name in table.values}
+    truth = ["correct"] if "correct" in present else ["gold", "predicted"]
+    if {"gold", "predicted"} <= present.keys():
+        truth = ["gold", "predicted"]
+    needed = ["model", "seed", "item", *truth, *columns]
+    values: dict[str, Sequence[object]] = {
+        role: table.texts(names[role])
+        for role in dict.fromkeys([*needed, *(["dataset"] if "dataset" in present else [])])
+    }
+    return Columns(table.source, values, table.rows)
+
+
+def _counts(table: Columns, rows: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names and counts [rows, names]: right, items; with gold also those of each class."""
+    ones = np.ones(len(rows))
+    if "gold" not in table.values:
+        right = np.array([_is_correct(table, int(row)) for row in rows], float)
+        return ("right", "items"), np.stack([right, ones], axis=1)
+    gold, predicted = (
+        np.array([table[role][row] for row in rows], object) for role in ("gold", "predicted")
+    )
+    right = gold == predicted
+    columns = {"right": right, "items": ones}
+    for k, label in enumerate(sorted(set(gold.tolist()))):
+        of_class = gold == label
+        columns |= {
+            f"right_{k}": right & of_class,
+            f"predicted_{k}": predicted == label,
+            f"gold_{k}": of_class,
+        }
+    return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float64)
+
+
+def _is_correct(table: Columns, row: int) -> bool:
+    said = str(table["correct"][row]).lower()
+    if said not in _TRUTH:
+        raise DataError(
+            f"row {table.rows[row]}, column correct: expected 1 or 0, found {said!r:.40}",
+            table.source,
+        )
+    return _TRUTH[said]
+
+
+def _ordered(
+    table: Columns,
+    rows: np.ndarray,
+    item: np.ndarray,
+    items: Sequence[str],
+    where: tuple[str, str, str],
+) -> np.ndarray:
+    """The places of a run's items in the order of the data set's.
+
+    Raises:
+      DataError: an item is there twice, or lacks.
+    """
+    order = np.argsort(item, kind="stable")
+    twice = np.flatnonzero(np.diff(item[order]) == 0)
+    model, dataset, seed = where
+    run = f"model {model}, seed {seed}" + (f", dataset {dataset}" if dataset else "")
+    if len(twice):
+        one, two = (table.rows[rows[order[twice[0] + k]]] for k in (0, 1))
+        raise DataError(
+            f"rows {one} and {two} are both {run}, item {items[item[order[twice[0]]]]}",
+            table.source,
+        )
+    if len(item) < len(items):
+        absent = [items[k] for k in sorted({*range(len(items))} - {*item.tolist()})]
+        raise DataError(
+            f"{run}: no row for {len(absent)} of {len(items)} items ({listed(absent, 3)}); "
+            "expected the same items of all runs on a data set",
+            table.source,
+        )
+    return order
+
+
+def _same_gold(table: Columns, rows: np.ndarray, first: np.ndarray) -> None:
+    """Raises DataError where the gold of a run's items [N] is not that of their `first` rows."""
+    if "gold" not in table.values:
+        return
+    gold = table["gold"]
+    for row, other in zip(rows.tolist(), first.tolist(), strict=True):
+        if gold[row] != gold[other]:
+            raise DataError(
+                f"row {table.rows[row]}: gold {gold[row]!r:.40} of an item that is "
+                f"{gold[other]!r:.40} in row {table.rows[other]}",
+                table.source,
+            )
