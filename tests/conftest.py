@@ -1,7 +1,9 @@
 """Set-up of all tests: four host devices on the CPU, quick compilation, strict broadcasting."""
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 _TESTS = Path(__file__).parent
 # rooms that train nothing
 _QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", "tuning"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fresh_caches() -> Iterator[None]:
+    """A file's programs are forgotten: a worker would hold gigabytes, and collect them again and
+    again.
+    """
+    yield
+    jax.clear_caches()
+    gc.collect()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
