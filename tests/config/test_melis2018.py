@@ -140,8 +140,9 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
         assert 0.95 * config.model.budget < count <= config.model.budget
         rates, before = markers.active(config), markers.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}
-        dropouts = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
-        assert changed - {"projected"} == {"learning_rate", "l2"} | (
+        sites = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
+        dropouts = {f"dropout_{site}" for site in sites}
+        assert changed - {"dropout_projected"} == {"learning_rate", "l2"} | (
             dropouts if quantile else set()
         )
 
@@ -164,5 +165,5 @@ def test_a_space_needs_its_changes() -> None:
     """Dies if sizes that are given once and for all take the place of the ratio in silence."""
     of = space.read(CONFIGS / "space_word_lstm.toml")
     values = space.draw(of, 1, 0)
-    with pytest.raises(ConfigError, match="hidden: expected without budget and ratio"):
+    with pytest.raises(ConfigError, match="hidden: cannot be set with budget or ratio"):
         proposers.configured("melis2018/ptb_lstm_10m_d1", [], of, values)

@@ -23,7 +23,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "tdlstm apart": {
         "architecture": "tdlstm",
         "target": {"include": False},
-        "words": {"others": "normal"},
+        "words": {"initialiser": "normal"},
     },
     "tclstm": {"architecture": "tclstm", "words": {"target_table": True}},
     "tclstm apart": {"architecture": "tclstm", "target": {"include": False}},

@@ -6,7 +6,8 @@ from pathlib import Path
 from jaxeval import report
 
 PACKAGE = Path(report.__file__).parent
-ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "runs": {"sweep"}}
+ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "tuning": set()}
+ALLOWED["runs"] = {"sweep"}
 
 
 def _imported(file: Path) -> set[str]:
