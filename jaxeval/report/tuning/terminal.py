@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from jaxeval.files import Json
 from jaxeval.report import scores, tables, text
+from jaxeval.report.tuning import as_json
 from jaxeval.report.tuning.as_json import Metric, Result
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
@@ -15,6 +16,7 @@ from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.search import Search
 
 _MOST_SHOWN = 10  # settings of the table
+_LEAST_DF = 4  # of the noise, below which little is said by it
 
 
 def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
@@ -123,16 +125,20 @@ def notes(tree: Result) -> Iterator[str]:
     """What failed, and what noise does to the order of the table."""
     for cause, count in tree["failures"].items():
         yield f"{text.counted(count, 'setting')} failed: {cause}"
-    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
-    if noise:
+    if not noise:
+        return
+    said = f"sd of one seed's score: {scores.shown(noise, tree['unit'])}"
+    said += f" ({text.counted(df, 'degree')} of freedom)"
+    if df >= _LEAST_DF and not tree["search"]["adaptive"] and len(scored(tree)) > 1:
         # of a difference of two means of `seeds` scores each
-        least = 1.96 * (2 / seeds) ** 0.5 * noise
-        shown, apart = (scores.shown(v, tree["unit"]) for v in (noise, least))
-        yield (
-            f"sd of one seed's score: {shown}; two settings of the table differ by more than that "
-            f"noise only if they are {apart} apart"
+        least = as_json.two_sided(df) * (2 / seeds) ** 0.5 * noise
+        said += (
+            "; two settings chosen beforehand differ by more than that noise if they are "
+            f"{scores.shown(least, tree['unit'])} apart; two picked from the table, by chance too"
         )
+    yield said
 
 
 def answer(tree: Result) -> Iterator[str]:
@@ -163,11 +169,28 @@ def _retrained(tree: Result) -> Iterator[str]:
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
         yield f"retrained with {seeds}: {part} {mean}{interval}"
-    optimism = again["optimism"]
-    if optimism is not None:
-        shown = scores.shown(optimism["value"], tree["unit"])
-        interval = _interval(optimism["interval"], tree["unit"])
-        yield f"optimism of the search (best score seen, less that mean): {shown}{interval}"
+    yield from _optimism(tree, again)
+
+
+def _optimism(tree: Result, again: Mapping[str, Any]) -> Iterator[str]:
+    """Of the best score seen, and of the setting taken where that is another one."""
+    highest, taken = again["optimism"], again["optimism_of_taken"]
+    if highest is None:
+        return
+    yield f"optimism of the search: {_difference('the best score seen', highest, tree)}"
+    if taken["setting"] != highest["setting"]:
+        said = _difference("its score in the search", taken, tree)
+        yield f"optimism of the setting taken: {said}"
+
+
+def _difference(what: str, optimism: Mapping[str, Any], tree: Result) -> str:
+    """A score of the search and the mean with fresh seeds, whichever is to be the larger first."""
+    value, seen = (scores.shown(optimism[name], tree["unit"]) for name in ("value", "seen"))
+    of = f"setting {optimism['setting']}, {text.counted(optimism['seeds'], 'seed')}"
+    score, mean = f"{what}, {seen} ({of})", "that mean"
+    order = (score, mean) if tree["higher_is_better"] else (mean, score)
+    interval = _interval(optimism["interval"], tree["unit"])
+    return f"{order[0]}, less {order[1]}: {value}{interval}"
 
 
 def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
