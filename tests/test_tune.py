@@ -176,6 +176,20 @@ def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         tune.main(_words(tmp_path))
 
 
+def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
+    """Dies if a state goes on with the dimensions of its Sobol sequence in another order."""
+    tables = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
+    path = tmp_path / "tuning.json"
+    with saved.opened(path, Search(spaces.from_dict(tables)), True, {}) as state:
+        state.save(History())
+    turned = Search(spaces.from_dict(dict(reversed(tables.items()))))
+    refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
+    with refused, saved.opened(path, turned, True, {}):
+        pass
+    with saved.opened(path, Search(spaces.from_dict(tables)), True, {}):
+        pass
+
+
 ROWS: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
     (["--seeds", "2"], "holds a search with seeds 1, not 2"),
@@ -222,6 +236,20 @@ TOY_SEARCH = Search(TOY_SPACE, "sobol", seed=2, seeds=2)
 def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> configs.Target:
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
     return configs.target({"task": "toy"}, [], None, search)
+
+
+def test_a_key_that_no_config_has_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dies if a misspelled key makes every setting a failure, or a dry run pass."""
+    for key, message in [
+        ("model.rat", r"space: rate: model\.rat: unknown key; did you mean model\.rate\?"),
+        ("modl.rate", r"modl: unknown key; did you mean model\?"),
+        ("model.rate.x", r"model\.rate\.x: unknown key; model\.rate has no keys"),
+    ]:
+        space = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
+        with pytest.raises(JaxevalError, match=message):
+            _target(monkeypatch, Search(space, "sobol"))
 
 
 def _go_on(
