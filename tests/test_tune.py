@@ -21,7 +21,7 @@ from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
 from jaxeval.tune import configs, options
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods, saved
+from jaxeval.tuning import methods, posterior, saved
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -196,6 +196,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
     (["--lower-is-better"], "with higher_is_better True, not False"),
     (["--data", "DIR"], "--command: expected no CONFIG"),
+    (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
+    (["--margin", "1"], "--margin: goes with --stop-below"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
 ]
@@ -218,8 +220,48 @@ def test_another_search_does_not_go_on_with_these_results(
         tune.main(
             [*_words(tmp_path, "--trials", "3", "--state", "s"), "--command", "false {values}"]
         )
-    with pytest.raises(JaxevalError, match="--retries: goes with --command"):
-        tune.main(["--space", "space.toml", "--retries", "2"])
+    for more, message in [
+        (["--retries", "2"], "--retries: goes with --command"),
+        (["--margin", "0"], "--margin: goes with --stop-below"),
+    ]:
+        with pytest.raises(JaxevalError, match=message):
+            tune.main(["--space", "space.toml", *more])
+
+
+def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a failure of a fresh seed is kept for ever, or is not retried as asked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    command = "sh -c 'echo {seed} >> calls; (test {seed} -lt 9 || test -e well) && echo {x}'"
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--command", command]
+    words += ["--trials", "2", "--retrain", "1", "--retries", "2"]
+    assert _json(capsys, words)["retrained"]["failures"] == ["exit code 1 (no message)"]
+    assert (tmp_path / "calls").read_text().splitlines().count("1000001") == 3
+    (tmp_path / "well").touch()
+    tree = _json(capsys, words)
+    assert tree["retrained"]["scores"]["score"] == [tree["best"]["mean"]]
+
+
+def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if --margin 0 is refused, or the metric's margin is taken instead."""
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", str(tmp_path / "s.toml"), "--stop-below", "0.5"]
+    margins: list[float] = []
+
+    def better(space: object, history: History, margin: float, seed: int) -> float:
+        margins.append(margin)
+        return 1.0
+
+    monkeypatch.setattr(posterior, "probability_of_better", better)
+    for more in ([], ["--margin", "0"]):
+        args = tune.parser().parse_args([*words, *more])
+        of = options.search(args)
+        with saved.opened(tmp_path / "state.json", of, True, {}) as state:
+            options.stopper(args, of, state, margin=0.01)(History())
+    assert margins == [0.01, 0.0]
 
 
 # Configs: a toy that trains in a moment.
@@ -250,6 +292,8 @@ def test_a_key_that_no_config_has_is_refused_before_the_search(
         space = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
         with pytest.raises(JaxevalError, match=message):
             _target(monkeypatch, Search(space, "sobol"))
+    rate = {"key": "training.optimiser.hyperparameters.learning_rate", "uniform": [0.0, 1.0]}
+    _target(monkeypatch, Search(spaces.from_dict({"rate": rate}), "sobol"))
 
 
 def _go_on(

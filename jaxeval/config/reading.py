@@ -237,11 +237,18 @@ def _unknown(cls: type, path: Sequence[str]) -> str:
 
 
 def refuse_unknown(cls: type, key: str, where: str) -> None:
-    """Raises ConfigError where a class of settings has no such key, whatever its values are."""
-    path = key.split(".")
-    for end in range(1, len(path) + 1):
-        if path[end - 1] not in _keys(cls, path[: end - 1]):
+    """Raises ConfigError where a class of settings has no such key, whatever its values are.
+
+    Keys of a field that is a table of any keys are not looked at.
+    """
+    path, parent = key.split("."), cls
+    for end, part in enumerate(path, 1):
+        field = fields_of(parent).get(part)
+        if field is None:
             raise ConfigError(f"{where}: {_unknown(cls, path[:end])}")
+        if typing.get_origin(field.annotation) in (dict, Mapping):
+            return
+        parent = nested(field.annotation) or object
 
 
 def fields_of(cls: object) -> Mapping[str, FieldInfo]:
