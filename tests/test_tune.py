@@ -223,6 +223,7 @@ def test_another_search_does_not_go_on_with_these_results(
     for more, message in [
         (["--retries", "2"], "--retries: goes with --command"),
         (["--margin", "0"], "--margin: goes with --stop-below"),
+        (["--space", "no_space.toml"], "no_space.toml: no such space file"),
     ]:
         with pytest.raises(JaxevalError, match=message):
             tune.main(["--space", "space.toml", *more])
@@ -366,6 +367,8 @@ def test_a_dry_run_shows_the_first_batch(
     words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
     assert tune.main([*words, "--dry-run"]) == 0
     assert "20 settings of 1 hyperparameter by gp, 6 at once in 4" in capsys.readouterr().out
+    assert tune.main([*words[:3], "--trials", "3", "--dry-run"]) == 0
+    assert "3 at once in 1 batch, 1 seed each" in capsys.readouterr().out
     tree = _json(capsys, [*words, "--dry-run"])
     assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
     assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}

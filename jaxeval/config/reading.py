@@ -160,14 +160,17 @@ def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(name: str | Path) -> dict[str, object]:
+def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     """The tables of a TOML file as they stand; a shipped one is known by its name.
+
+    Args:
+      what: the file holds, for messages.
 
     Raises:
       ConfigError: no such file, not text, or not TOML (with the line).
     """
     try:
-        return tomllib.loads(shipped.read_text(name))
+        return tomllib.loads(shipped.read_text(name, what))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from None
 

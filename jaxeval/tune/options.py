@@ -175,8 +175,9 @@ def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "
     if args.json:
         cli.write_json(args.json, plain(tree))
     if tree["best"] is None:
-        causes = "; ".join(f"{count} x {cause}" for cause, count in tree["failures"].items())
-        raise RunError(f"no setting has a score: {causes or tree['reason']}")
+        causes = terminal.causes(tree["failures"])
+        said = "; ".join(f"{count} x {cause}" for count, cause in causes)
+        raise RunError(f"no setting has a score: {said or tree['reason']}")
     if args.figures:
         _draw(tree, Path(args.figures), search, history)
     if args.json != "-":

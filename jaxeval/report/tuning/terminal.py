@@ -1,6 +1,8 @@
 """A search, its progress and its plan in the terminal."""
 
+import collections
 import json
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -16,6 +18,9 @@ from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.search import Search
 
 _MOST_SHOWN = 10  # settings of the table
+_MOST_CAUSES = 5  # of failures
+# of an exit code the number is the cause
+_NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 _LEAST_DF = 4  # of the noise, below which little is said by it
 
 
@@ -27,7 +32,7 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
     """
     ended = len(histories.ended(history))
     left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
-    head = f"{ended} of {trials} settings, about {left} left"
+    head = f"{ended} of {trials} {unit(search.adaptive)}s, about {left} left"
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
@@ -36,10 +41,16 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
         return said
     first = posterior.describe(search.space, history, search.seed)[0]
     mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
-    return (
-        f"{said}; posterior {mean} (sd {sd}) of setting {first.setting.numbers[0]}, "
-        f"the best with probability {first.best:.2f}"
-    )
+    said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
+    noise = as_json.noise(history)
+    if noise is None or noise.df < _LEAST_DF:  # sd and probability would be those of the prior
+        return said
+    return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
+
+
+def unit(adaptive: bool) -> str:
+    """What `--trials` counts: with adaptive seeds a setting may be evaluated several times."""
+    return "evaluation" if adaptive else "setting"
 
 
 def ended(evaluation: Evaluation, metric: Metric) -> str:
@@ -123,8 +134,9 @@ def _names(tree: Result) -> list[str]:
 
 def notes(tree: Result) -> Iterator[str]:
     """What failed, and what noise does to the order of the table."""
-    for cause, count in tree["failures"].items():
-        yield f"{text.counted(count, 'setting')} failed: {cause}"
+    what = unit(bool(tree["search"]["adaptive"]))
+    for count, cause in causes(tree["failures"]):
+        yield f"{text.counted(count, what)} failed: {cause}"
     noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
     if not noise:
@@ -141,6 +153,30 @@ def notes(tree: Result) -> Iterator[str]:
     yield said
 
 
+def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
+    """The most frequent causes of failures, those that differ in numbers alone as one.
+
+    Args:
+      failures: cause -> how many.
+
+    Returns:
+      (how many, cause); the last may be all others.
+    """
+    alike: dict[str, list[str]] = {}
+    for cause in failures:
+        alike.setdefault(_NUMBER.sub("#", cause), []).append(cause)
+    groups = [
+        (sum(failures[cause] for cause in of), of[0] + (" (numbers differ)" if of[1:] else ""))
+        for of in alike.values()
+    ]
+    groups.sort(key=lambda group: -group[0])
+    shown, others = groups[:_MOST_CAUSES], groups[_MOST_CAUSES:]
+    if others:
+        count = sum(group[0] for group in others)
+        shown.append((count, f"{text.counted(len(others), 'other cause')}; --json has all"))
+    return shown
+
+
 def answer(tree: Result) -> Iterator[str]:
     """The setting to take, and what it is worth."""
     best = tree["best"]
@@ -148,7 +184,7 @@ def answer(tree: Result) -> Iterator[str]:
         yield f"no setting has a score ({tree['reason']})"
         return
     metric = Metric(tree["metric"], tree["unit"])
-    spent = text.counted(tree["trials"], "setting")
+    spent = text.counted(tree["trials"], unit(bool(tree["search"]["adaptive"])))
     by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
     shown = _shown(best["scores"], metric)
     yield f"\nbest {by}: setting {best['numbers'][0]}, {shown} in the search"
@@ -161,8 +197,7 @@ def _retrained(tree: Result) -> Iterator[str]:
     again: Any = tree["retrained"]
     if again is None:
         return
-    for cause in dict.fromkeys(again["failures"]):
-        count = again["failures"].count(cause)
+    for count, cause in causes(collections.Counter(again["failures"])):
         yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
     for part, summary in again["parts"].items():
         mean = scores.shown(summary["mean"], tree["unit"])

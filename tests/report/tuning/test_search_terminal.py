@@ -10,6 +10,7 @@ from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import posterior
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
@@ -108,3 +109,39 @@ def test_no_difference_is_said_where_none_is_known(
     """Dies if a table of one row, of unequal rows or of little noise names a difference."""
     (said,) = terminal.notes(_tree(_history(scores), search=search, best=0))
     assert said.startswith("sd of one seed's score: 0.") and "apart" not in said
+
+
+def test_failures_that_differ_in_numbers_are_one() -> None:
+    """Dies if each step of a divergence has its line, or exit codes are one."""
+    diverged = {f"loss is nan at step {n}, 1.5e-{n}": 2 for n in range(15)}
+    failures = {**diverged, "exit code 137 (killed)": 1, "exit code 139 (killed)": 3}
+    assert terminal.causes(failures) == [
+        (30, "loss is nan at step 0, 1.5e-0 (numbers differ)"),
+        (3, "exit code 139 (killed)"),
+        (1, "exit code 137 (killed)"),
+    ]
+    many = {f"cause {letter}": 9 - k for k, letter in enumerate("abcdefgh")}
+    shown = terminal.causes(many)
+    assert len(shown) == 6 and shown[-1] == (4 + 3 + 2, "3 other causes; --json has all")
+    tree = _tree(
+        _history([[0.5], "at 1", "at 2"], True), search=Search(SPACE, "gp", adaptive=True)
+    )
+    assert [*terminal.notes(tree)] == ["2 evaluations failed: at 1 (numbers differ)"]
+
+
+@pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
+def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
+    seeds: int, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if sd and probability of the prior are printed as if scores had shown them."""
+    history = _history([[0.5, 0.6][:seeds]] * 4)
+    (setting, *_) = histories.settings(history)
+    row = posterior.Row(setting, 0.55, 0.05, 0.25)
+    monkeypatch.setattr(posterior, "describe", lambda *of: [row])
+    of = Search(SPACE, "gp", seeds=seeds)
+    said = terminal.progress(of, history, 8, Metric(), 1.0)
+    assert "4 of 8 settings" in said and "posterior mean 0.55 of setting 0" in said
+    assert (
+        said.endswith("(sd 0.05), the best among those evaluated with probability 0.25") == known
+        and ("sd" in said) == known
+    )
