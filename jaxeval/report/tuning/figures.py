@@ -129,7 +129,8 @@ def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
         "differ too, and the search tried good regions more often."
         + (
             " The line is the posterior mean of the best setting with another value, its band "
-            "1.96 posterior sd: of the score without the noise of seeds. Scores worse than the "
+            "1.96 posterior sd: of the score without the noise of seeds, which with one seed a "
+            "setting is a matter of the model's prior. Scores worse than the "
             "median count by rank, so that far from the best it flatters."
             if along
             else ""
