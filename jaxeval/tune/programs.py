@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     _command(args, search)  # a wrong one leaves no file
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if known := len(histories.ended(state.history)):
-            print(f"{path}: {known} settings are known", file=sys.stderr)
+            print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(args, search, state)
         _search(args, search, state, stop)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)

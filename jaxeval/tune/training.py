@@ -58,7 +58,7 @@ def _search(
     stop: Callable[[History], str],
 ) -> None:
     if known := len(histories.ended(state.history)):
-        print(f"{state.file.path}: {known} settings are known", file=sys.stderr)
+        print(f"{state.file.path}: {terminal.known(search, known)}", file=sys.stderr)
     folder = Path(args.out)
     with runs.open_store(args.store or folder) as store:
         happening = configs.tune(

@@ -53,6 +53,11 @@ def unit(adaptive: bool) -> str:
     return "evaluation" if adaptive else "setting"
 
 
+def known(search: Search, count: int) -> str:
+    """How much a search goes on from, in words."""
+    return f"goes on from {text.counted(count, unit(search.adaptive))} with results"
+
+
 def ended(evaluation: Evaluation, metric: Metric) -> str:
     """What came of one evaluation, in a line."""
     told = evaluation.result

@@ -129,6 +129,15 @@ def test_failures_that_differ_in_numbers_are_one() -> None:
     assert [*terminal.notes(tree)] == ["2 evaluations failed: at 1 (numbers differ)"]
 
 
+def test_adaptive_seeds_count_evaluations() -> None:
+    """Dies if evaluations of one setting are said to be settings, or one is plural."""
+    adaptive, plain = Search(SPACE, "gp", adaptive=True), Search(SPACE, "random")
+    assert terminal.known(adaptive, 5) == "goes on from 5 evaluations with results"
+    assert terminal.known(plain, 1) == "goes on from 1 setting with results"
+    failed = _history(["x"], True)
+    assert terminal.progress(adaptive, failed, 5, Metric(), 1.0).startswith("1 of 5 evaluations")
+
+
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
 def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
     seeds: int, known: bool, monkeypatch: pytest.MonkeyPatch
