@@ -56,12 +56,20 @@ class StateFile:
             stream.write(whole + "\n")
 
     def refuse_other(self, what: str, mine: Json, known: Json) -> None:
-        """Raises ConfigError where the file has something else."""
+        """Raises ConfigError where the file has something else, or the same in another order.
+
+        The order of a table counts: a search space's is that of its dimensions.
+        """
         if mine != known:
-            raise ConfigError(
-                f"{self.path} holds a {self.work} with {what} {known}, not {mine}; name another "
-                "file with --state, or delete this one"
-            )
+            difference = f"{what} {known}, not {mine}"
+        elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
+            difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"
+        else:
+            return
+        raise ConfigError(
+            f"{self.path} holds a {self.work} with {difference}; name another file with --state, "
+            "or delete this one"
+        )
 
     def damaged(self, error: Exception) -> ConfigError:
         """What to raise where the file cannot be read."""

@@ -1,6 +1,5 @@
-"""`python -m jaxeval.tune`: commands, configs, kill and resume, bad input."""
+"""`python -m jaxeval.tune`: commands, kill and resume, bad input."""
 
-import contextlib
 import json
 import os
 import signal
@@ -13,18 +12,14 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.report.tuning import figures
 from jaxeval.space import space as spaces
-from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import configs, options
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods, saved
+from jaxeval.tune import options
+from jaxeval.tuning import methods, posterior, saved
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
-from tests.studies import toy_kind
 
 SPACE = """\
 [rate]
@@ -176,12 +171,28 @@ def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         tune.main(_words(tmp_path))
 
 
+def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
+    """Dies if a state goes on with the dimensions of its Sobol sequence in another order."""
+    tables = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
+    path = tmp_path / "tuning.json"
+    with saved.opened(path, Search(spaces.from_dict(tables)), True, {}) as state:
+        state.save(History())
+    turned = Search(spaces.from_dict(dict(reversed(tables.items()))))
+    refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
+    with refused, saved.opened(path, turned, True, {}):
+        pass
+    with saved.opened(path, Search(spaces.from_dict(tables)), True, {}):
+        pass
+
+
 ROWS: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
     (["--seeds", "2"], "holds a search with seeds 1, not 2"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
     (["--lower-is-better"], "with higher_is_better True, not False"),
     (["--data", "DIR"], "--command: expected no CONFIG"),
+    (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
+    (["--margin", "1"], "--margin: goes with --stop-below"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
 ]
@@ -204,107 +215,46 @@ def test_another_search_does_not_go_on_with_these_results(
         tune.main(
             [*_words(tmp_path, "--trials", "3", "--state", "s"), "--command", "false {values}"]
         )
-    with pytest.raises(JaxevalError, match="--retries: goes with --command"):
-        tune.main(["--space", "space.toml", "--retries", "2"])
+    for more, message in [
+        (["--retries", "2"], "--retries: goes with --command"),
+        (["--margin", "0"], "--margin: goes with --stop-below"),
+        (["--space", "no_space.toml"], "no_space.toml: no such space file"),
+    ]:
+        with pytest.raises(JaxevalError, match=message):
+            tune.main(["--space", "space.toml", *more])
 
 
-# Configs: a toy that trains in a moment.
-
-TOY_SPACE = spaces.from_dict(
-    {
-        "rate": {"key": "model.rate", "uniform": [0.0, 1.0]},
-        "noise": {"key": "model.noise", "uniform": [0.0, 0.9]},
-    }
-)
-TOY_SEARCH = Search(TOY_SPACE, "sobol", seed=2, seeds=2)
-
-
-def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> configs.Target:
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
-    return configs.target({"task": "toy"}, [], None, search)
-
-
-def _go_on(
-    of: configs.Target, folder: Path, history: History, stop: int | None = None
-) -> list[History]:
-    """Every history that is saved, until so many evaluations have ended."""
-    saved, ended = [], 0
-    with runs.open_store(folder) as store:
-        happening = configs.tune(
-            of, TOY_SEARCH, history, store, folder, trials=6, parallel=3, stop=lambda history: ""
-        )
-        with contextlib.closing(happening):
-            for event in happening:
-                if isinstance(event, configs.Asked | configs.Told):
-                    saved.append(event.history)
-                ended += isinstance(event, configs.Scored)
-                if ended == stop:
-                    break
-    return saved
-
-
-def test_a_stopped_search_ends_as_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a batch that was stopped is proposed or trained again, or seeds are shared."""
-    target = _target(monkeypatch)
-    whole = _go_on(target, tmp_path / "whole", History())[-1]
-    assert len(histories.ended(whole)) == 6
-    rows = runs.load(tmp_path / "whole")
-    assert sorted(row.seed for row in rows) == list(range(1, 13))
-    scores = {(row.hparams, row.seed): row.dev for row in rows}
-    for evaluation in whole.evaluations:
-        identity = histories.identity(evaluation.values)
-        expected = tuple(scores[identity, seed] for seed in evaluation.seeds)
-        assert evaluation.result is not None and evaluation.result.scores == expected
-    history = History()
-    for stop in (2, 3, 4, 5):  # of three a batch
-        history = _go_on(target, tmp_path / "parts", history, stop)[-1]
-    assert history == whole
-    assert len(runs.load(tmp_path / "parts")) == 12
-
-
-def test_what_cannot_be_trained_has_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a setting that is no config, ends the search, or is trained."""
-    bad = spaces.from_dict({"batch": {"key": "training.batch_size", "choices": [4, -4]}})
-    search = Search(bad, "random")
-    target = _target(monkeypatch, search)
-    history = histories.propose(History(), {"batch": -4}, [1])
-    (evaluation,) = history.evaluations
-    asked = configs.batch(target, [evaluation])
-    assert not asked.cohorts and "training.batch_size" in asked.failed[0].failure
-    with runs.open_store(tmp_path) as store:
-        happening = configs.tune(
-            target, search, history, store, tmp_path, trials=1, parallel=1, stop=str
-        )
-        *_, told = happening
-    assert isinstance(told, configs.Told) and not histories.pending(told.history)
-
-
-def test_a_dry_run_shows_the_first_batch(
+def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if a dry run writes anything, or does not say what would be trained."""
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    """Dies if a failure of a fresh seed is kept for ever, or is not retried as asked for."""
     monkeypatch.chdir(tmp_path)
-    Path("toy.toml").write_text('task = "toy"\n')
-    Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
-    words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
-    assert tune.main([*words, "--dry-run"]) == 0
-    assert "20 settings of 1 hyperparameter by gp, 6 at once in 4" in capsys.readouterr().out
-    tree = _json(capsys, [*words, "--dry-run"])
-    assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
-    assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    command = "sh -c 'echo {seed} >> calls; (test {seed} -lt 9 || test -e well) && echo {x}'"
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--command", command]
+    words += ["--trials", "2", "--retrain", "1", "--retries", "2"]
+    assert _json(capsys, words)["retrained"]["failures"] == ["exit code 1 (no message)"]
+    assert (tmp_path / "calls").read_text().splitlines().count("1000001") == 3
+    (tmp_path / "well").touch()
+    tree = _json(capsys, words)
+    assert tree["retrained"]["scores"]["score"] == [tree["best"]["mean"]]
 
 
-def test_settings_with_one_program_are_one_population(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if values that are traced cause another compilation."""
-    target = _target(monkeypatch)
-    history = History()
-    for rate in (0.1, 0.2, 0.3):
-        history = histories.propose(history, {"rate": rate, "noise": 0.2}, [1, 2])
-    asked = configs.batch(target, history.evaluations)
-    assert [len(cohort.members) for cohort in asked.cohorts] == [6]
-    assert all(isinstance(trial, studies.Trial) for trial in asked.trials)
+def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if --margin 0 is refused, or the metric's margin is taken instead."""
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", str(tmp_path / "s.toml"), "--stop-below", "0.5"]
+    margins: list[float] = []
+
+    def better(space: object, history: History, margin: float, seed: int) -> float:
+        margins.append(margin)
+        return 1.0
+
+    monkeypatch.setattr(posterior, "probability_of_better", better)
+    for more in ([], ["--margin", "0"]):
+        args = tune.parser().parse_args([*words, *more])
+        of = options.search(args)
+        with saved.opened(tmp_path / "state.json", of, True, {}) as state:
+            options.stopper(args, of, state, margin=0.01)(History())
+    assert margins == [0.01, 0.0]

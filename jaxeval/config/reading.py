@@ -160,14 +160,17 @@ def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
     return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
 
 
-def read_toml(name: str | Path) -> dict[str, object]:
+def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     """The tables of a TOML file as they stand; a shipped one is known by its name.
+
+    Args:
+      what: the file holds, for messages.
 
     Raises:
       ConfigError: no such file, not text, or not TOML (with the line).
     """
     try:
-        return tomllib.loads(shipped.read_text(name))
+        return tomllib.loads(shipped.read_text(name, what))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
@@ -204,19 +207,7 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     path = [str(part) for part in error["loc"]]
     key = ".".join(path) or "config"
     if error["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        known = _keys(cls, path[:-1])
-        task = fields_of(cls).get("task")
-        today = renamed.key(key, str(task.default) if task else "")
-        if today is not None:
-            return f"{key}: is called {today} now"
-        near = difflib.get_close_matches(path[-1], known, 1)
-        parent = ".".join(path[:-1])
-        hint = (
-            f"did you mean {'.'.join([*path[:-1], near[0]])}?"
-            if near
-            else (f"{parent or 'a config'} has {', '.join(known)}")
-        )
-        return f"{key}: unknown key; {hint}"
+        return _unknown(cls, path)
     message = error["msg"].removeprefix("Value error, ")
     if error["input"] is None:
         expected = message.removeprefix("Input should be ")
@@ -229,6 +220,38 @@ def _explain(cls: type, error: ErrorDetails) -> str:
         message += f"; did you mean {near[0]!r}?" if near else ""
     shown = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _unknown(cls: type, path: Sequence[str]) -> str:
+    """One line for a key that there is not, by its parts."""
+    key, known = ".".join(path), _keys(cls, path[:-1])
+    task = fields_of(cls).get("task")
+    today = renamed.key(key, str(task.default) if task else "")
+    if today is not None:
+        return f"{key}: is called {today} now"
+    near = difflib.get_close_matches(path[-1], known, 1)
+    parent = ".".join(path[:-1])
+    hint = (
+        f"did you mean {'.'.join([*path[:-1], near[0]])}?"
+        if near
+        else f"{parent or 'a config'} has {', '.join(known) or 'no keys'}"
+    )
+    return f"{key}: unknown key; {hint}"
+
+
+def refuse_unknown(cls: type, key: str, where: str) -> None:
+    """Raises ConfigError where a class of settings has no such key, whatever its values are.
+
+    Keys of a field that is a table of any keys are not looked at.
+    """
+    path, parent = key.split("."), cls
+    for end, part in enumerate(path, 1):
+        field = fields_of(parent).get(part)
+        if field is None:
+            raise ConfigError(f"{where}: {_unknown(cls, path[:end])}")
+        if typing.get_origin(field.annotation) in (dict, Mapping):
+            return
+        parent = nested(field.annotation) or object
 
 
 def fields_of(cls: object) -> Mapping[str, FieldInfo]:

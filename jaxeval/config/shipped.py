@@ -32,8 +32,11 @@ def find(name: str | Path) -> Path:
     return folder() / f"{path.as_posix()}.toml"
 
 
-def read_text(name: str | Path) -> str:
+def read_text(name: str | Path, what: str = "config") -> str:
     """The text of a path or of a shipped name.
+
+    Args:
+      what: the file holds, for messages.
 
     Raises:
       ConfigError: no such file, with the nearest one; or not text.
@@ -43,7 +46,7 @@ def read_text(name: str | Path) -> str:
     except FileNotFoundError:
         near = _nearest(Path(name))
         hint = f"did you mean {near}?" if near else "`jaxeval configs` lists the shipped ones"
-        raise ConfigError(f"{name}: no such config file; {hint}") from None
+        raise ConfigError(f"{name}: no such {what} file; {hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{name}: cannot be read as a text file ({error})") from None
 

@@ -44,9 +44,9 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def counted(count: int, noun: str) -> str:
-    """1 draw, 2 draws."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """1 draw, 2 draws; 2 batches by their own plural."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def statuses(counts: Mapping[str, int]) -> str:

@@ -54,7 +54,7 @@ def read(path: str | Path) -> Space:
     Raises:
       ConfigError: naming the file, the table and key, and what was expected.
     """
-    return from_dict(reading.read_toml(Path(path)), str(path))
+    return from_dict(reading.read_toml(Path(path), "space"), str(path))
 
 
 def to_dict(space: Space) -> dict[str, Json]:

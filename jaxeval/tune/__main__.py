@@ -28,10 +28,14 @@ with more --trials it goes on where it ended. docs/tuning.md says more.
 """
 
 
+_RUNS = "runs"  # as `cli.add_config` says
+
+
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     parser = cli.parser("tune", _DESCRIPTION, _EPILOG)
     cli.add_config(parser)
+    parser.set_defaults(out=None)  # a command has no runs folder
     options.add_search(parser.add_argument_group("the search"))
     options.add_end(parser.add_argument_group("when it ends, and what then"))
     options.add_config(parser.add_argument_group("a config, trained in this process"))
@@ -57,6 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval.tune import training
 
+    args.out = args.out or _RUNS
     return training.run(args, search)
 
 

@@ -73,6 +73,9 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
+    for parameter in search.space.parameters:
+        if parameter.key is not None:  # else every setting would be a failure
+            reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
     proposers.refuse_leaks(base, search.space, where)
     session = studies.Session()

@@ -64,7 +64,7 @@ def add_end(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--margin",
-        type=arguments.positive,
+        type=cli.number(0.0),
         metavar="X",
         help="a difference that matters, in the score's own unit (the metric's; of commands 0)",
     )
@@ -114,10 +114,14 @@ def search(args: argparse.Namespace) -> "Search":
         named = [name for name in of_commands if getattr(args, name)]
         if named:
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
-    elif args.config or args.changes or args.data or args.dry_run or args.store:
-        raise ConfigError("--command: expected no CONFIG, key=value, --data, --store or --dry-run")
-    if args.method != "gp" and (args.stop_below or args.margin):
-        raise ConfigError("--stop-below and --margin: expected --method gp, which has a posterior")
+    elif args.config or args.changes or args.data or args.dry_run or args.store or args.out:
+        raise ConfigError(
+            "--command: expected no CONFIG, key=value, --data, --store, --dry-run or --out"
+        )
+    if args.method != "gp" and args.stop_below is not None:
+        raise ConfigError("--stop-below: expected --method gp, which has a posterior")
+    if args.margin is not None and args.stop_below is None:
+        raise ConfigError("--margin: goes with --stop-below")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
     return Search(space.read(args.space), args.method, args.seed, seeds, adaptive)
@@ -143,7 +147,7 @@ def stopper(
             return ""
         from jaxeval.tuning import posterior
 
-        least = args.margin or margin
+        least = margin if args.margin is None else args.margin
         better = posterior.probability_of_better(search.space, history, least, search.seed)
         above = f" by more than {least:g}" if least else ""
         said = f"a setting that is better{above} has probability {better:.3f}"
@@ -171,8 +175,9 @@ def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "
     if args.json:
         cli.write_json(args.json, plain(tree))
     if tree["best"] is None:
-        causes = "; ".join(f"{count} x {cause}" for cause, count in tree["failures"].items())
-        raise RunError(f"no setting has a score: {causes or tree['reason']}")
+        causes = terminal.causes(tree["failures"])
+        said = "; ".join(f"{count} x {cause}" for count, cause in causes)
+        raise RunError(f"no setting has a score: {said or tree['reason']}")
     if args.figures:
         _draw(tree, Path(args.figures), search, history)
     if args.json != "-":

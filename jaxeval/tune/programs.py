@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     _command(args, search)  # a wrong one leaves no file
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if known := len(histories.ended(state.history)):
-            print(f"{path}: {known} settings are known", file=sys.stderr)
+            print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(args, search, state)
         _search(args, search, state, stop)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
@@ -65,14 +65,14 @@ def _search(
 def _retrained(
     args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting
 ) -> Retrained | None:
-    """The best setting with fresh seeds, those that are known already included."""
+    """The best setting with fresh seeds: what failed in an earlier call runs again."""
     if not args.retrain:
         return None
     setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
     known = state.fresh.get(setting, {})
-    left = [seed for seed in seeds if seed not in known]
-    workers = args.parallel or 1
-    for seed, result in running.again(_command(args, search), best.values, left, workers):
+    left = [seed for seed in seeds if not isinstance(known.get(seed), float)]
+    evaluate, workers = _command(args, search), args.parallel or 1
+    for seed, result in running.again(evaluate, best.values, left, workers, args.retries):
         state.save_fresh(setting, seed, result)
         shown = result if isinstance(result, str) else f"{result:g}"
         print(f"best setting, fresh seed {seed}: {shown}", file=sys.stderr, flush=True)

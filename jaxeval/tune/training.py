@@ -58,7 +58,7 @@ def _search(
     stop: Callable[[History], str],
 ) -> None:
     if known := len(histories.ended(state.history)):
-        print(f"{state.file.path}: {known} settings are known", file=sys.stderr)
+        print(f"{state.file.path}: {terminal.known(search, known)}", file=sys.stderr)
     folder = Path(args.out)
     with runs.open_store(args.store or folder) as store:
         happening = configs.tune(
@@ -90,7 +90,8 @@ def _watch(
                 state.save(history)
                 first, last = batch.evaluations[0].number, batch.evaluations[-1].number
                 programs = text.counted(len(batch.cohorts), "program")
-                say(f"settings {first} to {last}: {programs}")
+                which = f"settings {first} to {last}" if last > first else f"setting {first}"
+                say(f"{which}: {programs}")
             case configs.Scored(evaluation, result):
                 history = histories.tell(state.history, evaluation.number, result)
                 say(terminal.ended(history.evaluations[evaluation.number], metric))
@@ -142,10 +143,13 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         cli.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
         axes = text.counted(len(search.space.parameters), "hyperparameter")
-        seeds = "adaptive seeds" if search.adaptive else text.counted(search.seeds, "seed")
+        asked_for = text.counted(args.trials, terminal.unit(search.adaptive))
+        seeds = (
+            "of one seed each" if search.adaptive else f"{text.counted(search.seeds, 'seed')} each"
+        )
         print(
-            f"{args.trials} settings of {axes} by {search.method}, {args.parallel} at once in "
-            f"{-(-args.trials // args.parallel)} batches, {seeds} each; then the best with "
+            f"{asked_for} of {axes} by {search.method}, {count} at once in "
+            f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
             f"{text.counted(args.retrain, 'fresh seed')}\n\nthe first batch:"
         )
         plan.show(estimates)

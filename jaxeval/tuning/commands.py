@@ -32,6 +32,7 @@ class Command:
     def __init__(
         self, template: str, space: Space, field: str | None = None, limit: float | None = None
     ):
+        words = side_by_side.words(template)
         names = [parameter.name for parameter in space.parameters]
         taken = [name for name in _BESIDE if name in names]
         if taken:
@@ -48,7 +49,7 @@ class Command:
                 f"--command: expected {{values}}, or each hyperparameter by its name: "
                 f"{{{missing[0]}}} is missing in {template!r}"
             )
-        self._words = side_by_side.words(template)
+        self._words = words
         self._names = set(names)
         self._processes = side_by_side.Processes(field, limit)
 

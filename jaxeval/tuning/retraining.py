@@ -20,9 +20,10 @@ class Optimism(NamedTuple):
     """How much more a search promises than the setting that it ends with keeps.
 
     Attributes:
-      seen: the best score of the search.
+      seen: a score of the search.
       mean: of the setting's scores with fresh seeds.
-      value: the difference, positive where the search was too hopeful.
+      value: seen - mean, mean - seen where lower is better: positive where the search was too
+        hopeful.
       interval: of the value, for a search that has ended; None for one fresh score.
     """
 
@@ -38,16 +39,17 @@ def seeds(count: int) -> range:
 
 
 def optimism(seen: float, fresh: Sequence[float], higher_is_better: bool) -> Optimism:
-    """The best score that was seen, less the mean with fresh seeds and its t interval.
+    """How much better a score that was seen is than the mean with fresh seeds, and its t interval.
 
     Args:
-      seen: mean of its seeds, where a setting has several.
+      seen: the best score of the search, or that of the setting that was taken; the mean of its
+        seeds, where a setting has several.
     """
     sign = 1.0 if higher_is_better else -1.0
     mean = statistics.fmean(fresh)
     interval = None
     if len(fresh) > 1:
         of_mean = describe.t_interval(np.asarray(fresh, np.float64), 0.95)
-        low, high = sorted(sign * (seen - end) for end in (of_mean.low, of_mean.high))
+        low, high = sorted(sign * (seen - end) + 0.0 for end in (of_mean.low, of_mean.high))
         interval = Interval(low, high, of_mean.confidence, of_mean.method)
-    return Optimism(seen, mean, sign * (seen - mean), interval)
+    return Optimism(seen, mean, sign * (seen - mean) + 0.0, interval)  # never -0

@@ -87,18 +87,30 @@ def run(
 
 
 def again(
-    evaluate: Evaluate, values: Mapping[str, Value], seeds: Sequence[int], workers: int = 1
+    evaluate: Evaluate,
+    values: Mapping[str, Value],
+    seeds: Sequence[int],
+    workers: int = 1,
+    retries: int = 0,
 ) -> Iterator[tuple[int, float | str]]:
     """One setting with several seeds.
 
+    Args:
+      retries: times that a failed seed is tried again.
+
     Yields:
-      a seed with its score, or with the cause of its failure.
+      a seed with its score, or with the cause of its last failure.
     """
+    left = dict.fromkeys(seeds, retries)
     desk: side_by_side.Desk[Job]
     with side_by_side.desk(_ByNumber(evaluate, {0: values}), workers) as desk:
         desk.waiting.extend((0, seed) for seed in seeds)
         while desk.busy:
             for (_, seed), result in desk.next_results():
+                if not isinstance(result, float) and left[seed]:
+                    left[seed] -= 1
+                    desk.waiting.appendleft((0, seed))
+                    continue
                 yield seed, result if isinstance(result, float) else str(result)
 
 

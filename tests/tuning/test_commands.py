@@ -56,6 +56,7 @@ def test_no_shell_reads_the_values() -> None:
         ("true", r"expected \{values\}, or each hyperparameter by its name"),
         ("no-such-program {values}", "no such program"),
         ("true {values} 'x", "cannot be split"),
+        ("", "expected a program and its arguments, got nothing"),
     ],
 )
 def test_bad_commands_are_refused(template: str, message: str) -> None:

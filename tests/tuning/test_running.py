@@ -131,3 +131,18 @@ def test_a_setting_is_evaluated_again_with_other_seeds() -> None:
     known = dict(running.again(broken, {"x": 0.5}, [7, 8, 9], workers=2))
     assert known == {7: 0.507, 8: "boom", 9: 0.509}
     assert search.best(SEARCH, History()) is None
+
+
+def test_a_fresh_seed_that_fails_is_tried_again() -> None:
+    """Dies if retries end with the search, or one that fails for good is tried for ever."""
+    calls: list[int] = []
+
+    def unsure(values: Mapping[str, Any], seed: int) -> float:
+        calls.append(seed)
+        if seed == 8 or calls.count(seed) == 1:
+            raise EvaluationFailed("a hiccup")
+        return _score(values, seed)
+
+    known = dict(running.again(unsure, {"x": 0.5}, [7, 8], retries=2))
+    assert known == {7: 0.507, 8: "a hiccup"}
+    assert (calls.count(7), calls.count(8)) == (2, 3)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval.files import Json
 from jaxeval.report import tables
-from jaxeval.report.text import duration
+from jaxeval.report.text import counted, duration
 
 if TYPE_CHECKING:  # without jax, as all of this room
     from jaxeval.studies.costs import Estimate
@@ -77,7 +77,8 @@ def show(
     head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
     tables.print_table(console, head, rows)
     total = totals(cohorts)
-    line = f"\n{sum(len(cohort.jobs) for cohort in cohorts)} runs, {len(cohorts)} programs"
+    runs = sum(len(cohort.jobs) for cohort in cohorts)
+    line = f"\n{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"
     if all(cohort.operations for cohort in cohorts):
         line += (
             f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 import numpy as np
+from scipy import special
 
 from jaxeval.files import Json
 from jaxeval.report import text
-from jaxeval.report.plain import plain, record
+from jaxeval.report.plain import record
 from jaxeval.stats import describe
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining
@@ -23,6 +24,13 @@ class Metric(NamedTuple):
 
     name: str = "score"
     unit: str = "number"
+
+
+class Noise(NamedTuple):
+    """Standard deviation of one seed's score about its setting, and its degrees of freedom."""
+
+    sd: float
+    df: int
 
 
 class Retrained(NamedTuple):
@@ -58,6 +66,7 @@ class Result(TypedDict):
     unit: str
     higher_is_better: bool
     noise: float | None
+    noise_df: int
     retrained: Mapping[str, Json] | None
     best_so_far: Sequence[float | None]
     evaluations: Sequence[Mapping[str, Json]]
@@ -81,6 +90,7 @@ def result(
       retrained: None: not asked for.
     """
     ended = histories.ended(history)
+    spread = noise(history, retrained)
     causes = [e.result.failure for e in ended if e.result is not None and e.result.failure]
     return {
         "best": None if best is None else _best(best),
@@ -91,8 +101,9 @@ def result(
         "metric": metric.name,
         "unit": metric.unit,
         "higher_is_better": history.higher_is_better,
-        "noise": noise(history, retrained),
-        "retrained": _retrained(history, retrained),
+        "noise": None if spread is None else spread.sd,
+        "noise_df": 0 if spread is None else spread.df,
+        "retrained": _retrained(history, best, retrained),
         "best_so_far": best_so_far(history),
         "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
         "search": search.to_dict(),
@@ -122,21 +133,43 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
     }
 
 
-def _retrained(history: History, retrained: Retrained | None) -> dict[str, Json] | None:
+def _retrained(
+    history: History, best: Setting | None, retrained: Retrained | None
+) -> dict[str, Json] | None:
     if retrained is None:
         return None
     parts = {name: scores for name, scores in retrained.parts.items() if scores}
     searched = next(iter(retrained.parts.values()))
-    optimism = None
-    seen = best_so_far(history)[-1]
-    if searched and seen is not None:
-        optimism = retraining.optimism(seen, searched, history.higher_is_better)
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
         "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
         "failures": list(retrained.failures),
-        "optimism": plain(optimism),
+        "optimism": _optimism(history, _highest(history), searched),
+        "optimism_of_taken": _optimism(history, best, searched),
     }
+
+
+def _highest(history: History) -> Setting | None:
+    """The setting of the best mean score, whatever else came of it; None before a score."""
+    scored = [setting for setting in histories.settings(history) if setting.scores]
+    better = max if history.higher_is_better else min
+    return better(scored, key=lambda setting: statistics.fmean(setting.scores), default=None)
+
+
+def _optimism(
+    history: History, setting: Setting | None, fresh: Sequence[float]
+) -> dict[str, Json] | None:
+    """That of one setting's score in the search, with its number and seeds."""
+    if setting is None or not fresh:
+        return None
+    seen = statistics.fmean(setting.scores)
+    optimism = retraining.optimism(seen, fresh, history.higher_is_better)
+    return {**record(optimism), "setting": setting.numbers[0], "seeds": len(setting.scores)}
+
+
+def two_sided(df: int) -> float:
+    """Student's t quantile that 95 % of |t| are below."""
+    return float(special.stdtrit(df, 0.975))
 
 
 def best_so_far(history: History) -> list[float | None]:
@@ -151,8 +184,8 @@ def best_so_far(history: History) -> list[float | None]:
     return so_far
 
 
-def noise(history: History, retrained: Retrained | None = None) -> float | None:
-    """Standard deviation of one seed's score about its setting, pooled; None where no two seeds.
+def noise(history: History, retrained: Retrained | None = None) -> Noise | None:
+    """Of one seed's score, pooled over settings; None where no setting has two seeds.
 
     From settings with two or more scores, and from the fresh seeds.
     """
@@ -163,4 +196,5 @@ def noise(history: History, retrained: Retrained | None = None) -> float | None:
     freedom = sum(len(scores) - 1 for scores in several)
     if not freedom:
         return None
-    return math.sqrt(sum(float(np.sum((s - s.mean()) ** 2)) for s in several) / freedom)
+    squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in several)
+    return Noise(math.sqrt(squares / freedom), freedom)

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxeval.report import plots, scores
 from jaxeval.report.figures import Figure
+from jaxeval.report.tuning import as_json
 from jaxeval.report.tuning.as_json import Result
 from jaxeval.sensitivity import recorded
 from jaxeval.space import distributions
@@ -78,7 +79,7 @@ def _half_width(tree: Result) -> float | None:
     """Of the interval that a setting's mean score has by its seeds alone."""
     noise, seeds = tree["noise"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
-    return None if not noise else _TWO_SIDED * noise / seeds**0.5
+    return None if not noise else as_json.two_sided(tree["noise_df"]) * noise / seeds**0.5
 
 
 def _draw_retrained(axes: "Axes", tree: Result) -> None:
@@ -128,7 +129,8 @@ def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
         "differ too, and the search tried good regions more often."
         + (
             " The line is the posterior mean of the best setting with another value, its band "
-            "1.96 posterior sd: of the score without the noise of seeds. Scores worse than the "
+            "1.96 posterior sd: of the score without the noise of seeds, which with one seed a "
+            "setting is a matter of the model's prior. Scores worse than the "
             "median count by rank, so that far from the best it flatters."
             if along
             else ""

@@ -1,12 +1,15 @@
 """A search, its progress and its plan in the terminal."""
 
+import collections
 import json
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from jaxeval.files import Json
 from jaxeval.report import scores, tables, text
+from jaxeval.report.tuning import as_json
 from jaxeval.report.tuning.as_json import Metric, Result
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
@@ -15,6 +18,10 @@ from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.search import Search
 
 _MOST_SHOWN = 10  # settings of the table
+_MOST_CAUSES = 5  # of failures
+# of an exit code the number is the cause
+_NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+_LEAST_DF = 4  # of the noise, below which little is said by it
 
 
 def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
@@ -25,7 +32,7 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
     """
     ended = len(histories.ended(history))
     left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
-    head = f"{ended} of {trials} settings, about {left} left"
+    head = f"{ended} of {trials} {unit(search.adaptive)}s, about {left} left"
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
@@ -34,10 +41,21 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
         return said
     first = posterior.describe(search.space, history, search.seed)[0]
     mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
-    return (
-        f"{said}; posterior {mean} (sd {sd}) of setting {first.setting.numbers[0]}, "
-        f"the best with probability {first.best:.2f}"
-    )
+    said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
+    noise = as_json.noise(history)
+    if noise is None or noise.df < _LEAST_DF:  # sd and probability would be those of the prior
+        return said
+    return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
+
+
+def unit(adaptive: bool) -> str:
+    """What `--trials` counts: with adaptive seeds a setting may be evaluated several times."""
+    return "evaluation" if adaptive else "setting"
+
+
+def known(search: Search, count: int) -> str:
+    """How much a search goes on from, in words."""
+    return f"goes on from {text.counted(count, unit(search.adaptive))} with results"
 
 
 def ended(evaluation: Evaluation, metric: Metric) -> str:
@@ -121,18 +139,47 @@ def _names(tree: Result) -> list[str]:
 
 def notes(tree: Result) -> Iterator[str]:
     """What failed, and what noise does to the order of the table."""
-    for cause, count in tree["failures"].items():
-        yield f"{text.counted(count, 'setting')} failed: {cause}"
-    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    what = unit(bool(tree["search"]["adaptive"]))
+    for count, cause in causes(tree["failures"]):
+        yield f"{text.counted(count, what)} failed: {cause}"
+    noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
-    if noise:
+    if not noise:
+        return
+    said = f"sd of one seed's score: {scores.shown(noise, tree['unit'])}"
+    said += f" ({text.counted(df, 'degree')} of freedom)"
+    if df >= _LEAST_DF and not tree["search"]["adaptive"] and len(scored(tree)) > 1:
         # of a difference of two means of `seeds` scores each
-        least = 1.96 * (2 / seeds) ** 0.5 * noise
-        shown, apart = (scores.shown(v, tree["unit"]) for v in (noise, least))
-        yield (
-            f"sd of one seed's score: {shown}; two settings of the table differ by more than that "
-            f"noise only if they are {apart} apart"
+        least = as_json.two_sided(df) * (2 / seeds) ** 0.5 * noise
+        said += (
+            "; two settings chosen beforehand differ by more than that noise if they are "
+            f"{scores.shown(least, tree['unit'])} apart; two picked from the table, by chance too"
         )
+    yield said
+
+
+def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
+    """The most frequent causes of failures, those that differ in numbers alone as one.
+
+    Args:
+      failures: cause -> how many.
+
+    Returns:
+      (how many, cause); the last may be all others.
+    """
+    alike: dict[str, list[str]] = {}
+    for cause in failures:
+        alike.setdefault(_NUMBER.sub("#", cause), []).append(cause)
+    groups = [
+        (sum(failures[cause] for cause in of), of[0] + (" (numbers differ)" if of[1:] else ""))
+        for of in alike.values()
+    ]
+    groups.sort(key=lambda group: -group[0])
+    shown, others = groups[:_MOST_CAUSES], groups[_MOST_CAUSES:]
+    if others:
+        count = sum(group[0] for group in others)
+        shown.append((count, f"{text.counted(len(others), 'other cause')}; --json has all"))
+    return shown
 
 
 def answer(tree: Result) -> Iterator[str]:
@@ -142,7 +189,7 @@ def answer(tree: Result) -> Iterator[str]:
         yield f"no setting has a score ({tree['reason']})"
         return
     metric = Metric(tree["metric"], tree["unit"])
-    spent = text.counted(tree["trials"], "setting")
+    spent = text.counted(tree["trials"], unit(bool(tree["search"]["adaptive"])))
     by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
     shown = _shown(best["scores"], metric)
     yield f"\nbest {by}: setting {best['numbers'][0]}, {shown} in the search"
@@ -155,19 +202,35 @@ def _retrained(tree: Result) -> Iterator[str]:
     again: Any = tree["retrained"]
     if again is None:
         return
-    for cause in dict.fromkeys(again["failures"]):
-        count = again["failures"].count(cause)
+    for count, cause in causes(collections.Counter(again["failures"])):
         yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
     for part, summary in again["parts"].items():
         mean = scores.shown(summary["mean"], tree["unit"])
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
         yield f"retrained with {seeds}: {part} {mean}{interval}"
-    optimism = again["optimism"]
-    if optimism is not None:
-        shown = scores.shown(optimism["value"], tree["unit"])
-        interval = _interval(optimism["interval"], tree["unit"])
-        yield f"optimism of the search (best score seen, less that mean): {shown}{interval}"
+    yield from _optimism(tree, again)
+
+
+def _optimism(tree: Result, again: Mapping[str, Any]) -> Iterator[str]:
+    """Of the best score seen, and of the setting taken where that is another one."""
+    highest, taken = again["optimism"], again["optimism_of_taken"]
+    if highest is None:
+        return
+    yield f"optimism of the search: {_difference('the best score seen', highest, tree)}"
+    if taken["setting"] != highest["setting"]:
+        said = _difference("its score in the search", taken, tree)
+        yield f"optimism of the setting taken: {said}"
+
+
+def _difference(what: str, optimism: Mapping[str, Any], tree: Result) -> str:
+    """A score of the search and the mean with fresh seeds, whichever is to be the larger first."""
+    value, seen = (scores.shown(optimism[name], tree["unit"]) for name in ("value", "seen"))
+    of = f"setting {optimism['setting']}, {text.counted(optimism['seeds'], 'seed')}"
+    score, mean = f"{what}, {seen} ({of})", "that mean"
+    order = (score, mean) if tree["higher_is_better"] else (mean, score)
+    interval = _interval(optimism["interval"], tree["unit"])
+    return f"{order[0]}, less {order[1]}: {value}{interval}"
 
 
 def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:

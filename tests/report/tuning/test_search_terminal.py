@@ -1,0 +1,156 @@
+"""What the terminal says of a search, against scores made by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.report.tuning import as_json, terminal
+from jaxeval.report.tuning.as_json import Metric, Result, Retrained
+from jaxeval.space import space as spaces
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import posterior
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.history import History
+from jaxeval.tuning.search import Search
+
+SPACE = spaces.from_dict({"x": {"uniform": [0.0, 10.0]}})
+
+
+def _history(scores: Sequence[Sequence[float] | str], higher: bool = True) -> History:
+    """Setting x = 0, 1 ... with its scores, or why it failed."""
+    history = History((), higher)
+    for number, told in enumerate(scores):
+        result = (
+            histories.Result(failure=told)
+            if isinstance(told, str)
+            else histories.Result(tuple(told))
+        )
+        seeds = histories.fresh_seeds(history, max(1, len(result.scores)))
+        history = histories.propose(history, {"x": float(number)}, seeds)
+        history = histories.tell(history, number, result)
+    return history
+
+
+def _tree(
+    history: History,
+    fresh: Sequence[float] | None = None,
+    search: Search | None = None,
+    best: int | None = None,
+) -> Result:
+    """The outcome, with `x = best` as the setting to take."""
+    search = search or Search(SPACE, "random")
+    taken = searches.best(search, history) if best is None else histories.settings(history)[best]
+    retrained = None if fresh is None else Retrained({"score": fresh})
+    return as_json.result(search, history, taken, "ended", 1.0, Metric(), retrained)
+
+
+def test_the_optimism_is_said_in_the_direction_of_the_metric() -> None:
+    """Dies if a loss's optimism is said to be the score less the mean, or 0 is printed as -0."""
+    lower = _tree(_history([[4.51], [6.0]], higher=False), [5.2, 5.3, 5.25])
+    said = list(terminal.answer(lower))[-1]
+    assert "that mean, less the best score seen, 4.51 (setting 0, 1 seed): 0.74" in said
+    higher = _tree(_history([[0.9], [0.5]]), [0.8, 0.8, 0.8])
+    said = list(terminal.answer(higher))[-1]
+    assert "the best score seen, 0.9 (setting 0, 1 seed), less that mean: 0.1" in said
+    same = _tree(_history([[5.0], [6.0]], higher=False), [5.0, 5.0])
+    assert "-0" not in list(terminal.answer(same))[-1]
+
+
+def test_the_optimism_of_the_setting_taken_is_said_where_it_is_not_the_best_seen() -> None:
+    """Dies if the score of one setting is set against the mean of another without a word."""
+    tree = _tree(_history([[0.9], [0.8]]), [0.7, 0.7], best=1)
+    highest, taken = list(terminal.answer(tree))[-2:]
+    assert "the best score seen, 0.9 (setting 0, 1 seed), less that mean: 0.2" in highest
+    assert "its score in the search, 0.8 (setting 1, 1 seed), less that mean: 0.1" in taken
+
+
+def test_a_setting_of_several_evaluations_is_seen_at_its_mean() -> None:
+    """Dies if one lucky seed of a setting counts as the best score seen."""
+    history = _history([[0.9], [0.7]])
+    history = histories.propose(history, {"x": 0.0}, [3])
+    history = histories.tell(history, 2, histories.Result((0.5,)))
+    tree = _tree(history, [0.6, 0.6], Search(SPACE, "gp", adaptive=True), best=1)
+    assert tree["retrained"] is not None
+    optimism = tree["retrained"]["optimism"]
+    assert isinstance(optimism, dict)
+    assert (optimism["seen"], optimism["setting"], optimism["seeds"]) == (0.7, 0, 2)
+
+
+def test_two_settings_of_equal_worth_are_rarely_said_to_differ() -> None:
+    """Dies if the noise counts as known: 1.96 for t of 4 degrees of freedom is wrong in 12 %."""
+    draw, wrong = np.random.default_rng(0), 0
+    for _ in range(2000):
+        samples = draw.normal(0, 1, (4, 2))
+        noise = as_json.noise(_history(samples.tolist()))
+        assert noise is not None and noise.df == 4
+        least = as_json.two_sided(noise.df) * noise.sd
+        wrong += abs(samples[0].mean() - samples[1].mean()) > least
+    assert 0.035 <= wrong / 2000 <= 0.065
+    assert as_json.two_sided(7) == pytest.approx(stats.t.ppf(0.975, 7))
+    tree = _tree(_history([[0.1, 0.3]] * 4), search=Search(SPACE, "random", seeds=2))
+    (said,) = terminal.notes(tree)
+    apart = stats.t.ppf(0.975, 4) * 0.02**0.5
+    assert f"{apart:.4g} apart" in said and "(4 degrees of freedom)" in said
+
+
+@pytest.mark.parametrize(
+    ("scores", "search"),
+    [
+        ([[0.1, 0.3]] * 3, Search(SPACE, "random", seeds=2)),  # 3 degrees of freedom
+        ([[0.1, 0.3, 0.2, 0.2, 0.1]], Search(SPACE, "random", seeds=5)),  # one row
+        ([[0.1, 0.3]] * 4, Search(SPACE, "gp", adaptive=True)),  # rows of 1 to 5 seeds
+    ],
+)
+def test_no_difference_is_said_where_none_is_known(
+    scores: list[list[float]], search: Search
+) -> None:
+    """Dies if a table of one row, of unequal rows or of little noise names a difference."""
+    (said,) = terminal.notes(_tree(_history(scores), search=search, best=0))
+    assert said.startswith("sd of one seed's score: 0.") and "apart" not in said
+
+
+def test_failures_that_differ_in_numbers_are_one() -> None:
+    """Dies if each step of a divergence has its line, or exit codes are one."""
+    diverged = {f"loss is nan at step {n}, 1.5e-{n}": 2 for n in range(15)}
+    failures = {**diverged, "exit code 137 (killed)": 1, "exit code 139 (killed)": 3}
+    assert terminal.causes(failures) == [
+        (30, "loss is nan at step 0, 1.5e-0 (numbers differ)"),
+        (3, "exit code 139 (killed)"),
+        (1, "exit code 137 (killed)"),
+    ]
+    many = {f"cause {letter}": 9 - k for k, letter in enumerate("abcdefgh")}
+    shown = terminal.causes(many)
+    assert len(shown) == 6 and shown[-1] == (4 + 3 + 2, "3 other causes; --json has all")
+    tree = _tree(
+        _history([[0.5], "at 1", "at 2"], True), search=Search(SPACE, "gp", adaptive=True)
+    )
+    assert [*terminal.notes(tree)] == ["2 evaluations failed: at 1 (numbers differ)"]
+
+
+def test_adaptive_seeds_count_evaluations() -> None:
+    """Dies if evaluations of one setting are said to be settings, or one is plural."""
+    adaptive, plain = Search(SPACE, "gp", adaptive=True), Search(SPACE, "random")
+    assert terminal.known(adaptive, 5) == "goes on from 5 evaluations with results"
+    assert terminal.known(plain, 1) == "goes on from 1 setting with results"
+    failed = _history(["x"], True)
+    assert terminal.progress(adaptive, failed, 5, Metric(), 1.0).startswith("1 of 5 evaluations")
+
+
+@pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
+def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
+    seeds: int, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if sd and probability of the prior are printed as if scores had shown them."""
+    history = _history([[0.5, 0.6][:seeds]] * 4)
+    (setting, *_) = histories.settings(history)
+    row = posterior.Row(setting, 0.55, 0.05, 0.25)
+    monkeypatch.setattr(posterior, "describe", lambda *of: [row])
+    of = Search(SPACE, "gp", seeds=seeds)
+    said = terminal.progress(of, history, 8, Metric(), 1.0)
+    assert "4 of 8 settings" in said and "posterior mean 0.55 of setting 0" in said
+    assert (
+        said.endswith("(sd 0.05), the best among those evaluated with probability 0.25") == known
+        and ("sd" in said) == known
+    )

@@ -1,0 +1,136 @@
+"""`python -m jaxeval.tune` of configs: stop and go on, what cannot be trained, the plan."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from jaxeval import runs, studies
+from jaxeval.errors import JaxevalError
+from jaxeval.space import space as spaces
+from jaxeval.tasks import registry
+from jaxeval.tune import __main__ as tune
+from jaxeval.tune import configs
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import History
+from jaxeval.tuning.search import Search
+from tests.studies import toy_kind
+
+TOY_SPACE = spaces.from_dict(
+    {
+        "rate": {"key": "model.rate", "uniform": [0.0, 1.0]},
+        "noise": {"key": "model.noise", "uniform": [0.0, 0.9]},
+    }
+)
+TOY_SEARCH = Search(TOY_SPACE, "sobol", seed=2, seeds=2)
+
+
+def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> configs.Target:
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    return configs.target({"task": "toy"}, [], None, search)
+
+
+def test_a_key_that_no_config_has_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dies if a misspelled key makes every setting a failure, or a dry run pass."""
+    for key, message in [
+        ("model.rat", r"space: rate: model\.rat: unknown key; did you mean model\.rate\?"),
+        ("modl.rate", r"modl: unknown key; did you mean model\?"),
+        ("model.rate.x", r"model\.rate\.x: unknown key; model\.rate has no keys"),
+    ]:
+        space = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
+        with pytest.raises(JaxevalError, match=message):
+            _target(monkeypatch, Search(space, "sobol"))
+    rate = {"key": "training.optimiser.hyperparameters.learning_rate", "uniform": [0.0, 1.0]}
+    _target(monkeypatch, Search(spaces.from_dict({"rate": rate}), "sobol"))
+
+
+def _go_on(
+    of: configs.Target, folder: Path, history: History, stop: int | None = None
+) -> list[History]:
+    """Every history that is saved, until so many evaluations have ended."""
+    saved, ended = [], 0
+    with runs.open_store(folder) as store:
+        happening = configs.tune(
+            of, TOY_SEARCH, history, store, folder, trials=6, parallel=3, stop=lambda history: ""
+        )
+        with contextlib.closing(happening):
+            for event in happening:
+                if isinstance(event, configs.Asked | configs.Told):
+                    saved.append(event.history)
+                ended += isinstance(event, configs.Scored)
+                if ended == stop:
+                    break
+    return saved
+
+
+def test_a_stopped_search_ends_as_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a batch that was stopped is proposed or trained again, or seeds are shared."""
+    target = _target(monkeypatch)
+    whole = _go_on(target, tmp_path / "whole", History())[-1]
+    assert len(histories.ended(whole)) == 6
+    rows = runs.load(tmp_path / "whole")
+    assert sorted(row.seed for row in rows) == list(range(1, 13))
+    scores = {(row.hparams, row.seed): row.dev for row in rows}
+    for evaluation in whole.evaluations:
+        identity = histories.identity(evaluation.values)
+        expected = tuple(scores[identity, seed] for seed in evaluation.seeds)
+        assert evaluation.result is not None and evaluation.result.scores == expected
+    history = History()
+    for stop in (2, 3, 4, 5):  # of three a batch
+        history = _go_on(target, tmp_path / "parts", history, stop)[-1]
+    assert history == whole
+    assert len(runs.load(tmp_path / "parts")) == 12
+
+
+def test_what_cannot_be_trained_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a setting that is no config, ends the search, or is trained."""
+    bad = spaces.from_dict({"batch": {"key": "training.batch_size", "choices": [4, -4]}})
+    search = Search(bad, "random")
+    target = _target(monkeypatch, search)
+    history = histories.propose(History(), {"batch": -4}, [1])
+    (evaluation,) = history.evaluations
+    asked = configs.batch(target, [evaluation])
+    assert not asked.cohorts and "training.batch_size" in asked.failed[0].failure
+    with runs.open_store(tmp_path) as store:
+        happening = configs.tune(
+            target, search, history, store, tmp_path, trials=1, parallel=1, stop=str
+        )
+        *_, told = happening
+    assert isinstance(told, configs.Told) and not histories.pending(told.history)
+
+
+def test_a_dry_run_shows_the_first_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a dry run writes anything, or does not say what would be trained."""
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text('task = "toy"\n')
+    Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
+    words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
+    assert tune.main([*words, "--dry-run"]) == 0
+    assert "20 settings of 1 hyperparameter by gp, 6 at once in 4" in capsys.readouterr().out
+    assert tune.main([*words[:3], "--trials", "3", "--dry-run"]) == 0
+    assert "3 at once in 1 batch, 1 seed each" in capsys.readouterr().out
+    assert tune.main([*words, "--dry-run", "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
+    assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
+
+
+def test_settings_with_one_program_are_one_population(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if values that are traced cause another compilation."""
+    target = _target(monkeypatch)
+    history = History()
+    for rate in (0.1, 0.2, 0.3):
+        history = histories.propose(history, {"rate": rate, "noise": 0.2}, [1, 2])
+    asked = configs.batch(target, history.evaluations)
+    assert [len(cohort.members) for cohort in asked.cohorts] == [6]
+    assert all(isinstance(trial, studies.Trial) for trial in asked.trials)
