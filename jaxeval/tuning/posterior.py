@@ -22,7 +22,7 @@ class Row(NamedTuple):
     Attributes:
       mean, sd: of its mean score over seeds, in the metric's unit. Below the median score they are
         of the scores by rank (`warping`), so that they are right for good settings alone.
-      best: probability that no other evaluated setting is better.
+      best: probability that it is the best of the evaluated settings that can be taken.
     """
 
     setting: Setting
@@ -32,13 +32,18 @@ class Row(NamedTuple):
 
 
 def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
-    """All settings with scores, the best posterior mean first; empty before the first score."""
+    """All settings with scores; empty before the first.
+
+    Those that can be taken (`gp.ranked`) first, and among them the best posterior mean.
+    """
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None:
         return []
     prediction = gaussian_process.predict(fitted.model, fitted.features)
     best = probability_of_best(fitted, seed)
-    order = np.argsort(-prediction.mean, kind="stable")
+    able = gp.ranked(fitted)
+    by_mean = np.argsort(-prediction.mean, kind="stable")
+    order = [*able, *by_mean[~np.isin(by_mean, able)]]
     centre, unit = fitted.targets.centre, fitted.targets.unit
     return [
         Row(
@@ -52,10 +57,14 @@ def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
 
 
 def probability_of_best(fitted: Fitted, seed: int) -> np.ndarray:
-    """[n]: of each setting with scores, that its noise-free objective is the best of them."""
-    assert fitted.model is not None
+    """[n]: of each setting with scores, that its noise-free objective is the best of them.
+
+    0 of those that cannot be taken (`gp.ranked`).
+    """
     values = _draw(fitted, fitted.features, [seed, _OF_BEST])
-    return np.bincount(values.argmax(axis=0), minlength=len(values)) / values.shape[1]
+    able = np.sort(gp.ranked(fitted))
+    best = able[values[able].argmax(axis=0)]
+    return np.bincount(best, minlength=len(values)) / values.shape[1]
 
 
 def probability_of_better(space: Space, history: History, margin: float, seed: int = 0) -> float:

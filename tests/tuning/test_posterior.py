@@ -178,3 +178,33 @@ def test_a_space_without_new_settings_repeats() -> None:
     assert [{"n"} == set(values) for values in replicates.propose(space, history, 2, 0)] == [
         True
     ] * 2
+
+
+def test_a_failing_setting_is_neither_repeated_nor_taken() -> None:
+    """Dies if failures of a setting's further seeds do not count against it."""
+    history = _history(30, 6.0)
+    best = posterior.describe(SPACE, history)[0].setting.values
+    new = [{"x": 0.05, "y": 0.95}]
+    for _ in range(3):
+        history = histories.propose(history, best, (len(history.evaluations),))
+        history = histories.tell(history, len(history.evaluations) - 1, Result(failure="diverged"))
+    fitted = gp.fit(SPACE, history)
+    order, _ = replicates.knowledge_gradients(fitted, np.zeros(30), np.array([[0.05, 0.95]]))
+    assert len(order) == 29
+    assert best not in [fitted.settings[k].values for k in order]
+    assert replicates.further_seed(SPACE, history, fitted, new) != best
+    assert gp.best_setting(SPACE, history) != best
+    rows = posterior.describe(SPACE, history)
+    assert rows[0].setting.values == gp.best_setting(SPACE, history)
+    assert sum(row.best for row in rows) == pytest.approx(1)
+    assert next(row.best for row in rows if row.setting.values == best) == 0
+
+
+def test_where_all_failed_once_one_is_taken() -> None:
+    """Dies if nothing is taken where every setting with a score failed at another seed."""
+    history = _history(3, 0.1)
+    for evaluation in history.evaluations:
+        history = histories.propose(history, evaluation.values, (9,))
+        number = len(history.evaluations) - 1
+        history = histories.tell(history, number, Result(failure="diverged"))
+    assert gp.best_setting(SPACE, history) is not None
