@@ -54,6 +54,8 @@ def further_seed(
     """
     if fitted.model is None or (new and len(history.evaluations) < gp.INITIAL):
         return None
+    if new and fitted.settings[gp.ranked(fitted)[0]].failures:  # so has every other one
+        return None
     features = encoding.features(space, encoding.places(space, new))
     order, values = knowledge_gradients(fitted, _running(history, fitted), features)
     again = int(np.argmax(values[: len(order)]))
