@@ -73,7 +73,8 @@ def knowledge_gradients(
       new: [m, D] features of settings without scores.
 
     Returns:
-      indices [k] of the best settings that can be taken (`gp.ranked`); values [k + m], theirs before those of `new`.
+      indices [k] of the best settings that can be taken (`gp.ranked`); values [k + m],
+        theirs before those of `new`.
     """
     assert fitted.model is not None and fitted.targets is not None
     model = fitted.model
