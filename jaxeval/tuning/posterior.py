@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gaussian_process, gp, maximising
+from jaxeval.tuning import encoding, gaussian_process, gp, maximising, warping
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
@@ -55,6 +55,16 @@ def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
         )
         for k in order
     ]
+
+
+def noise_known(history: History) -> bool:
+    """Whether several seeds of good settings tell the noise, with 4 degrees of freedom or more.
+
+    If not, it is told from the objective by a prior on both: with one seed a setting, `Row.sd` and
+    `Row.best` are the prior's as much as the scores'.
+    """
+    scores = [setting.scores for setting in histories.settings(history) if setting.scores]
+    return bool(scores) and warping.targets(scores, history.higher_is_better).seed > 0
 
 
 def probability_of_best(fitted: Fitted, seed: int) -> np.ndarray:

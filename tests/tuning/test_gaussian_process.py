@@ -123,6 +123,20 @@ def test_known_noise_is_believed() -> None:
         assert sign * gaussian_process.predict(model, x).mean[0] > 0.9
 
 
+def test_noise_of_single_seeds_is_found() -> None:
+    """Dies if the prior forbids noise: most of the variance of these scores is luck."""
+    random, sds = np.random.default_rng(5), []
+    space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
+    for _ in range(5):
+        features = random.random((40, 2))
+        scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
+        targets = (scores - scores.mean()) / scores.std()
+        data = Data(features, targets, np.zeros(40), np.ones(40))
+        model = gaussian_process.fit(data, encoding.layout(space))
+        sds.append(math.exp(model.noise / 2) * scores.std())
+    assert 0.35 < np.median(sds) < 0.6
+
+
 def test_fit_tells_what_matters() -> None:
     """Dies if the fit ignores the gradient's sign: idle hyperparameters have longer scales."""
     features = _features(60, 4)

@@ -135,6 +135,21 @@ def test_success_in_draws_has_the_models_probability() -> None:
     assert np.mean(drawn[1] == drawn[2]) > 0.98
 
 
+def test_noise_is_known_from_seeds_of_good_settings() -> None:
+    """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
+    assert not posterior.noise_known(History()) and not posterior.noise_known(_history(60, 1.0))
+    for scores, known in (
+        ([(1.0, 1.1, 1.2), (2.0, 2.2, 2.1), (0.0,)], True),
+        ([(1.0, 1.1, 1.2), (2.0, 2.2), (0.0,)], False),
+        ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
+    ):
+        history = History()
+        for k, several in enumerate(scores):
+            history = histories.propose(history, spaces.draw(SPACE, 1, k), range(len(several)))
+            history = histories.tell(history, k, Result(several))
+        assert posterior.noise_known(history) is known
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_expected_rise_against_simulation(seed: int) -> None:
     """Dies if a line below the envelope counts, or equal slopes divide by 0."""
