@@ -80,7 +80,7 @@ def test_posterior_is_the_dense_one(warped: bool) -> None:
 @pytest.mark.parametrize("warped", [False, True])
 def test_marginal_likelihood_and_gradient(warped: bool) -> None:
     """Dies if a term of the likelihood, of the prior or of a derivative is wrong."""
-    data, prior = _data(15), gaussian_process.prior(COLUMNS, warped)
+    data, prior = _data(15), gaussian_process.prior(COLUMNS, warped, known=warped)
     theta = prior.mean + 0.5 * np.random.default_rng(3).normal(size=len(prior.mean))
     kernel, noise = gaussian_process.unpack(theta, COLUMNS)
     value, gradient = gaussian_process.negative_log_posterior(theta, COLUMNS, data, prior)
@@ -124,7 +124,7 @@ def test_known_noise_is_believed() -> None:
 
 
 def test_noise_of_single_seeds_is_found() -> None:
-    """Dies if the prior forbids noise: most of the variance of these scores is luck."""
+    """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
     random, sds = np.random.default_rng(5), []
     space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
     for _ in range(5):
@@ -135,6 +135,8 @@ def test_noise_of_single_seeds_is_found() -> None:
         model = gaussian_process.fit(data, encoding.layout(space))
         sds.append(math.exp(model.noise / 2) * scores.std())
     assert 0.35 < np.median(sds) < 0.6
+    known = gaussian_process.fit(data._replace(variances=np.full(40, 0.6)), encoding.layout(space))
+    assert math.exp(known.noise) < 0.02  # the rest
 
 
 def test_fit_tells_what_matters() -> None:
