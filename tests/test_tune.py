@@ -114,7 +114,7 @@ def test_a_search_ends_when_nothing_better_is_probable(
     )
     tree = _json(capsys, words)
     assert tree["reason"] == "a setting that is better by more than 10 has probability 0.000"
-    assert tree["trials"] < 8 and tree["retrained"]["optimism"] is not None
+    assert tree["trials"] == 8 and tree["retrained"]["optimism"] is not None
     more = _words(tmp_path, "--trials", "30", "--seconds", "1e-9", "--state", "other.json")
     with pytest.raises(JaxevalError, match="no setting has a score: the time is spent"):
         tune.main(more)

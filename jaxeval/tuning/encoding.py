@@ -73,7 +73,7 @@ def snap(space: Space, rows: np.ndarray) -> np.ndarray:
         if is_categorical(parameter.distribution):
             snapped[:, k] = np.clip(np.rint(rows[:, k]), 0, count - 1)
         elif count:
-            snapped[:, k] = _grid(count)[_nearest(rows[:, k], count)]
+            snapped[:, k] = _grid(_nearest(rows[:, k], count), count)
         else:
             snapped[:, k] = np.clip(rows[:, k], 0.0, 1.0)
     snapped[~_active(space, snapped)] = np.nan
@@ -94,7 +94,7 @@ def unconditional(space: Space, quantiles: np.ndarray) -> np.ndarray:
         if is_categorical(parameter.distribution):
             rows[:, k] = index
         elif count:
-            rows[:, k] = _grid(count)[index]
+            rows[:, k] = _grid(index, count)
     return rows
 
 
@@ -152,14 +152,10 @@ def choices(distribution: Distribution) -> int:
 def _place(distribution: Distribution, value: Value) -> float:
     if isinstance(distribution, Choices):
         index = _order(distribution).index(value)
-        return (
-            float(index)
-            if not distribution.ordered
-            else float(_grid(choices(distribution))[index])
-        )
+        return float(index) if not distribution.ordered else _at(index, choices(distribution))
     if isinstance(distribution, Integer):
         index = (int(value) - distribution.low) // distribution.step
-        return float(_grid(distribution.count)[index])
+        return _at(index, distribution.count)
     low, high, number = distribution.low, distribution.high, float(value)
     if isinstance(distribution, LogUniform):
         low, high, number = math.log(low), math.log(high), math.log(number)
@@ -183,10 +179,13 @@ def _order(distribution: Choices) -> tuple[Value, ...]:
     return tuple(sorted(distribution.values, key=float)) if numbers else distribution.values
 
 
-@functools.cache
-def _grid(count: int) -> np.ndarray:
+def _grid(index: np.ndarray, count: int) -> np.ndarray:
     """Places of the values of a grid: evenly from 0 to 1; a single value in the middle."""
-    return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+    return index / (count - 1) if count > 1 else np.full(np.shape(index), 0.5)
+
+
+def _at(index: int, count: int) -> float:
+    return float(_grid(np.array(index), count))
 
 
 def _nearest(place: np.ndarray, count: int) -> np.ndarray:

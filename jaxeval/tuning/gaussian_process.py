@@ -62,16 +62,23 @@ class Prior(NamedTuple):
     bounds: np.ndarray
 
 
-def prior(columns: Features, warped: bool) -> Prior:
+def prior(columns: Features, warped: bool, known: bool) -> Prior:
     """Priors of [log s, log noise, log l .., log a .., log b ..].
 
     Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch);
-    noise: mode exp -5, sd 1 (BoTorch); warp: sd sqrt .75 (Snoek et al. 2014); variance: sd 1.
+    noise: mode exp -5, sd 1 (BoTorch) beside known variances, else mode exp -2, sd 2, so that a
+    score may be mostly luck (the former fits a tenth of a noise of sd .5 in scores of sd .6);
+    warp: sd sqrt .75 (Snoek et al. 2014); variance: sd 1.
+
+    Args:
+      warped: whether places are.
+      known: whether the variances of targets are, so that the fitted noise is a rest.
     """
     d, w = columns.groups, 2 * len(columns.warped) * warped
     length = math.sqrt(2.0) - 3.0 + math.log(d) / 2
-    mean = np.concatenate([[0.0, -5.0], np.full(d, length), np.zeros(w)])
-    sd = np.concatenate([[1.0, 1.0], np.full(d, math.sqrt(3.0)), np.full(w, math.sqrt(0.75))])
+    noise, noise_sd = (-5.0, 1.0) if known else (-2.0, 2.0)
+    mean = np.concatenate([[0.0, noise], np.full(d, length), np.zeros(w)])
+    sd = np.concatenate([[1.0, noise_sd], np.full(d, math.sqrt(3.0)), np.full(w, math.sqrt(0.75))])
     bounds = [_BOUNDS["scale"], _BOUNDS["noise"], *[_BOUNDS["length"]] * d, *[_BOUNDS["warp"]] * w]
     return Prior(mean, sd, np.array(bounds))
 
@@ -158,7 +165,7 @@ def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) 
     L-BFGS-B from the prior's mode and from the best of a few fixed draws of it.
     """
     warped = len(data.targets) >= _LEAST_WARPED * columns.groups
-    priors = prior(columns, warped)
+    priors = prior(columns, warped, bool(data.variances.any()))
     draws = np.random.default_rng(0).normal(size=(8, len(priors.mean)))
     draws[:, 2 + columns.groups :] = 0.0
     starts = np.clip(priors.mean + 0.7 * priors.sd * draws, *priors.bounds.T)

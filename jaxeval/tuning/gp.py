@@ -114,10 +114,11 @@ def _acquisition(
         return fitted.places, lambda rows: success.log_probability(
             fitted.success, encoding.features(space, rows)
         )
-    means = gaussian_process.predict(model, fitted.features).mean
-    near = fitted.places[np.argsort(-means, kind="stable")[:_NEAR]]
+    order = ranked(fitted)
+    best = float(gaussian_process.predict(model, fitted.features).mean[order[0]])
+    near = fitted.places[order[:_NEAR]]
     pending = acquisition.fantasise(
-        model, encoding.features(space, running), float(means.max()), fantasies, seed
+        model, encoding.features(space, running), best, fantasies, seed
     )
 
     def value(rows: np.ndarray) -> np.ndarray:
@@ -160,9 +161,20 @@ def _part(data: Data, most: int) -> Data:
 
 
 def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
-    """The evaluated setting of the best posterior mean; None before the first score."""
+    """The evaluated setting of the best posterior mean (`ranked`); None before the first score."""
     fitted = fit(space, history)
     if fitted.model is None:
         return None
+    return fitted.settings[ranked(fitted)[0]].values
+
+
+def ranked(fitted: Fitted) -> np.ndarray:
+    """Indices of the settings with scores that can be taken, the best posterior mean first.
+
+    A setting of which an evaluation failed cannot, while one is without failures.
+    """
+    assert fitted.model is not None
     means = gaussian_process.predict(fitted.model, fitted.features).mean
-    return fitted.settings[int(np.argmax(means))].values
+    order = np.argsort(-means, kind="stable")
+    whole = [k for k in order if not fitted.settings[k].failures]
+    return np.array(whole) if whole else order

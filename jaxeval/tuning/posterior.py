@@ -7,13 +7,14 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gaussian_process, gp, maximising
+from jaxeval.tuning import encoding, gaussian_process, gp, maximising, warping
+from jaxeval.tuning import history as histories
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
 
 _DRAWS = 1024
 _POINTS, _AROUND = 512, 8  # of the whole space, and of evaluated settings to look around
-_OF_BEST, _OF_SPACE, _OF_BETTER = range(10, 13)  # streams of random numbers
+_OF_BEST, _OF_SPACE, _OF_BETTER, _OF_SUCCESS = range(10, 14)  # streams of random numbers
 
 
 class Row(NamedTuple):
@@ -22,7 +23,7 @@ class Row(NamedTuple):
     Attributes:
       mean, sd: of its mean score over seeds, in the metric's unit. Below the median score they are
         of the scores by rank (`warping`), so that they are right for good settings alone.
-      best: probability that no other evaluated setting is better.
+      best: probability that it is the best of the evaluated settings that can be taken.
     """
 
     setting: Setting
@@ -32,13 +33,18 @@ class Row(NamedTuple):
 
 
 def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
-    """All settings with scores, the best posterior mean first; empty before the first score."""
+    """All settings with scores; empty before the first.
+
+    Those that can be taken (`gp.ranked`) first, and among them the best posterior mean.
+    """
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None:
         return []
     prediction = gaussian_process.predict(fitted.model, fitted.features)
     best = probability_of_best(fitted, seed)
-    order = np.argsort(-prediction.mean, kind="stable")
+    able = gp.ranked(fitted)
+    by_mean = np.argsort(-prediction.mean, kind="stable")
+    order = [*able, *by_mean[~np.isin(by_mean, able)]]
     centre, unit = fitted.targets.centre, fitted.targets.unit
     return [
         Row(
@@ -51,19 +57,37 @@ def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
     ]
 
 
+def noise_known(history: History) -> bool:
+    """Whether several seeds of good settings tell the noise, with 4 degrees of freedom or more.
+
+    If not, it is told from the objective by a prior on both: with one seed a setting, `Row.sd` and
+    `Row.best` are the prior's as much as the scores'.
+    """
+    scores = [setting.scores for setting in histories.settings(history) if setting.scores]
+    return bool(scores) and warping.targets(scores, history.higher_is_better).seed > 0
+
+
 def probability_of_best(fitted: Fitted, seed: int) -> np.ndarray:
-    """[n]: of each setting with scores, that its noise-free objective is the best of them."""
-    assert fitted.model is not None
+    """[n]: of each setting with scores, that its noise-free objective is the best of them.
+
+    0 of those that cannot be taken (`gp.ranked`).
+    """
     values = _draw(fitted, fitted.features, [seed, _OF_BEST])
-    return np.bincount(values.argmax(axis=0), minlength=len(values)) / values.shape[1]
+    able = np.sort(gp.ranked(fitted))
+    best = able[values[able].argmax(axis=0)]
+    return np.bincount(best, minlength=len(values)) / values.shape[1]
 
 
 def probability_of_better(space: Space, history: History, margin: float, seed: int = 0) -> float:
     """That some setting is better than the one to take by more than a margin.
 
     Joint draws of the posterior at 512 Sobol points of the space (all of a small one) and around
-    the best settings: a lower bound of the posterior probability, which looks at all settings.
-    1 before the first score.
+    the best settings. One without a result counts in the draws where it does not fail either; one
+    of which an evaluation failed does not count. The probability over the whole space is higher
+    where a better setting lies between the points.
+
+    1 until `gp.INITIAL` settings have scores (all of a space that has fewer), and they differ:
+    before that the model knows no scale to compare the margin with.
 
     Args:
       margin: in the metric's unit, from 0.
@@ -71,16 +95,37 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
     if margin < 0:
         raise DataError(f"margin: expected a number of at least 0, got {margin}")
     fitted = gp.fit(space, history)
-    if fitted.model is None or fitted.targets is None:
+    if fitted.targets is None or not fitted.targets.values.any():
         return 1.0
-    means = gaussian_process.predict(fitted.model, fitted.features).mean
-    order = np.argsort(-means, kind="stable")
-    rows = _candidates(space, fitted.places[order[:_AROUND]], seed)
-    others = rows[~maximising.is_taken(rows, fitted.places)]
-    points = np.concatenate([fitted.features[order[:_AROUND]], encoding.features(space, others)])
-    values = _draw(fitted, points, [seed, _OF_BETTER])
+    near = gp.ranked(fitted)[:_AROUND]
+    rows = _candidates(space, fitted.places[near], seed)
+    ended = [setting.values for setting in histories.settings(history) if _has_ended(setting)]
+    others = rows[~maximising.is_taken(rows, encoding.places(space, ended))]
+    if len(fitted.settings) < gp.INITIAL and len(others):
+        return 1.0
+    features = encoding.features(space, others)
+    values = _draw(fitted, np.concatenate([fitted.features[near], features]), [seed, _OF_BETTER])
+    values[len(near) :][~_succeeds(fitted, features, [seed, _OF_SUCCESS])] = -np.inf
     gain = values[1:].max(axis=0, initial=-np.inf) - values[0]
     return float(np.mean(gain * abs(fitted.targets.unit) > margin))
+
+
+def _has_ended(setting: Setting) -> bool:
+    return bool(setting.scores or setting.failures)
+
+
+def _succeeds(fitted: Fitted, features: np.ndarray, seed: list[int]) -> np.ndarray:
+    """[m, S]: whether each of the settings [m, D] would be trained without failure, in draws.
+
+    A setting does so with the probability of `success`; settings that are alike share their luck.
+    """
+    if fitted.success is None or not len(features):
+        return np.ones((len(features), _DRAWS), bool)
+    mean, factor = gaussian_process.joint(fitted.success, features)
+    normal = np.random.default_rng(seed).normal(size=(len(mean) + 1, _DRAWS))
+    latent = mean[:, None] + factor @ normal[1:]
+    succeeds: np.ndarray = latent + math.exp(fitted.success.noise / 2) * normal[0] > 0
+    return succeeds
 
 
 def _candidates(space: Space, near: np.ndarray, seed: int) -> np.ndarray:

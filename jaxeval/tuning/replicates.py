@@ -19,7 +19,7 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History
 
-_CONSIDERED = 32  # settings of the best posterior means
+_CONSIDERED = 32  # settings of the best posterior means, of those that can be taken
 
 
 def propose(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
@@ -43,6 +43,8 @@ def further_seed(
 ) -> Mapping[str, Value] | None:
     """The evaluated setting of which one more seed is worth more than a new setting.
 
+    None of which an evaluation failed, while one is without failures: it would not be taken.
+
     Args:
       fitted: to the history, but for what runs.
       new: the setting that is proposed next otherwise, if there is one.
@@ -51,6 +53,8 @@ def further_seed(
       None: the new one.
     """
     if fitted.model is None or (new and len(history.evaluations) < gp.INITIAL):
+        return None
+    if new and fitted.settings[gp.ranked(fitted)[0]].failures:  # so has every other one
         return None
     features = encoding.features(space, encoding.places(space, new))
     order, values = knowledge_gradients(fitted, _running(history, fitted), features)
@@ -69,12 +73,12 @@ def knowledge_gradients(
       new: [m, D] features of settings without scores.
 
     Returns:
-      indices [k] of the best settings with scores; values [k + m], theirs before those of `new`.
+      indices [k] of the best settings that can be taken (`gp.ranked`); values [k + m],
+        theirs before those of `new`.
     """
     assert fitted.model is not None and fitted.targets is not None
     model = fitted.model
-    means = gaussian_process.predict(model, fitted.features).mean
-    order = np.argsort(-means, kind="stable")[:_CONSIDERED]
+    order = gp.ranked(fitted)[:_CONSIDERED]
     points = np.concatenate([fitted.features[order], new])
     prediction = gaussian_process.predict(model, points)
     side = points, prediction.solved

@@ -46,13 +46,13 @@ def _new(
     chosen: list[dict[str, Value]] = []
     repeated = 0
     for values in points:
+        if len(chosen) == count or repeated == _MOST_KNOWN:
+            break
         identity = histories.identity(values)
         repeated = repeated + 1 if identity in known else 0
         if not repeated:
             chosen.append(values)
             known.add(identity)
-        if len(chosen) == count or repeated == _MOST_KNOWN:
-            break
     return chosen
 
 

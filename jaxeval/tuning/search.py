@@ -1,6 +1,8 @@
 """How a space is searched, as plain data, and what follows from it for a history."""
 
 import dataclasses
+import operator
+from typing import SupportsIndex
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
@@ -31,8 +33,8 @@ class Search:
 
     def __post_init__(self) -> None:
         methods.method(self.method)
-        if self.seeds < 1:
-            raise DataError(f"seeds: expected at least 1, got {self.seeds}")
+        whole("seed", self.seed, 0)
+        whole("seeds", self.seeds, 1)
         if self.adaptive and (self.method != "gp" or self.seeds > 1):
             raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
 
@@ -45,6 +47,18 @@ class Search:
             "seeds": self.seeds,
             "adaptive": self.adaptive,
         }
+
+
+def whole(name: str, value: SupportsIndex, least: int) -> int:
+    """A whole number, numpy's too, as a plain one.
+
+    Raises:
+      DataError: it is none, or below the least.
+    """
+    number = operator.index(value) if hasattr(value, "__index__") else least - 1
+    if number < least:
+        raise DataError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    return number
 
 
 def ask(search: Search, history: History, count: int) -> tuple[History, list[Evaluation]]:

@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Distribution, LogUniform, Uniform, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods, search
@@ -23,45 +27,71 @@ class Tuner:
     Args:
       space: or its tables, as a space file has them (docs/sweeps.md).
       method, seed, seeds, adaptive: as of `search.Search`.
+      higher_is_better: that of the history; without one, True.
       history: of an earlier tuner, which this one goes on from.
+
+    Raises:
+      ConfigError: of the space or the method.
+      DataError: of a seed, or the history is of another space or direction.
     """
 
     def __init__(
         self,
         space: Space | Mapping[str, object],
         *,
-        higher_is_better: bool = True,
+        higher_is_better: bool | None = None,
         method: methods.Name = "gp",
         seed: int = 0,
         seeds: int = 1,
         adaptive: bool = False,
         history: History | None = None,
     ):
-        of = space if isinstance(space, Space) else spaces.from_dict(space)
-        self.search = search.Search(of, method, seed, seeds, adaptive)
-        self.history = history or History((), higher_is_better)
+        of = space if isinstance(space, Space) else spaces.from_dict(_listed(space))
+        whole = search.whole("seed", seed, 0), search.whole("seeds", seeds, 1)
+        self.search = search.Search(of, method, *whole, adaptive)
+        if history is None:
+            history = History((), higher_is_better is not False)
+        elif higher_is_better not in (None, history.higher_is_better):
+            raise DataError(
+                f"higher_is_better: {higher_is_better}, but that of the history is "
+                f"{history.higher_is_better}; leave it out"
+            )
+        for evaluation in history.evaluations:
+            if not is_setting(of, evaluation.values):
+                raise DataError(
+                    f"history: evaluation {evaluation.number} is no setting of the space: "
+                    f"{dict(evaluation.values)}"
+                )
+        self.history = history
 
-    def ask(self, count: int = 1) -> list[Evaluation]:
+    def ask(self, count: SupportsIndex = 1) -> list[Evaluation]:
         """So many new proposals, which count as running until they are told.
 
         Returns:
           none of them twice, nor any that was proposed before, but for adaptive seeds; fewer where
           the space has no more.
+
+        Raises:
+          DataError: the count is no whole number, or below 0.
         """
-        self.history, asked = search.ask(self.search, self.history, count)
+        number = search.whole("count", count, 0)
+        self.history, asked = search.ask(self.search, self.history, number)
         return asked
 
-    def tell(self, number: int, result: float | Sequence[float] | str) -> None:
+    def tell(
+        self, number: SupportsIndex, result: float | Sequence[float] | np.ndarray | str
+    ) -> None:
         """What came of an evaluation.
 
         Args:
-          result: its score, or one a seed; or why it failed. A score that is not finite is a
-            failure.
+          result: its score, or one a seed, arrays too; or why it failed, in words. A score that is
+            not finite is a failure.
 
         Raises:
-          DataError: as `history.tell`.
+          DataError: as `history.tell`, and where the result is neither numbers nor words.
         """
-        self.history = histories.tell(self.history, number, outcome(result))
+        asked = search.whole("number", number, 0)
+        self.history = histories.tell(self.history, asked, outcome(result))
 
     def best(self) -> Setting:
         """The setting to take, with all its scores: that of the best posterior mean or mean.
@@ -75,10 +105,63 @@ class Tuner:
         return best
 
 
-def outcome(result: float | Sequence[float] | str) -> Result:
-    """A score, several, or the cause of a failure, as a result."""
+def outcome(result: float | Sequence[float] | np.ndarray | str) -> Result:
+    """A score, several, or the cause of a failure, as a result.
+
+    Raises:
+      DataError: anything else, and a text that reads as a score.
+    """
     if isinstance(result, str):
+        if _reads_as_score(result):
+            raise DataError(f"result: expected a score as a number, got the text {result!r}")
         return Result(failure=result or "failed")
-    numbers = tuple(map(float, result if isinstance(result, Sequence) else [result]))
+    try:
+        several = np.ndim(result) == 1
+        numbers = tuple(map(_score, result if several else [result]))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers:
+        raise DataError(
+            f"result: expected a score, one a seed, or why there is none, got {result!r}"
+        )
     wrong = [score for score in numbers if not math.isfinite(score)]
     return Result(failure=f"the score is {wrong[0]}") if wrong else Result(numbers)
+
+
+def _score(of: float) -> float:
+    if isinstance(of, str | bytes) or np.ndim(of):
+        raise TypeError
+    return float(of)
+
+
+def _reads_as_score(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def is_setting(space: Space, values: Mapping[str, Value]) -> bool:
+    """Whether a space can propose such values: no others, and none missing that is active."""
+    active = {
+        parameter.name: parameter.distribution
+        for parameter in space.parameters
+        if all(values.get(other) in allowed for other, allowed in parameter.when)
+    }
+    return values.keys() == active.keys() and all(
+        _takes(distribution, values[name]) for name, distribution in active.items()
+    )
+
+
+def _takes(distribution: Distribution, value: Value) -> bool:
+    if not isinstance(distribution, Uniform | LogUniform):
+        return distribution.takes(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and distribution.low <= value <= distribution.high  # type: ignore[operator]
+
+
+def _listed(tree: Any) -> Any:
+    """A tree with lists for tuples: Python has both, a space file has lists."""
+    if isinstance(tree, Mapping):
+        return {key: _listed(value) for key, value in tree.items()}
+    return [*map(_listed, tree)] if isinstance(tree, list | tuple) else tree

@@ -13,6 +13,8 @@ import numpy as np
 from scipy import special
 
 _DEGREES = 4.0  # weight of the pooled variance in that of a setting, and the fewest to know it by
+_LARGEST = 1e306  # of a score: sums of larger ones are infinite
+_FAR = 1e100  # of a bad score's distance: it counts by rank
 
 
 class Targets(NamedTuple):
@@ -41,14 +43,13 @@ def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targ
     median, so that it shrinks where the warp does.
     """
     sign = 1.0 if higher_is_better else -1.0
-    largest = max(max(map(abs, values)) for values in scores) or 1.0
-    scaled = [np.array(values) / largest for values in scores]  # squares of 1e300 are infinite
-    means = sign * np.array([values.mean() for values in scaled])
+    signed = [sign * np.clip(values, -_LARGEST, _LARGEST) for values in scores]
+    median, size, means = relative(np.array([values.mean() for values in signed]))
+    with np.errstate(over="ignore"):
+        scaled = [np.clip((values - median) / size, -_FAR, _FAR) for values in signed]
     counts = np.array([len(values) for values in scaled])
     warped = half_rank(means)
-    centre, spread = float(warped.mean()), float(warped.std())
-    if spread <= 1e-12:
-        warped, spread = np.full(len(means), centre), 1.0
+    centre, spread = float(warped.mean()), float(warped.std()) or 1.0
     variances, seed = seed_variances(scaled, means >= np.median(means))
     distance = np.abs(means - np.median(means))
     shrunk = np.abs(warped - np.median(means)) / np.where(distance > 0, distance, 1.0)
@@ -58,9 +59,26 @@ def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targ
         variances / counts * (slopes / spread) ** 2,
         np.ones(len(means)) if seed else 1.0 / counts,
         seed / spread**2,
-        sign * centre * largest,
-        sign * spread * largest,
+        sign * (median + centre * size),
+        sign * spread * size,
     )
+
+
+def relative(means: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Median of means of which more is better, a size, and their distances [n] from it in sizes.
+
+    The size is that of the good half alone: one huge bad score leaves no digits of differences
+    among good ones in a size of all, nor does an offset in a size that is not a distance.
+    Distances that are not more than rounding are 0.
+    """
+    median = float(np.median(means))
+    good = np.abs(means[means >= median])
+    distances = means - median
+    distances[np.abs(distances) <= 4 * np.finfo(float).eps * good.max()] = 0.0
+    size = float(distances.max()) or float(min(-distances[distances < 0], default=0.0))
+    size = size or abs(median) or 1.0
+    with np.errstate(over="ignore"):
+        return median, size, np.clip(distances / size, -_FAR, _FAR)
 
 
 def half_rank(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Settings as places and back: grids kept, inactive hyperparameters without a say."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -79,3 +80,17 @@ def test_everything_of_a_small_space() -> None:
     # 3 sizes x (2 kinds x 8 units + warmup: 5 units + 3 units x (2 steps + 2 x 2 shapes))
     assert len(rows) == 3 * (16 + 5 + 3 * (2 + 4))
     assert encoding.everything(SPACE) is None
+
+
+def test_a_huge_grid_needs_no_memory() -> None:
+    """Dies if a grid is kept in memory: 8 GB of the places of these numbers."""
+    space = spaces.from_dict({"steps": {"integer": [1, 1_000_000_000]}})
+    drawn = [{"steps": steps} for steps in (1, 2, 500_000_000, 999_999_999, 1_000_000_000)]
+    tracemalloc.start()
+    rows = encoding.places(space, drawn)
+    assert encoding.settings(space, encoding.snap(space, rows)) == drawn
+    encoding.from_quantiles(space, np.array([[0.0], [0.999]]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    np.testing.assert_allclose(rows[:, 0], np.array([s["steps"] - 1 for s in drawn]) / (10**9 - 1))

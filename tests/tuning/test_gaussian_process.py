@@ -80,7 +80,7 @@ def test_posterior_is_the_dense_one(warped: bool) -> None:
 @pytest.mark.parametrize("warped", [False, True])
 def test_marginal_likelihood_and_gradient(warped: bool) -> None:
     """Dies if a term of the likelihood, of the prior or of a derivative is wrong."""
-    data, prior = _data(15), gaussian_process.prior(COLUMNS, warped)
+    data, prior = _data(15), gaussian_process.prior(COLUMNS, warped, known=warped)
     theta = prior.mean + 0.5 * np.random.default_rng(3).normal(size=len(prior.mean))
     kernel, noise = gaussian_process.unpack(theta, COLUMNS)
     value, gradient = gaussian_process.negative_log_posterior(theta, COLUMNS, data, prior)
@@ -121,6 +121,22 @@ def test_known_noise_is_believed() -> None:
         data = Data(x, np.array([1.0, -1.0]), np.array(variances), np.ones(2))
         model = gaussian_process.condition(_kernel(0), -8.0, COLUMNS, data)
         assert sign * gaussian_process.predict(model, x).mean[0] > 0.9
+
+
+def test_noise_of_single_seeds_is_found() -> None:
+    """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
+    random, sds = np.random.default_rng(5), []
+    space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
+    for _ in range(5):
+        features = random.random((40, 2))
+        scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
+        targets = (scores - scores.mean()) / scores.std()
+        data = Data(features, targets, np.zeros(40), np.ones(40))
+        model = gaussian_process.fit(data, encoding.layout(space))
+        sds.append(math.exp(model.noise / 2) * scores.std())
+    assert 0.35 < np.median(sds) < 0.6
+    known = gaussian_process.fit(data._replace(variances=np.full(40, 0.6)), encoding.layout(space))
+    assert math.exp(known.noise) < 0.02  # the rest
 
 
 def test_fit_tells_what_matters() -> None:

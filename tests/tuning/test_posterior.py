@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gaussian_process, gp, posterior, replicates
+from jaxeval.tuning import gaussian_process, gp, posterior, replicates, success
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Result
@@ -71,11 +71,11 @@ def test_probability_of_best_of_two() -> None:
 
 def test_probability_of_better() -> None:
     """Dies if the margin has the wrong unit or sign, or what is known does not lower it."""
-    early, late = _history(4, 0.5), _history(60, 0.05)
+    early, late = _history(9, 6.0), _history(60, 0.05)
     falls = [posterior.probability_of_better(SPACE, early, m) for m in (0.0, 1.0, 5.0, 50.0)]
     assert falls == sorted(falls, reverse=True) and falls[0] > 0.5 and falls[-1] < 0.05
     assert posterior.probability_of_better(SPACE, late, 2.0) < 0.1 < falls[1]
-    larger = posterior.probability_of_better(SPACE, _history(4, 0.5, 100.0), 100.0)
+    larger = posterior.probability_of_better(SPACE, _history(9, 6.0, 100.0), 100.0)
     assert larger == pytest.approx(falls[1], abs=0.02)
     assert posterior.probability_of_better(SPACE, History(), 1.0) == 1.0
     with pytest.raises(DataError, match="margin"):
@@ -92,7 +92,62 @@ def test_probability_of_better_when_all_is_known() -> None:
     assert posterior.probability_of_better(space, history, 1.0) < 0.1
     history = histories.propose(History(), {"n": 2}, (0,))
     history = histories.tell(history, 0, Result((1.0,)))
-    assert posterior.probability_of_better(space, history, 0.0) > 0.5
+    assert posterior.probability_of_better(space, history, 0.0) == 1.0
+
+
+def test_a_search_is_not_stopped_before_scores_tell_their_scale() -> None:
+    """Dies if one score, or equal ones, pass for the scale of all: 0.9 within 5 is then sure."""
+    for count in (1, 7):
+        few = _history(count, 0.0)
+        assert posterior.probability_of_better(SPACE, few, 1000.0) == 1.0
+    assert posterior.probability_of_better(SPACE, _history(8, 0.0), 1000.0) < 0.1
+    equal = History()
+    for k in range(10):
+        equal = histories.propose(equal, spaces.draw(SPACE, 1, k), (0,))
+        equal = histories.tell(equal, k, Result((0.9,)))
+    assert posterior.probability_of_better(SPACE, equal, 5.0) == 1.0
+
+
+def test_settings_that_fail_are_no_better_ones() -> None:
+    """Dies if one that failed, or surely fails, counts: the scores rise where all fail."""
+    space = spaces.from_dict({"n": {"integer": [1, 60]}})
+    known, failing = History(), History()
+    for k, n in enumerate(n for n in range(1, 61) if n not in (40, 45, 50, 55)):
+        result = Result((n / 10,)) if n <= 30 else Result(failure="out of memory")
+        failing = histories.tell(histories.propose(failing, {"n": n}, (0,)), k, result)
+        known = failing if n <= 30 else known
+    assert posterior.probability_of_better(space, known, 0.1) > 0.9
+    assert posterior.probability_of_better(space, failing, 0.1) < 0.05
+
+
+def test_success_in_draws_has_the_models_probability() -> None:
+    """Dies if the noise of the latent function is left out, or neighbours are independent."""
+    history = History()
+    for k in range(20):
+        values, failed = spaces.draw(SPACE, 1, k), k % 3 == 0
+        result = Result(failure="diverged") if failed else Result((float(k),))
+        history = histories.tell(histories.propose(history, values, (0,)), k, result)
+    fitted = gp.fit(SPACE, history)
+    points = np.array([[0.1, 0.2], [0.5, 0.5], [0.5001, 0.5]])
+    drawn = posterior._succeeds(fitted, points, [0])
+    expected = np.exp(success.log_probability(fitted.success, points))
+    np.testing.assert_allclose(drawn.mean(axis=1), expected, atol=0.05)
+    assert np.mean(drawn[1] == drawn[2]) > 0.98
+
+
+def test_noise_is_known_from_seeds_of_good_settings() -> None:
+    """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
+    assert not posterior.noise_known(History()) and not posterior.noise_known(_history(60, 1.0))
+    for scores, known in (
+        ([(1.0, 1.1, 1.2), (2.0, 2.2, 2.1), (0.0,)], True),
+        ([(1.0, 1.1, 1.2), (2.0, 2.2), (0.0,)], False),
+        ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
+    ):
+        history = History()
+        for k, several in enumerate(scores):
+            history = histories.propose(history, spaces.draw(SPACE, 1, k), range(len(several)))
+            history = histories.tell(history, k, Result(several))
+        assert posterior.noise_known(history) is known
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -178,3 +233,39 @@ def test_a_space_without_new_settings_repeats() -> None:
     assert [{"n"} == set(values) for values in replicates.propose(space, history, 2, 0)] == [
         True
     ] * 2
+
+
+def test_a_failing_setting_is_neither_repeated_nor_taken() -> None:
+    """Dies if failures of a setting's further seeds do not count against it."""
+    history = _history(30, 6.0)
+    best = posterior.describe(SPACE, history)[0].setting.values
+    new = [{"x": 0.05, "y": 0.95}]
+    for _ in range(3):
+        history = histories.propose(history, best, (len(history.evaluations),))
+        history = histories.tell(history, len(history.evaluations) - 1, Result(failure="diverged"))
+    fitted = gp.fit(SPACE, history)
+    order, _ = replicates.knowledge_gradients(fitted, np.zeros(30), np.array([[0.05, 0.95]]))
+    assert len(order) == 29
+    assert best not in [fitted.settings[k].values for k in order]
+    assert replicates.further_seed(SPACE, history, fitted, new) != best
+    assert gp.best_setting(SPACE, history) != best
+    rows = posterior.describe(SPACE, history)
+    assert rows[0].setting.values == gp.best_setting(SPACE, history)
+    assert sum(row.best for row in rows) == pytest.approx(1)
+    assert next(row.best for row in rows if row.setting.values == best) == 0
+
+
+def test_where_all_failed_once_one_is_taken() -> None:
+    """Dies if nothing is taken where all settings failed at another seed, or they are repeated."""
+    history = _history(3, 0.1)
+    for evaluation in history.evaluations:
+        history = histories.propose(history, evaluation.values, (9,))
+        number = len(history.evaluations) - 1
+        history = histories.tell(history, number, Result(failure="diverged"))
+    assert gp.best_setting(SPACE, history) is not None
+    fitted, new = gp.fit(SPACE, history), [{"x": 0.05, "y": 0.95}]
+    more = histories.propose(history, new[0], (0,))
+    for k in range(4, gp.INITIAL):
+        more = histories.propose(more, {"x": k / 10, "y": 0.5}, (k,))
+    assert replicates.further_seed(SPACE, more, fitted, new) is None
+    assert replicates.further_seed(SPACE, more, fitted, []) is not None

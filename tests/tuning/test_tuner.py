@@ -1,16 +1,21 @@
 """Ask and tell over functions."""
 
+import json
 import math
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 
 import jaxeval
 from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.space import space as spaces
 
 SPACE = {"x": {"uniform": [-5.0, 5.0]}, "kind": {"choices": ["a", "b"]}}
+NESTED = {**SPACE, "n": {"integer": [1, 9], "when": {"kind": ["a"]}}}
 
 
 def test_a_tuner_finds_the_low_point_of_a_function() -> None:
@@ -56,8 +61,86 @@ def test_what_cannot_be_is_refused() -> None:
         tuning.Tuner(SPACE, method="grid")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"space: x\.normal: unknown key"):
         tuning.Tuner({"x": {"normal": [0, 1]}})
-    with pytest.raises(DataError, match="seeds: expected at least 1"):
+    with pytest.raises(DataError, match="seeds: expected a whole number of at least 1, got 0"):
         tuning.Tuner(SPACE, seeds=0)
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    """Dies if a count, a seed or a number is used as it is: ask(1.5) would not end."""
+    tuner = tuning.Tuner(SPACE, method="random")
+    for count in (1.5, -1, "3", None):
+        with pytest.raises(DataError, match="count: expected a whole number of at least 0"):
+            tuner.ask(count)  # type: ignore[arg-type]
+    assert len(tuner.ask(np.int64(2))) == 2 and tuner.ask(0) == []
+    for number in (1.0, "0", None, -1):
+        with pytest.raises(DataError, match="number: expected a whole number"):
+            tuner.tell(number, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="evaluation 2: was never proposed"):
+        tuner.tell(2, 0.5)
+    for more in ({"seed": -1}, {"seed": "1"}, {"seeds": 2.5}):
+        with pytest.raises(DataError, match=r"seeds?: expected a whole number of at least"):
+            tuning.Tuner(SPACE, **more)
+    assert all(evaluation.result is None for evaluation in tuner.history.evaluations)
+
+
+@pytest.mark.parametrize(
+    "result", [None, [], ["a"], ["0.9"], {}, "0.93", " 1e3", [[0.1, 0.2]], b"1"]
+)
+def test_results_that_are_neither_numbers_nor_words_are_refused(result: object) -> None:
+    """Dies if "0.93" counts as the cause of a failure, or None is a bare TypeError."""
+    tuner = tuning.Tuner(SPACE, method="random")
+    tuner.ask()
+    with pytest.raises(DataError, match="result: expected a score"):
+        tuner.tell(0, result)  # type: ignore[arg-type]
+    assert tuner.history.evaluations[0].result is None
+
+
+def test_arrays_are_scores() -> None:
+    """Dies if numpy's arrays and scalars are refused, or reach the history as they are."""
+    tuner = tuning.Tuner(SPACE, seeds=2, method="random")
+    tuner.ask(2)
+    tuner.tell(np.int64(0), np.array([0.5, 0.25], np.float32))
+    tuner.tell(1, np.array([0.5, np.nan]))
+    assert tuner.history.evaluations[0].result == tuning.Result((0.5, 0.25))
+    assert tuner.history.evaluations[1].result == tuning.Result(failure="the score is nan")
+    json.dumps(tuning.history.to_dict(tuner.history))
+    one = tuning.Tuner(SPACE, method="random")
+    one.ask(3)
+    scores: list[Any] = [np.float32(0.5), np.array(0.5), np.array([0.5])]
+    for number, score in enumerate(scores):
+        one.tell(number, score)
+    assert [e.result for e in one.history.evaluations] == [tuning.Result((0.5,))] * 3
+
+
+def test_a_history_keeps_its_direction_and_space() -> None:
+    """Dies if a minimised history is maximised, or one of another space is gone on from."""
+    first = tuning.Tuner(NESTED, higher_is_better=False, method="random")
+    first.ask(20)
+    assert not tuning.Tuner(NESTED, history=first.history).history.higher_is_better
+    assert tuning.Tuner(NESTED, higher_is_better=False, history=first.history)
+    with pytest.raises(
+        DataError, match="higher_is_better: True, but that of the history is False"
+    ):
+        tuning.Tuner(NESTED, higher_is_better=True, history=first.history)
+    others = [
+        SPACE,
+        {**NESTED, "more": {"uniform": [0, 1]}},
+        {**NESTED, "x": {"uniform": [-0.1, 0.1]}},
+        {**NESTED, "kind": {"choices": ["a", "c"]}},
+        {**NESTED, "n": {"integer": [1, 9], "step": 2}},
+        {**NESTED, "n": {"integer": [1, 9]}},
+    ]
+    for other in others:
+        with pytest.raises(DataError, match=r"history: evaluation \d+ is no setting of the space"):
+            tuning.Tuner(other, history=first.history)
+
+
+def test_tuples_are_lists() -> None:
+    """Dies if a space in Python needs lists."""
+    tuner = tuning.Tuner({"x": {"uniform": (0, 1)}, "kind": {"choices": ("a", "b")}})
+    assert tuner.search.space == spaces.from_dict(
+        {"x": {"uniform": [0, 1]}, "kind": {"choices": ["a", "b"]}}
+    )
 
 
 def test_tuning_needs_no_jax() -> None:

@@ -27,6 +27,32 @@ def test_one_diverged_perplexity_does_not_hide_the_rest() -> None:
     assert values.mean() == pytest.approx(0, abs=1e-12) and values.std() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("bad", [1e14, 1e100, 1.7e308])
+def test_one_huge_score_leaves_the_good_ones_apart(bad: float) -> None:
+    """Dies if scores are divided by the largest of all: they would be equal to 12 digits."""
+    huge = warping.targets([(1.0,), (2.0,), (3.0,), (4.0,), (bad,)], False)
+    modest = warping.targets([(1.0,), (2.0,), (3.0,), (4.0,), (5.0,)], False)
+    np.testing.assert_allclose(huge.values, modest.values, rtol=1e-12)
+    assert huge.unit == pytest.approx(modest.unit) and huge.centre == pytest.approx(modest.centre)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_an_offset_changes_nothing(higher: bool) -> None:
+    """Dies if the spread is compared with the scores and not with their rounding."""
+    scores = [(0.001 * k, 0.001 * k + 0.0004) for k in (3, 1, 4, 2, 9, 5)]
+    shifted = [tuple(1e10 + score for score in setting) for setting in scores]
+    far, near = warping.targets(shifted, higher), warping.targets(scores, higher)
+    np.testing.assert_allclose(far.values, near.values, atol=0.01)
+    np.testing.assert_allclose(far.variances, near.variances, rtol=0.05)
+    assert far.unit == pytest.approx(near.unit, rel=0.01)
+
+
+def test_differences_by_rounding_are_none() -> None:
+    """Dies if means of equal scores count as different: 0.1 three times has another mean."""
+    scores = [(0.1,), (0.1,) * 3, (0.1, 0.1), (0.1,) * 7]
+    assert not warping.targets(scores, True).values.any()
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("higher", [True, False])
 def test_unit_and_centre_give_good_scores_back(scale: float, higher: bool) -> None:
