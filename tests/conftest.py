@@ -33,9 +33,7 @@ _QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", 
 
 @pytest.fixture(autouse=True, scope="module")
 def fresh_caches() -> Iterator[None]:
-    """A file's programs are forgotten: a worker would hold gigabytes, and collect them again and
-    again.
-    """
+    """A file's programs are forgotten: a worker would hold gigabytes of them."""
     yield
     jax.clear_caches()
     gc.collect()

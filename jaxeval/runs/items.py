@@ -1,4 +1,4 @@
-"""Predictions of other programs, a row an item of a run: the score of each run, and its items.
+"""Predictions of other programs, a row for each item of each run: scores of runs, and items.
 
 Columns are model, seed (the run) and item, dataset where there are several, and either correct (1
 or 0) or gold and predicted (classes, any text). Notation: N items of a data set, Y classes.
@@ -102,18 +102,19 @@ def counted(
     models, model = tables.coded(table["model"])
     seeds, seed = tables.coded(table["seed"])
     runs: dict[int, Counted] = {}  # by the first row
-    for place, name in enumerate(datasets):
-        inside = np.flatnonzero(dataset == place)
+    for code, name in enumerate(datasets):
+        inside = np.flatnonzero(dataset == code)
         names, counts = _counts(table, inside)
         items, item = tables.coded([table["item"][k] for k in inside.tolist()])
         run = model[inside] * len(seeds) + seed[inside]
         first = inside[np.unique(item, return_index=True)[1]]
         for number in dict.fromkeys(run.tolist()):
-            mine = np.flatnonzero(run == number)
+            of_run = np.flatnonzero(run == number)
             where = models[number // len(seeds)], name, seeds[number % len(seeds)]
-            order = _ordered(table, inside[mine], item[mine], items, where)
-            _same_gold(table, inside[mine][order], first)
-            runs[int(inside[mine[0]])] = Counted(*where, names, counts[mine][order])
+            rows_of_run = inside[of_run]
+            order = _ordered(table, rows_of_run, item[of_run], items, where)
+            _same_gold(table, rows_of_run[order], first)
+            runs[int(rows_of_run[0])] = Counted(*where, names, counts[of_run][order])
     return [runs[row] for row in sorted(runs)]
 
 
@@ -168,13 +169,13 @@ def _counts(table: Columns, rows: np.ndarray) -> tuple[tuple[str, ...], np.ndarr
 
 
 def _is_correct(table: Columns, row: int) -> bool:
-    said = str(table["correct"][row]).lower()
-    if said not in _TRUTH:
+    cell = str(table["correct"][row]).lower()
+    if cell not in _TRUTH:
         raise DataError(
-            f"row {table.rows[row]}, column correct: expected 1 or 0, found {said!r:.40}",
+            f"row {table.rows[row]}, column correct: expected 1 or 0, found {cell!r:.40}",
             table.source,
         )
-    return _TRUTH[said]
+    return _TRUTH[cell]
 
 
 def _ordered(
@@ -184,7 +185,7 @@ def _ordered(
     items: Sequence[str],
     where: tuple[str, str, str],
 ) -> np.ndarray:
-    """The places of a run's items in the order of the data set's.
+    """The positions of a run's items in the order of the data set's.
 
     Raises:
       DataError: an item is there twice, or lacks.
@@ -194,9 +195,9 @@ def _ordered(
     model, dataset, seed = where
     run = f"model {model}, seed {seed}" + (f", dataset {dataset}" if dataset else "")
     if len(twice):
-        one, two = (table.rows[rows[order[twice[0] + k]]] for k in (0, 1))
+        former, latter = (table.rows[rows[order[twice[0] + k]]] for k in (0, 1))
         raise DataError(
-            f"rows {one} and {two} are both {run}, item {items[item[order[twice[0]]]]}",
+            f"rows {former} and {latter} are both {run}, item {items[item[order[twice[0]]]]}",
             table.source,
         )
     if len(item) < len(items):
