@@ -76,7 +76,7 @@ def test_the_model_of_the_best_dev_score_stands_for_its_method(
     shown = " ".join(capsys.readouterr().out.split())
     assert "Of these two trained models (new, seed 2, and old, seed 2," in shown
     assert "over sentences like these 40 of test: new scores higher" in shown
-    assert "Of the methods, over seeds," in shown
+    assert "Which method is better over seeds" in shown
     assert "new's distribution is higher" in shown
 
 

@@ -36,8 +36,8 @@ def of_pair(pair: SinglePair, study: ScoreStudy, scale: ScoreFormat) -> str:
         f"Of these two trained models ({a.model}, seed {a.member.seed}, and {b.model}, seed "
         f"{b.member.seed}{split}, each {a.chosen}), over "
         f"{_ITEMS.get(a.member.task, 'items')} like these {pair.items} of {a.part}{where}: "
-        f"{_found(pair, study, scale)}. Of the methods, over {over}, the tests of their "
-        "distributions speak."
+        f"{_found(pair, study, scale)}. Which method is better over {over} is "
+        "another question, which the tests of their distributions answer."
     )
 
 
