@@ -100,4 +100,5 @@ def test_both_models_are_of_one_split(tmp_path: Path, capsys: pytest.CaptureFixt
     folder = _runs(tmp_path, {"new": 0.9, "old": 0.5}, splits=(1, 2))
     (pair,) = _json(capsys, "--runs", folder)["single_models"]["pairs"]
     assert pair["split"] == 1
-    assert "seed 2 of split 1" in pair["text"] and "Which method is better over splits" in pair["text"]
+    assert "seed 2 of split 1" in pair["text"]
+    assert "Which method is better over splits" in pair["text"]
