@@ -50,8 +50,8 @@ def with_unknown(read: Vectors, rule: Rule, seed: int = 0) -> Vectors:
     if rule == "mean":
         unknown = mean(read.table, np.ones(len(read.table), bool))
     elif rule == "random":
-        drawn = np.random.default_rng(seed).uniform(-_SPREAD, _SPREAD, size)
-        unknown = drawn.astype(np.float32)
+        generator = np.random.default_rng(seed)
+        unknown = generator.uniform(-_SPREAD, _SPREAD, size).astype(np.float32)
     else:
         unknown = np.zeros(size, np.float32)
     return dataclasses.replace(read, unknown=unknown)
@@ -61,4 +61,5 @@ def mean(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Mean [D] float32 of the rows [V] bool of a table; zeros of none."""
     if not rows.any():
         return np.zeros(table.shape[1], np.float32)
-    return np.mean(table, axis=0, dtype=np.float64, where=rows[:, None]).astype(np.float32)
+    total = np.sum(table, axis=0, dtype=np.float64, where=rows[:, None])
+    return np.asarray(total / np.count_nonzero(rows), np.float32)
