@@ -7,6 +7,7 @@ from pathlib import Path
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
+from jaxeval.vectors import options
 
 _DESCRIPTION = """\
 Judges files of word vectors, and makes a baseline of a corpus. Files are text (GloVe, word2vec),
@@ -33,6 +34,11 @@ Analogy questions answered by 3CosAdd and 3CosMul: shares of the questions cover
 Several files are compared on the questions that all of them cover, by a paired bootstrap of the
 pairs of words that the questions are made of.
 """
+_SVD = """\
+Vectors of a corpus (a sentence a line, words between blanks) without training: counts of words
+near one another, positive pointwise mutual information, a truncated singular value decomposition,
+as hyperwords does (Levy, Goldberg & Dagan 2015). The options' names there stand in brackets.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
         "--most", type=cli.positive, metavar="N", help="only the first N words of each file"
     )
     analogies.add_argument("--details", action="store_true", help="print every section")
+    options.add_svd(_sub(verbs, "svd", "make a baseline of a corpus by counting", _SVD))
     return parser
 
 
@@ -92,7 +99,7 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
     args = parser().parse_args(words)
-    handlers = {"similarity": _similarity, "analogies": _analogies}
+    handlers = {"similarity": _similarity, "analogies": _analogies, "svd": _svd}
     return handlers[args.verb](args)
 
 
@@ -140,6 +147,25 @@ def _analogies(args: argparse.Namespace) -> int:
         _write(args, files, {"most": args.most}, results)
     if args.json != "-":
         terminal.print_analogies(results, args.details)
+    return 0
+
+
+def _svd(args: argparse.Namespace) -> int:
+    from jaxeval.report import text
+    from jaxeval.report.plain import plain
+    from jaxeval.vectors import baseline
+
+    settings = options.svd(args)
+    made = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
+    if args.json:
+        cli.write_json(args.json, plain({**made._asdict(), "options": settings}))
+    if args.json != "-":
+        spent = (f"{step} {text.duration(seconds)}" for step, seconds in made.seconds.items())
+        print(f"{args.out}: {made.words} words of {args.dimension} numbers")
+        print(
+            f"{made.tokens} tokens, {made.pairs} pairs of words, {made.positive} of them with "
+            f"positive association; {', '.join(spent)}"
+        )
     return 0
 
 
