@@ -14,7 +14,8 @@ from jaxeval.errors import DataError
 BLOCK = 1 << 21  # bytes; decides what random numbers a token gets, so it is no option
 _LONGEST_WORD = 1 << 16  # bytes
 _AHEAD = 2  # blocks waiting for each process
-In, Out = TypeVar("In"), TypeVar("Out")
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
 @dataclasses.dataclass(frozen=True)

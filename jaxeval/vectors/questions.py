@@ -43,8 +43,8 @@ def read(path: str | Path) -> Questions:
 
 
 def _google(path: Path) -> Questions:
-    asked, answers, section = [], [], []
-    sections: list[str] = []
+    asked, section, sections = [], list[int](), list[str]()
+    answers: list[tuple[str, ...]] = []
     units: dict[tuple[int, str, str], int] = {}
     pairs = []
     for number, line in enumerate(text.iterate_lines(path), 1):
@@ -69,8 +69,8 @@ def _google(path: Path) -> Questions:
 
 
 def _bats(path: Path) -> Questions:
-    asked, answers, section, pairs, strata = [], [], [], [], []
-    sections, groups = [], []
+    asked, answers, section, pairs = [], [], [], []
+    sections, groups, strata = [], [], list[int]()
     for number, file in enumerate(sorted(path.glob("*/*.txt"))):
         sections.append(file.stem)
         groups.append(file.parent.name)

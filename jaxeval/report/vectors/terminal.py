@@ -18,9 +18,9 @@ _RULES = {
 def print_similarity(results: Sequence[OnSet], missing: str) -> None:
     """A row a set and file, then the differences."""
     console = tables.console()
-    head = ("pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0")
+    head = ["pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0"]
     where = 4 if missing == "skip" else 5
-    head = (*head[:where], "95 % CI", *head[where:])
+    head.insert(where, "95 % CI")
     rows = []
     for result in results:
         for name, score in result.scores.items():
