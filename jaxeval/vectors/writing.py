@@ -1,8 +1,7 @@
 """Writes word vectors as word2vec's text: a header, then a word and its numbers a line."""
 
 import gzip
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +20,16 @@ def write(path: Path, words: Sequence[str], table: np.ndarray) -> None:
     Raises:
       RunError: it cannot be written.
     """
-    form = " ".join(["%.9g"] * table.shape[1])
     with files.replacing(path, "wb") as raw:
-        stream = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
-        text = io.TextIOWrapper(stream, "utf-8", newline="\n")
-        text.write(f"{len(words)} {table.shape[1]}\n")
-        for word, row in zip(words, table.tolist(), strict=True):
-            text.write(f"{word} {form % tuple(row)}\n")
-        text.flush()
-        if stream is not raw:
-            stream.close()
-        text.detach()
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
+                stream.writelines(_lines(words, table))
+        else:
+            raw.writelines(_lines(words, table))
+
+
+def _lines(words: Sequence[str], table: np.ndarray) -> Iterator[bytes]:
+    yield f"{len(words)} {table.shape[1]}\n".encode()
+    form = " ".join(["%.9g"] * table.shape[1])
+    for word, row in zip(words, table.tolist(), strict=True):
+        yield f"{word} {form % tuple(row)}\n".encode()
