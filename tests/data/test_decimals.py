@@ -35,7 +35,23 @@ def test_every_bit_is_as_float_has_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["", "x", "1.2.3", "1.5-2", "-", "--1.5", ".", "1.x5", "1:5", "1.5/", "0x1.8", "1,5"]
+    "word",
+    [
+        "",
+        "x",
+        "1.2.3",
+        "1.5-2",
+        "-",
+        "--1.5",
+        ".",
+        "1.x5",
+        "1:5",
+        "1.5/",
+        "0x1.8",
+        "1,5",
+        "x.5",
+        ":.5",
+    ],
 )
 def test_no_number_is_taken_for_one(word: str) -> None:
     """Dies if characters next to the digits in ASCII count as digits, or a sign as a separator."""

@@ -108,6 +108,14 @@ def test_accuracy_of_covered_and_of_all() -> None:
     assert score.interval.low <= score.overall.of_covered <= score.interval.high
 
 
+def test_any_answer_is_right() -> None:
+    """Dies if only the first of several answers counts."""
+    questions, vectors = _questions(), _lookup(WORDS, 0)
+    right = accuracy.answer(questions, vectors, "3CosAdd").right
+    swapped = questions._replace(answers=[("other", *words) for words in questions.answers])
+    np.testing.assert_array_equal(accuracy.answer(swapped, vectors, "3CosAdd").right, right)
+
+
 def test_files_are_compared_on_what_all_cover() -> None:
     """Dies if shares of different questions are subtracted."""
     questions = _questions()

@@ -64,14 +64,15 @@ Paris France Oslo Norway
 
 
 def test_google_questions(tmp_path: Path) -> None:
-    """Dies if a unit is told apart by its place, units of sections mix, or strata are unsorted."""
+    """Dies if a section that goes on is a new one, or units are not sorted by their section."""
     (tmp_path / "q").write_text(GOOGLE)
     read = questions.read(tmp_path / "q")
     assert read.asked[1] == ("Oslo", "Norway", "Athens") and read.answers[1] == ("Greece",)
-    assert read.sections == ("capitals", "gram1-plural", "capitals")
-    assert read.groups == ("semantic", "syntactic", "semantic")
-    assert read.section.tolist() == [0, 0, 1, 2]
-    assert read.first[0] == read.second[1] and read.second[0] == read.first[1]
+    assert read.sections == ("capitals", "gram1-plural")
+    assert read.groups == ("semantic", "syntactic")
+    assert read.section.tolist() == [0, 0, 1, 0]
+    assert read.second[3] == read.first[1] == read.second[0]  # Oslo, Norway
+    assert read.first[0] == read.second[1] and len(read.strata) == 5
     assert read.strata[read.first].tolist() == read.section.tolist()
     assert read.strata[read.second].tolist() == read.section.tolist()
     assert (np.diff(read.strata) >= 0).all()
