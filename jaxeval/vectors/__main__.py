@@ -1,7 +1,8 @@
 """`python -m jaxeval.vectors`: judges word vectors by themselves, makes a baseline of counts."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import cli
@@ -115,12 +116,10 @@ def _similarity(args: argparse.Namespace) -> int:
     needed, lower = similarity.words(sets), not args.keep_case
     read = {name: lookup.read(path, needed, lower_case=lower) for name, path in files.items()}
     resampling = Resampling(args.resamples, args.seed)
-    results = similarity.evaluate(sets, read, similarity.Rules(args.missing, lower, resampling))
-    if args.json:
-        _write(args, files, {"missing": args.missing}, results)
-    if args.json != "-":
-        terminal.print_similarity(results, args.missing)
-    return 0
+    rules = similarity.Rules(args.missing, lower, resampling)
+    results = similarity.evaluate(sets, read, rules)
+    show = functools.partial(terminal.print_similarity, results, args.missing)
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
 
 
 def _analogies(args: argparse.Namespace) -> int:
@@ -143,30 +142,19 @@ def _analogies(args: argparse.Namespace) -> int:
             for known, (asked, method) in zip(answered, cases, strict=True)
         ]
     )
-    if args.json:
-        _write(args, files, {"most": args.most}, results)
-    if args.json != "-":
-        terminal.print_analogies(results, args.details)
-    return 0
+    show = functools.partial(terminal.print_analogies, results, args.details)
+    rules = {"lower_case": lower, "most": args.most, "resampling": resampling}
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
 
 
 def _svd(args: argparse.Namespace) -> int:
-    from jaxeval.report import text
-    from jaxeval.report.plain import plain
+    from jaxeval.report.vectors import terminal
     from jaxeval.vectors import baseline
 
     settings = options.svd(args)
     made = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
-    if args.json:
-        cli.write_json(args.json, plain({**made._asdict(), "options": settings}))
-    if args.json != "-":
-        spent = (f"{step} {text.duration(seconds)}" for step, seconds in made.seconds.items())
-        print(f"{args.out}: {made.words} words of {args.dimension} numbers")
-        print(
-            f"{made.tokens} tokens, {made.pairs} pairs of words, {made.positive} of them with "
-            f"positive association; {', '.join(spent)}"
-        )
-    return 0
+    show = functools.partial(terminal.print_baseline, made, args.out)
+    return _tell(args, {**made._asdict(), "options": settings}, show)
 
 
 def _files(args: argparse.Namespace) -> dict[str, str]:
@@ -183,23 +171,16 @@ def _files(args: argparse.Namespace) -> dict[str, str]:
     return dict(zip(names, paths, strict=True))
 
 
-def _write(
-    args: argparse.Namespace,
-    files: Mapping[str, str],
-    rules: Mapping[str, object],
-    results: Sequence[object],
-) -> None:
+def _tell(args: argparse.Namespace, result: Mapping[str, object], show: Callable[[], None]) -> int:
+    """Writes a result as JSON, shows it, or both."""
     from jaxeval.report import text
     from jaxeval.report.plain import plain
 
-    common = {"lower_case": not args.keep_case, "resamples": args.resamples, "seed": args.seed}
-    tree = {
-        "files": files,
-        "rules": {**common, **rules},
-        "results": results,
-        "signature": text.versions(),
-    }
-    cli.write_json(args.json, plain(tree))
+    if args.json:
+        cli.write_json(args.json, plain({**result, "signature": text.versions()}))
+    if args.json != "-":
+        show()
+    return 0
 
 
 if __name__ == "__main__":

@@ -40,7 +40,9 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert result["scores"]["a.txt"]["skip"] == pytest.approx(1)
     assert result["scores"]["a.txt"]["covered"] == result["compared_on"] == 66
     assert result["differences"][0]["test"]["direction"] == 1
-    assert told["rules"]["resamples"] == 199 and told["files"]["b.txt"] == str(folder / "b.txt")
+    assert told["rules"]["resampling"]["resamples"] == 199 and told["files"]["b.txt"] == str(
+        folder / "b.txt"
+    )
 
 
 def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
