@@ -1,7 +1,7 @@
 """Differences of V scores that are computed anew on the same resamples of the items they rest on.
 
 One set of resamples serves all scores, so that their differences are paired. Interval and p-value
-are of the same draws: p is below 1 - confidence just where the interval leaves out 0.
+are of the same draws: to within a draw, p is below 1 - confidence where the interval leaves out 0.
 """
 
 from collections.abc import Iterator
