@@ -1,0 +1,187 @@
+"""`python -m jaxeval.vectors`: judges word vectors by themselves, makes a baseline of counts."""
+
+import argparse
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+from jaxeval.runs import arguments
+from jaxeval.vectors import options
+
+_DESCRIPTION = """\
+Judges files of word vectors, and makes a baseline of a corpus. Files are text (GloVe, word2vec),
+word2vec binary, or .npy with its words in NAME.vocab; plain, gzip or zstd.
+"""
+_EPILOG = """\
+examples:
+  python -m jaxeval.vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
+  python -m jaxeval.vectors similarity glove.txt SimLex-999.txt --column 4 --against svd.txt
+  python -m jaxeval.vectors analogies glove.txt questions-words.txt --against svd.txt w2v.bin
+  python -m jaxeval.vectors analogies glove.txt BATS_3.0 --most 200000 --json -
+  python -m jaxeval.vectors svd corpus.txt --out svd.txt --dimension 100 --smoothing .75
+  python -m jaxeval.vectors similarity --help
+
+docs/vectors.md says what is computed.
+"""
+_SIMILARITY = """\
+Spearman's correlation of cosines with the scores people gave pairs of words. Coverage is always
+shown, with both rules for pairs of which a word has no vector: left out, or similarity 0. Several
+files are compared on the same pairs, by a paired bootstrap.
+"""
+_ANALOGIES = """\
+Analogy questions answered by 3CosAdd and 3CosMul: shares of the questions covered, and of all.
+Several files are compared on the questions that all of them cover, by a paired bootstrap of the
+pairs of words that the questions are made of.
+"""
+_SVD = """\
+Vectors of a corpus (a sentence a line, words between blanks) without training: counts of words
+near one another, positive pointwise mutual information, a truncated singular value decomposition,
+as hyperwords does (Levy, Goldberg & Dagan 2015). The options' names there stand in brackets.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's arguments."""
+    parser = cli.parser("vectors", _DESCRIPTION, _EPILOG)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    similarity = _sub(verbs, "similarity", "rank pairs of words as people do?", _SIMILARITY)
+    _add_files(similarity, "pairs of words with scores, a line each")
+    similarity.add_argument(
+        "--column", type=cli.positive, default=3, help="that holds the score (3)"
+    )
+    similarity.add_argument(
+        "--missing",
+        choices=("skip", "zero"),
+        default="skip",
+        help="pairs without a vector, in intervals and differences: left out, or 0 (skip)",
+    )
+    analogies = _sub(verbs, "analogies", "a is to b as c is to what?", _ANALOGIES)
+    _add_files(analogies, "Google's questions-words.txt, or a folder of BATS")
+    analogies.add_argument(
+        "--most", type=cli.positive, metavar="N", help="only the first N words of each file"
+    )
+    analogies.add_argument("--details", action="store_true", help="print every section")
+    options.add_svd(_sub(verbs, "svd", "make a baseline of a corpus by counting", _SVD))
+    return parser
+
+
+def _sub(
+    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    about: str,
+    description: str,
+) -> argparse.ArgumentParser:
+    return verbs.add_parser(
+        name,
+        help=about,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
+    parser.add_argument("vectors", metavar="VECTORS", help="file of word vectors")
+    parser.add_argument("sets", nargs="+", metavar="FILE", help=about)
+    parser.add_argument(
+        "--against", nargs="+", default=[], metavar="VECTORS", help="other files of vectors"
+    )
+    parser.add_argument(
+        "--keep-case", action="store_true", help="do not take all words in lower case"
+    )
+    parser.add_argument(
+        "--resamples", type=arguments.whole, default=9999, help="of the bootstrap (9999)"
+    )
+    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    parser.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Parses, then hands on."""
+    args = parser().parse_args(words)
+    handlers = {"similarity": _similarity, "analogies": _analogies, "svd": _svd}
+    return handlers[args.verb](args)
+
+
+def _similarity(args: argparse.Namespace) -> int:
+    from jaxeval.report.vectors import terminal
+    from jaxeval.vectors import lookup, pairs, similarity
+    from jaxeval.vectors.differences import Resampling
+
+    if args.column < 3:
+        raise ConfigError("--column: expected 3 or more; the first two hold the words")
+    files = _files(args)
+    sets = [pairs.read(path, args.column) for path in args.sets]
+    needed, lower = similarity.words(sets), not args.keep_case
+    read = {name: lookup.read(path, needed, lower_case=lower) for name, path in files.items()}
+    resampling = Resampling(args.resamples, args.seed)
+    rules = similarity.Rules(args.missing, lower, resampling)
+    results = similarity.evaluate(sets, read, rules)
+    show = functools.partial(terminal.print_similarity, results, args.missing)
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
+
+
+def _analogies(args: argparse.Namespace) -> int:
+    from jaxeval.report.vectors import terminal
+    from jaxeval.vectors import accuracy, analogies, differences, lookup, questions
+
+    files, lower = _files(args), not args.keep_case
+    sets = [questions.read(path) for path in args.sets]
+    cases = [(asked, method) for asked in sets for method in analogies.METHODS]
+    answered: list[dict[str, accuracy.Answered]] = [{} for _ in cases]
+    for name, path in files.items():  # one file in memory at a time
+        read = lookup.read(path, lower_case=lower, most=args.most)
+        for known, (asked, method) in zip(answered, cases, strict=True):
+            known[name] = accuracy.answer(asked, read, method, lower)
+        del read
+    resampling = differences.Resampling(args.resamples, args.seed)
+    results = differences.adjusted(
+        [
+            accuracy.evaluate(asked, method, known, resampling)
+            for known, (asked, method) in zip(answered, cases, strict=True)
+        ]
+    )
+    show = functools.partial(terminal.print_analogies, results, args.details)
+    rules = {"lower_case": lower, "most": args.most, "resampling": resampling}
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
+
+
+def _svd(args: argparse.Namespace) -> int:
+    from jaxeval.report.vectors import terminal
+    from jaxeval.vectors import baseline
+
+    settings = options.svd(args)
+    made = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
+    show = functools.partial(terminal.print_baseline, made, args.out)
+    return _tell(args, {**made._asdict(), "options": settings}, show)
+
+
+def _files(args: argparse.Namespace) -> dict[str, str]:
+    """Path of every vector file by the shortest name that tells them apart.
+
+    Raises:
+      ConfigError: a file named twice.
+    """
+    paths = [args.vectors, *args.against]
+    names = [Path(path).name for path in paths]
+    names = names if len({*names}) == len(names) else paths
+    if len({*names}) < len(names):
+        raise ConfigError("the same file of vectors twice; expected different ones")
+    return dict(zip(names, paths, strict=True))
+
+
+def _tell(args: argparse.Namespace, result: Mapping[str, object], show: Callable[[], None]) -> int:
+    """Writes a result as JSON, shows it, or both."""
+    from jaxeval.report import text
+    from jaxeval.report.plain import plain
+
+    if args.json:
+        cli.write_json(args.json, plain({**result, "signature": text.versions()}))
+    if args.json != "-":
+        show()
+    return 0
+
+
+if __name__ == "__main__":
+    cli.run(main)
