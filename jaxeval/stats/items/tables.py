@@ -103,10 +103,16 @@ def table(scores: Scores, name: str = "scores", keep: np.ndarray | None = None) 
         run = int(np.argmin(counts.sum(0))) if len(kept) else 0
         raise DataError(f"{name}: run {run} has no score of the items that are compared")
     filled = np.where(present, values, 0.0)
-    cells = np.where(counts > 0, filled.sum(-1) / np.maximum(counts, 1), np.nan)
     binary = bool(np.all((filled == 0) | (filled == 1)))
     missing = int(np.sum(counts == 0))
-    return Table(_completed(cells, name), kept, int(counts.max()), missing, binary)
+    cells = _completed(cell_means(values), name)
+    return Table(cells, kept, int(counts.max()), missing, binary)
+
+
+def cell_means(values: np.ndarray) -> np.ndarray:
+    """[I, R] means over the samples of [I, R, K] that are there, NaN where none is."""
+    counts = np.sum(~np.isnan(values), -1)
+    return np.where(counts > 0, np.nansum(values, -1) / np.maximum(counts, 1), np.nan)
 
 
 def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
