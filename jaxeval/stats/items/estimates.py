@@ -264,9 +264,6 @@ def _factors(over: Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...
         raise DataError(
             "over runs: expected two or more runs of every model; one says nothing of others"
         )
-    if "items" in over and sizes.clusters < 2:
-        what = "item" if sizes.clusters == sizes.items else "cluster"
-        raise DataError(f"over items: expected two or more {what}s; one says nothing of others")
     return tuple(factor for factor in FACTORS if factor in over)
 
 

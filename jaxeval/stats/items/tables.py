@@ -122,9 +122,11 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
       clusters: [items], of all items that were given.
 
     Raises:
-      DataError: another number of labels.
+      DataError: another number of labels; a single item or cluster.
     """
     count = len(table.kept)
+    if count < 2:
+        raise DataError("items: expected two or more; one says nothing of others")
     if clusters is None:
         ones = np.ones(count, int)
         return Groups(np.arange(count), np.arange(count), ones)
@@ -134,6 +136,8 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
     coded = np.array([codes[clusters[k]] for k in table.kept.tolist()])
     order = np.argsort(coded, kind="stable")
     _, starts, sizes = np.unique(coded[order], return_index=True, return_counts=True)
+    if len(sizes) < 2:
+        raise DataError("clusters: expected two or more; one says nothing of others")
     return Groups(order, starts, sizes)
 
 
