@@ -1,0 +1,1 @@
+"""Items, runs and samples in one model: means and differences, suites of tasks, plans."""
