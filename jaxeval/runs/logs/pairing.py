@@ -42,9 +42,10 @@ class TaskScores:
     """The scores of models on the items of a task: NaN where there is none.
 
     Attributes:
-      items: ids, [I].
+      items: ids of those that every model has a score of, [I].
       scores: model -> [I, R, K]: items, runs of this model, samples.
       clusters: [I] labels, None where the logs know of none.
+      left_out: how many other items there are.
       failed, unscored: model -> answers that ended in an error, and that no score was given.
       lacking: model -> ids of items of the others that it has no answer to.
     """
@@ -54,7 +55,8 @@ class TaskScores:
     higher_is_better: bool
     items: tuple[str, ...]
     scores: Mapping[str, np.ndarray]
-    clusters: tuple[str, ...] | None
+    clusters: np.ndarray | None
+    left_out: int
     failed: Mapping[str, int]
     unscored: Mapping[str, int]
     lacking: Mapping[str, tuple[str, ...]]
@@ -134,20 +136,28 @@ class _Task:
             model: self._cube(rows[mine], item[mine], len(items), higher)
             for model, mine in of_model.items()
         }
-        common = [~np.isnan(cube).all((1, 2)) for cube in scores.values()]
-        if not np.all(common, axis=0).any():
+        common = np.all([~np.isnan(cube).all((1, 2)) for cube in scores.values()], axis=0)
+        if not common.any():
             raise self._error(f"no item that {listed(self.models)} all have a score of")
-        lacking = {
-            model: tuple(items[k] for k in sorted({*range(len(items))} - {*item[mine].tolist()}))
-            for model, mine in of_model.items()
-        }
         failed, unscored = (
             {m: int(np.sum(table.status[rows[mine]] == status)) for m, mine in of_model.items()}
             for status in (_FAILED, _UNSCORED)
         )
         clusters = self._clusters(rows, item, len(items))
         return TaskScores(
-            self.name, metric, higher, items, scores, clusters, failed, unscored, lacking
+            self.name,
+            metric,
+            higher,
+            tuple(np.array(items, object)[common].tolist()),
+            {model: cube[common] for model, cube in scores.items()},
+            None if clusters is None else clusters[common],
+            int(np.sum(~common)),
+            failed,
+            unscored,
+            {
+                model: tuple(items[k] for k in np.setdiff1d(np.arange(len(items)), item[mine]))
+                for model, mine in of_model.items()
+            },
         )
 
     def _error(self, message: str) -> DataError:
@@ -237,8 +247,8 @@ class _Task:
         values[bad] = 0.0 if self.rules.missing == "zero" else np.nan
         return values
 
-    def _clusters(self, rows: np.ndarray, item: np.ndarray, items: int) -> tuple[str, ...] | None:
-        """The cluster of each item; None where no log has one."""
+    def _clusters(self, rows: np.ndarray, item: np.ndarray, items: int) -> np.ndarray | None:
+        """[I] the cluster of each item; None where no log has one."""
         codes, names = self.table.cluster[rows], self.table.names["cluster"]
         if not any(names[code] for code in {*codes.tolist()}):
             return None
@@ -248,7 +258,7 @@ class _Task:
             raise self._error(f"item {name:.60} is in two clusters")
         of_item = np.zeros(items, int)
         of_item[item] = codes
-        return tuple(names[code] for code in of_item.tolist())
+        return np.array(names, object)[of_item]
 
 
 def _of(task: str) -> str:

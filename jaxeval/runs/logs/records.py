@@ -112,7 +112,12 @@ def label(value: object, what: str, source: Source, line: int | None = None) -> 
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, source.path, line)
-    return str(value)
+    return printable(str(value))
+
+
+def printable(name: str) -> str:
+    """A name that a terminal shows as it is: what is no printable character is escaped."""
+    return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
 def sample(value: object, source: Source, line: int | None = None) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs.imported import collector_paused
-from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
+from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source, printable
 
 MOST = 50_000_000  # scores of a table
 _UNKNOWN = -1
@@ -91,7 +91,7 @@ class _Columns:
         cells["run"] = _runs(cells["model"], cells["task"], cells["run"])
         return LogTable(
             **cells,
-            names={name: tuple(self.codes[name]) for name in _NAMED},
+            names={name: tuple(map(printable, self.codes[name])) for name in _NAMED},
             higher_is_better=directions,
             logs=logs,
             notes=dict(notes),
