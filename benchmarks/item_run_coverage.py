@@ -20,7 +20,7 @@ import scipy
 from scipy import special
 
 from jaxeval.stats import mean_squares
-from jaxeval.stats.items import components, errors_of_means, estimates, proportions, results
+from jaxeval.stats.items import errors_of_means, estimates, proportions, results, variances
 from jaxeval.stats.items.errors_of_means import Parts
 from jaxeval.stats.items.tables import Groups
 
@@ -209,13 +209,13 @@ def _of_components(
     held = {}
     for kind, cells in (("", draw.answers), ("normal ", _normal_scores(generator, truth, draw))):
         for matched in (True, False):
-            squares = components.of_table(cells, _alone(items))
+            squares = variances.of_table(cells, _alone(items))
             if not matched:
                 squares = squares._replace(
                     item=squares.item._replace(df=items - 1.0),
                     interaction=squares.interaction._replace(df=(items - 1.0) * (runs - 1)),
                 )
-            for name, part in components.combinations(squares).items():
+            for name, part in variances.combinations(squares).items():
                 limits = mean_squares.limits(part, CONFIDENCE)
                 if matched or name != "run":
                     label = f"{kind}{name}" + ("" if matched else ", chi-squared")

@@ -7,7 +7,6 @@ items.difference(a, b, over=["items", "runs"])
 """
 
 from jaxeval.stats.items.comparing import bootstrap, paired_tests, sign_flips
-from jaxeval.stats.items.components import Components, components
 from jaxeval.stats.items.estimates import difference, mean
 from jaxeval.stats.items.places import Place
 from jaxeval.stats.items.proportions import proportion
@@ -15,6 +14,7 @@ from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.suites import OverallPair, Suite, TaskPair
 from jaxeval.stats.items.suites import compare as compare_tasks
 from jaxeval.stats.items.task_means import Task, difference_over_tasks, mean_difference
+from jaxeval.stats.items.variances import Components, components
 
 __all__ = [
     "Components",

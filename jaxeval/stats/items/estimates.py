@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.stats import crossed
-from jaxeval.stats.items import errors_of_means, pairs, proportions, tables
+from jaxeval.stats.items import errors_of_means, pairs, proportions, results, tables
 from jaxeval.stats.items.errors_of_means import Part, Parts
 from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
