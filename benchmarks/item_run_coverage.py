@@ -20,7 +20,7 @@ import scipy
 from scipy import special
 
 from jaxeval.stats import mean_squares
-from jaxeval.stats.items import components, errors_of_means, estimates, proportions
+from jaxeval.stats.items import errors_of_means, estimates, proportions, results, variances
 from jaxeval.stats.items.errors_of_means import Parts
 from jaxeval.stats.items.tables import Groups
 
@@ -33,7 +33,7 @@ CONFIDENCE, Z = 0.95, 1.959964
 RESAMPLES, MOST_BOOTSTRAPPED = 400, 1_000  # of an experiment; experiments
 CLUSTERS = (10, 30, 100)
 AT_ONCE = 4_000_000  # answers
-BOTH = estimates.FACTORS
+BOTH = results.FACTORS
 Limits = tuple[np.ndarray, np.ndarray]
 Row = dict[str, str | int | float]
 Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
@@ -209,13 +209,13 @@ def _of_components(
     held = {}
     for kind, cells in (("", draw.answers), ("normal ", _normal_scores(generator, truth, draw))):
         for matched in (True, False):
-            squares = components.of_table(cells, _alone(items))
+            squares = variances.of_table(cells, _alone(items))
             if not matched:
                 squares = squares._replace(
                     item=squares.item._replace(df=items - 1.0),
                     interaction=squares.interaction._replace(df=(items - 1.0) * (runs - 1)),
                 )
-            for name, part in components.combinations(squares).items():
+            for name, part in variances.combinations(squares).items():
                 limits = mean_squares.limits(part, CONFIDENCE)
                 if matched or name != "run":
                     label = f"{kind}{name}" + ("" if matched else ", chi-squared")
@@ -253,7 +253,7 @@ def _alone(items: int) -> Groups:
 def _binary(cells: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
     """Our limits of the mean; None over runs where there is one."""
     items, runs = cells.shape[1:]
-    sizes = estimates.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
+    sizes = results.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
     parts = _parts([cells], cells.mean(-1), groups)
     limits: dict[str, Limits | None] = {}
     for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):

@@ -10,92 +10,19 @@ error speaks of is named by `over`:
 Notation: I items, R runs, C clusters.
 """
 
-import dataclasses
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
 from jaxeval.stats import crossed
-from jaxeval.stats.items import errors_of_means, pairs, proportions, tables
+from jaxeval.stats.items import errors_of_means, pairs, proportions, results, tables
 from jaxeval.stats.items.errors_of_means import Part, Parts
+from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
 from jaxeval.stats.results import Interval, fraction
 
-Factor = Literal["items", "runs"]
-FACTORS: tuple[Factor, ...] = ("items", "runs")
-FEW_CLUSTERS = 30
-_OFTEN_MISSING = 0.05
 _T = "t, Satterthwaite"
-
-
-@dataclasses.dataclass(frozen=True)
-class Sizes:
-    """What an estimate rests on.
-
-    Attributes:
-      items: with a score of every model.
-      dropped: items left out, since a model has no score of them.
-      runs: of each model.
-      samples: most answers to an item in a run.
-      missing: cells (item, run) without a score, of all models.
-    """
-
-    items: int
-    dropped: int
-    clusters: int
-    runs: tuple[int, ...]
-    samples: int
-    missing: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A mean, or the difference of two means.
-
-    Attributes:
-      over: what the error generalises over.
-      se, df: standard error, and its degrees of freedom by Satterthwaite (1946).
-      interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
-        items added; otherwise t.
-      p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
-        a mean.
-      unpaired_se: of a difference, had the models been scored on different items; None of a mean.
-      correlation: of the two models' scores over items, each the mean of its runs; None of a mean
-        and where a model's scores are all equal.
-      warnings: what a reader must know, a sentence each.
-    """
-
-    value: float
-    se: float
-    df: float
-    interval: Interval
-    over: tuple[Factor, ...]
-    sizes: Sizes
-    p_value: float | None = None
-    unpaired_se: float | None = None
-    correlation: float | None = None
-    warnings: tuple[str, ...] = ()
-
-    def p_above(self, margin: float = 0.0) -> float:
-        """One-sided p-value that the true difference is not above `margin`: small says it is.
-
-        Below: `1 - p_above(-margin)` is that of "not below -margin".
-
-        Raises:
-          DataError: the estimate is a mean.
-        """
-        from scipy import special
-
-        if self.p_value is None:
-            raise DataError("p_above: expected a difference, found a mean")
-        low, high, confidence, _ = self.interval
-        above = (low + high) / 2 - margin
-        if high == low:
-            return float(above <= 0)
-        se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
-        return float(special.stdtr(self.df, -above / se))
 
 
 def mean(
@@ -118,8 +45,8 @@ def mean(
     fraction(confidence, "confidence")
     table = tables.table(scores)
     groups = tables.groups(clusters, table, len(scores))
-    sizes = _sizes([table], groups, len(scores) - len(table.kept))
-    factors = _factors(over, sizes)
+    sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
+    factors = results.factors_of(over, sizes)
     part = errors_of_means.total(parts_of_mean(table, groups), factors)
     value = table.cells.mean()
     if table.binary:
@@ -135,7 +62,7 @@ def mean(
         Interval(float(low), float(high), confidence, method),
         factors,
         sizes,
-        warnings=_warnings(sizes, factors, clusters is not None),
+        warnings=results.warnings_of(sizes, factors, clusters is not None),
     )
 
 
@@ -162,35 +89,60 @@ def difference(
     """
     fraction(confidence, "confidence")
     pair = pairs.pair(a, b, clusters, paired_runs)
-    sizes = _sizes([pair.a, pair.b], pair.groups, pair.dropped)
-    factors = _factors(over, sizes)
-    parts, gaps = pair.parts(), pair.gaps
-    part, value = errors_of_means.total(parts, factors), gaps.mean()
-    middle, tested = value, part
-    if pair.binary and "items" in factors:
-        middle, parts = with_two_items(value, parts, len(gaps))
-        tested = errors_of_means.total(parts, factors)
-    low, high = t_limits(middle, tested, confidence)
-    method = _T + ", two items added" * (pair.binary and "items" in factors)
+    sizes = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped)
+    factors = results.factors_of(over, sizes)
+    return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
+
+
+class Gap(NamedTuple):
+    """A difference before its error is known.
+
+    Attributes:
+      parts: of its variance.
+      middle, tested: value and parts that interval and test are made of.
+      unpaired: parts, had the models been scored on different items.
+    """
+
+    value: float
+    parts: Parts
+    middle: float
+    tested: Parts
+    binary: bool
+    unpaired: Parts
+    correlation: float | None
+
+
+def gap_of(pair: pairs.Pair) -> Gap:
+    """The difference of two models on one task."""
+    parts, value = pair.parts(), float(pair.gaps.mean())
+    middle, tested = value, parts
+    if pair.binary:
+        middle, tested = with_two_items(value, parts, len(pair.gaps))
     apart = [parts_of_mean(table, pair.groups) for table in (pair.a, pair.b)]
-    unpaired = errors_of_means.total(_summed(apart), factors)
+    return Gap(value, parts, middle, tested, pair.binary, _summed(apart), _correlation(pair))
+
+
+def of_gap(
+    gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
+) -> Estimate:
+    """A difference with its error over the factors named."""
+    part, unpaired = (errors_of_means.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    with_two = gap.binary and "items" in over
+    middle = gap.middle if with_two else gap.value
+    tested = errors_of_means.total(gap.tested, over) if with_two else part
+    low, high = t_limits(np.asarray(middle), tested, confidence)
     return Estimate(
-        float(value),
+        gap.value,
         float(np.sqrt(part.variance)),
         float(tested.df),
-        Interval(float(low), float(high), confidence, method),
-        factors,
+        Interval(float(low), float(high), confidence, _T + ", two items added" * with_two),
+        over,
         sizes,
         _two_sided(float(middle), tested),
         float(np.sqrt(unpaired.variance)),
-        _correlation(pair),
-        _warnings(sizes, factors, clusters is not None),
+        gap.correlation,
+        results.warnings_of(sizes, over, clustered),
     )
-
-
-def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
-    """Items, and runs where every model has two or more."""
-    return FACTORS if min(runs) > 1 else ("items",)
 
 
 def parts_of_mean(table: Table, groups: Groups) -> Parts:
@@ -242,31 +194,6 @@ def _two_sided(value: float, part: Part) -> float:
     return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 
-def _sizes(of: list[Table], groups: Groups, dropped: int) -> Sizes:
-    return Sizes(
-        len(of[0].kept),
-        dropped,
-        len(groups.sizes),
-        tuple(table.cells.shape[1] for table in of),
-        max(table.samples for table in of),
-        sum(table.missing for table in of),
-    )
-
-
-def _factors(over: Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
-    """In order, each once."""
-    if over is None:
-        over = default_over(sizes.runs)
-    wrong = set(over) - set(FACTORS)
-    if wrong or not over:
-        raise DataError(f"over: expected items, runs or both, found {', '.join(over) or 'none'}")
-    if "runs" in over and min(sizes.runs) < 2:
-        raise DataError(
-            "over runs: expected two or more runs of every model; one says nothing of others"
-        )
-    return tuple(factor for factor in FACTORS if factor in over)
-
-
 def _summed(parts: list[Parts]) -> Parts:
     """Of a difference of independent means."""
     runs = tuple(run for each in parts for run in each.runs)
@@ -278,20 +205,3 @@ def _correlation(pair: pairs.Pair) -> float | None:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     return float(np.corrcoef(a, b)[0, 1])
-
-
-def _warnings(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tuple[str, ...]:
-    lines = []
-    if min(sizes.runs) == 1:
-        lines.append("One run of a model: this says nothing of other runs.")
-    if "items" in over and sizes.clusters < FEW_CLUSTERS:
-        what = "clusters" if clustered else "items"
-        lines.append(
-            f"Only {sizes.clusters} {what}: fewer than {FEW_CLUSTERS} tell little of others."
-        )
-    cells = sizes.items * sum(sizes.runs)
-    if sizes.missing > _OFTEN_MISSING * cells:
-        lines.append(
-            f"{sizes.missing} of {cells} scores are missing: expected as item and run suggest."
-        )
-    return tuple(lines)

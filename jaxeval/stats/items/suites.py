@@ -1,27 +1,21 @@
-"""Several tasks: every pair of models on each, means over tasks, ranks and ties."""
+"""Several tasks: every pair of models on each, means over tasks, ranks and ties.
+
+Two questions are told apart. The mean over these very tasks: its error is that of the items within
+tasks and of runs. The tasks as a sample of such tasks: its error is the spread between tasks.
+Notation: T tasks, M models, I items, R runs, C clusters of items, B resamples.
+"""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Sequence
 
-from jaxeval.stats.items.estimates import Estimate, Factor
-from jaxeval.stats.items.tables import Labels, Scores
-
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """One task.
-
-    Attributes:
-      metric: its name; means are taken only over tasks of one metric.
-      scores: model -> [I, R] or [I, R, K], row i the same item of all models.
-      clusters: [I] labels.
-    """
-
-    name: str
-    metric: str
-    scores: Mapping[str, Scores]
-    clusters: Labels | None = None
-    higher_is_better: bool = True
+from jaxeval.errors import DataError
+from jaxeval.stats import multiple
+from jaxeval.stats.items import estimates, places, results, tables, task_means
+from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.results import Estimate, Factor
+from jaxeval.stats.items.task_means import Task
+from jaxeval.stats.results import fraction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +37,7 @@ class OverallPair:
       mean_over_tasks: mean of the tasks' differences: on these very tasks.
       tasks_as_sample: the same mean, with the spread between tasks: on other such tasks; None for
         a single task.
-      p_adjusted: Holm's over all pairs, of `mean_over_tasks`; None where that has no p.
+      p_adjusted: Holm's over all pairs, of `mean_over_tasks`.
     """
 
     a: str
@@ -51,17 +45,6 @@ class OverallPair:
     mean_over_tasks: Estimate
     tasks_as_sample: Estimate | None
     p_adjusted: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Place:
-    """A model's rank by its mean over tasks, 1 the best, with its interval by joint bootstrap."""
-
-    model: str
-    mean: float
-    rank: int
-    low: int
-    high: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,10 +76,91 @@ def compare(
     """Compares all pairs of models on every task and over all tasks.
 
     Args:
-      shared_runs: whether run r of a model is the same trained network on every task.
+      over: None: items and, where every model has two or more runs of every task, runs.
+      shared_runs: whether run r of a model is the same trained network on every task; ignored, and
+        said in `notes`, where a model's numbers of runs differ between tasks.
 
     Raises:
-      DataError: as of `estimates.difference`; two tasks of one name; means are asked of models
-        that lack a task.
+      DataError: as of `estimates.difference`; no task, two of one name, or one of a single model.
     """
-    raise NotImplementedError
+    fraction(alpha, "alpha")
+    _check(tasks)
+    runs = [tables.array(s).shape[1] for task in tasks for s in task.scores.values()]
+    factors = results.default_over(runs) if over is None else tuple(over)
+    on_tasks = _on_tasks(tasks, factors, 1 - alpha)
+    notes = task_means.not_averaged(tasks)
+    if notes:
+        return Suite(on_tasks, (), (), (), notes)
+    if shared_runs and not _same_runs(tasks):
+        shared_runs = False
+        notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
+    overall = _overall(tasks, factors, shared_runs, 1 - alpha)
+    ranked = places.places(tasks, factors, shared_runs, alpha, resamples, seed)
+    differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
+    groups = places.tie_groups([place.model for place in ranked], differ)
+    return Suite(on_tasks, overall, ranked, groups, notes)
+
+
+def _check(tasks: Sequence[Task]) -> None:
+    names = [task.name for task in tasks]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if not tasks or twice is not None:
+        what = "none" if twice is None else f"{twice} twice"
+        raise DataError(f"tasks: expected one or more of different names, found {what}")
+    alone = next((task for task in tasks if len(task.scores) < 2), None)
+    if alone is not None:
+        raise DataError(f"task {alone.name}: expected two or more models, found {[*alone.scores]}")
+
+
+def _same_runs(tasks: Sequence[Task]) -> bool:
+    """Whether every model has as many runs of all tasks."""
+    return all(
+        len({tables.array(task.scores[model]).shape[1] for task in tasks}) == 1
+        for model in tasks[0].scores
+    )
+
+
+def _on_tasks(
+    tasks: Sequence[Task], over: tuple[Factor, ...], confidence: float
+) -> tuple[TaskPair, ...]:
+    compared = [
+        (
+            task.name,
+            a,
+            b,
+            estimates.difference(
+                task.scores[a],
+                task.scores[b],
+                over=over,
+                clusters=task.clusters,
+                confidence=confidence,
+            ),
+        )
+        for task in tasks
+        for a, b in itertools.combinations(task.scores, 2)
+    ]
+    adjusted = _holm([each[-1] for each in compared])
+    return tuple(TaskPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
+
+
+def _overall(
+    tasks: Sequence[Task], over: tuple[Factor, ...], shared_runs: bool, confidence: float
+) -> tuple[OverallPair, ...]:
+    how = {"over": over, "shared_runs": shared_runs, "confidence": confidence}
+    compared = [
+        (
+            a,
+            b,
+            task_means.mean_difference(tasks, a, b, **how),
+            task_means.difference_over_tasks(tasks, a, b, **how) if len(tasks) > 1 else None,
+        )
+        for a, b in itertools.combinations(tasks[0].scores, 2)
+    ]
+    adjusted = _holm([each[2] for each in compared])
+    return tuple(OverallPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
+
+
+def _holm(differences: Sequence[Estimate]) -> list[float]:
+    p_values = [each.p_value for each in differences if each.p_value is not None]
+    adjusted: list[float] = multiple.adjust_p_values(p_values, "holm").tolist()
+    return adjusted
