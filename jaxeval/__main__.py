@@ -17,7 +17,10 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
         "show what a runs folder holds: tables, figures, a page",
     ),
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
-    "compare": ("jaxeval.compare.__main__", "is A better than B? from any table of scores"),
+    "compare": (
+        "jaxeval.compare.__main__",
+        "is A better than B? from any table of scores, or logs",
+    ),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
     "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
     "tune": ("jaxeval.tune.__main__", "find the best setting of a search space in few trainings"),

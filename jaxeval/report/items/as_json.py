@@ -3,7 +3,7 @@
 from jaxeval.files import Json
 from jaxeval.report.items import terminal, verdict
 from jaxeval.report.plain import plain, record
-from jaxeval.runs.logs.pairing import TaskScores
+from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.study import ItemStudy, TaskPair
 

@@ -69,4 +69,6 @@ def markdown(study: ItemStudy) -> str:
                 f"{scale.interval(pair.difference.interval)}, p {text.p_value(pair.p_adjusted)}"
             )
     over = verdict.OVER[study.pairs[0].difference.over]
-    return f"**{paste.escaped(verdict.outcome(study))}**: {'; '.join(parts)} (95 % CI, over {over})\n"
+    level = f"{100 * study.rules.confidence:.3g}"
+    said = paste.escaped(verdict.outcome(study))
+    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over})\n"

@@ -41,7 +41,7 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
 
 def means(study: ItemStudy) -> tuple[Row, list[Row]]:
     """A row a model and task: head and rows."""
-    head = ("task", "metric", "model", "mean", "95 % CI", "over", "items", "clusters", "runs")
+    head = ("task", "metric", "model", "mean", _level(study), "over", "items", "clusters", "runs")
     rows: dict[tuple[str, str], Row] = {}
     for pair in study.pairs:
         scale = verdict.scale_of(study, pair.task.task)
@@ -63,7 +63,7 @@ def means(study: ItemStudy) -> tuple[Row, list[Row]]:
 
 def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
     """A row a pair, task and generalisation; the verdict rests on those with a corrected p."""
-    head = ("task", "A", "B", "over", "A - B", "95 % CI", "p", "corrected p")
+    head = ("task", "A", "B", "over", "A - B", _level(study), "p", "corrected p")
     rows = []
     for pair in study.pairs:
         scale = verdict.scale_of(study, pair.task.task)
@@ -84,11 +84,15 @@ def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
     return head, rows
 
 
+def _level(study: ItemStudy) -> str:
+    return f"{100 * study.rules.confidence:.3g} % CI"
+
+
 def _print_places(console: "Console", study: ItemStudy) -> None:
     if len(study.models) < 3 or not study.suite.places:
         return
     scale = verdict.scale_of(study)
-    head = ("rank", "95 % CI", "model", "mean over tasks")
+    head = ("rank", _level(study), "model", "mean over tasks")
     rows = [
         (str(place.rank), f"[{place.low}, {place.high}]", place.model, scale(place.mean))
         for place in study.suite.places

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.items import study as studies
-from jaxeval.stats.items.estimates import Estimate
+from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.study import ItemStudy, Outcome, Over, Rules, TaskPair
 from jaxeval.stats.items.suites import OverallPair
 

@@ -1,13 +1,15 @@
 """Scores of models on the same items, task by task; what is left out is said."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import item_scores
 from jaxeval.runs.imported import listed
+from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.logs import matching
 from jaxeval.runs.logs.records import STATUSES
@@ -35,39 +37,6 @@ class Rules(NamedTuple):
     missing: Missing = "error"
     mismatched: Mismatched = "error"
     lower_is_better: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class TaskScores:
-    """The scores of models on the items of a task: NaN where there is none.
-
-    Attributes:
-      items: ids of those that every model has a score of, [I].
-      scores: model -> [I, R, K]: items, runs of this model, samples.
-      clusters: [I] labels, None where the logs know of none.
-      left_out: how many other items there are.
-      failed, unscored: model -> answers that ended in an error, and that no score was given.
-      lacking: model -> ids of items of the others that it has no answer to.
-    """
-
-    task: str
-    metric: str
-    higher_is_better: bool
-    items: tuple[str, ...]
-    scores: Mapping[str, np.ndarray]
-    clusters: np.ndarray | None
-    left_out: int
-    failed: Mapping[str, int]
-    unscored: Mapping[str, int]
-    lacking: Mapping[str, tuple[str, ...]]
-
-
-class Paired(NamedTuple):
-    """Tasks with scores of two or more models, and what to know of them and of the rest."""
-
-    models: tuple[str, ...]
-    tasks: tuple[TaskScores, ...]
-    notes: tuple[str, ...]
 
 
 def paired(table: LogTable, rules: Rules | None = None) -> Paired:
@@ -136,29 +105,30 @@ class _Task:
             model: self._cube(rows[mine], item[mine], len(items), higher)
             for model, mine in of_model.items()
         }
-        common = np.all([~np.isnan(cube).all((1, 2)) for cube in scores.values()], axis=0)
-        if not common.any():
-            raise self._error(f"no item that {listed(self.models)} all have a score of")
         failed, unscored = (
             {m: int(np.sum(table.status[rows[mine]] == status)) for m, mine in of_model.items()}
             for status in (_FAILED, _UNSCORED)
         )
-        clusters = self._clusters(rows, item, len(items))
-        return TaskScores(
-            self.name,
-            metric,
-            higher,
-            tuple(np.array(items, object)[common].tolist()),
-            {model: cube[common] for model, cube in scores.items()},
-            None if clusters is None else clusters[common],
-            int(np.sum(~common)),
-            failed,
-            unscored,
-            {
-                model: tuple(items[k] for k in np.setdiff1d(np.arange(len(items)), item[mine]))
-                for model, mine in of_model.items()
-            },
+        every = np.arange(len(items))
+        common = item_scores.common(
+            TaskScores(
+                self.name,
+                metric,
+                higher,
+                items,
+                scores,
+                self._clusters(rows, item, len(items)),
+                failed=failed,
+                unscored=unscored,
+                lacking={
+                    model: tuple(items[k] for k in np.setdiff1d(every, item[mine]))
+                    for model, mine in of_model.items()
+                },
+            )
         )
+        if not common.items:
+            raise self._error(f"no item that {listed(self.models)} all have a score of")
+        return common
 
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")

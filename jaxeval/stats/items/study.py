@@ -1,4 +1,4 @@
-"""Models compared item by item on several tasks: everything that a report says of their logs."""
+"""Models compared item by item on several tasks: everything that a report says of them."""
 
 import dataclasses
 import itertools
@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs.pairing import Paired, TaskScores
+from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, estimates, suites
-from jaxeval.stats.items.estimates import FACTORS, Estimate, Factor
+from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import OverallPair, Suite
+from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import HypothesisTest
 
 Outcome = Literal["better", "not shown", "worse"]
@@ -37,6 +38,11 @@ class Rules:
     margin: float = 0.0
     resamples: int = 9999
     seed: int = 0
+
+    @property
+    def confidence(self) -> float:
+        """Of all intervals."""
+        return 1 - self.alpha
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +103,7 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         )
     suite = suites.compare(
         [
-            suites.Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
+            Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
             for task in paired.tasks
         ],
         over=rules.over,
@@ -172,7 +178,10 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
     by_name = {task.task: task for task in tasks}
     means = {
         (task.task, model): estimates.mean(
-            scores, over=_possible(rules.over, scores.shape[1]), clusters=task.clusters
+            scores,
+            over=_possible(rules.over, scores.shape[1]),
+            clusters=task.clusters,
+            confidence=rules.confidence,
         )
         for task in tasks
         for model, scores in task.scores.items()
@@ -191,7 +200,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             pair.difference,
             pair.p_adjusted,
             outcome,
-            _by_over(by_name[pair.task], pair.a, pair.b),
+            _by_over(by_name[pair.task], pair.a, pair.b, rules),
             _tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
@@ -207,11 +216,17 @@ def _possible(over: Over | None, runs: int) -> Over | None:
     return tuple(factor for factor in over if factor != "runs") or None
 
 
-def _by_over(task: TaskScores, a: str, b: str) -> tuple[Estimate, ...]:
+def _by_over(task: TaskScores, a: str, b: str, rules: Rules) -> tuple[Estimate, ...]:
     runs = min(task.scores[model].shape[1] for model in (a, b))
     every: list[Over] = [("items",), ("runs",), FACTORS] if runs > 1 else [("items",)]
     return tuple(
-        estimates.difference(task.scores[a], task.scores[b], over=over, clusters=task.clusters)
+        estimates.difference(
+            task.scores[a],
+            task.scores[b],
+            over=over,
+            clusters=task.clusters,
+            confidence=rules.confidence,
+        )
         for over in every
     )
 
