@@ -96,6 +96,8 @@ class _Task:
         rows = rows[of_metric | (table.status[rows] == _FAILED)]
         keys, wrong = self._matched(rows)
         rows, keys = rows[~wrong], keys[~wrong]
+        if not len(rows):
+            raise self._error(f"no item that {listed(self.models)} all have a score of")
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         item = np.argsort(np.argsort(first))[item.reshape(-1)]  # in the order of the logs
         items = self._named("item", rows[np.sort(first)])

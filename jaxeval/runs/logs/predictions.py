@@ -54,7 +54,7 @@ class _Line:
                 for name, value in self.tree.items():
                     if name.startswith(key[:-1]) and name != key[:-1]:
                         yield name.removeprefix(key[:-1]), role, value
-            elif self.get(role) is not None:
+            elif key in self.tree:
                 yield "", role, self.get(role)
                 return
 
@@ -138,12 +138,12 @@ def _of_items(line: _Line, base: Record, gold: Json, answer: Json) -> Iterator[R
 
 
 def _scored(line: _Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
+    if answer is None:
+        return base._replace(status="failed")
     if role == "predicted":
         # gold is part of what two logs must agree on
         prompt = records.digest([base.prompt, gold])
         return base._replace(score=float(answer == gold), prompt=prompt)
-    if answer is None:
-        return base._replace(status="failed")
     score = records.number(answer)
     if score is None or (role == "correct" and score not in (0.0, 1.0)):
         expected = "a number" if role == "score" else "true or false"

@@ -13,6 +13,7 @@ from jaxeval.files import Json
 
 _CHUNK = 1 << 20
 _LARGEST = 1 << 28  # characters of one value
+_EXPONENT = 3  # characters behind which a number does not go on: 1 and e-5
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -105,7 +106,7 @@ class _Scanner:
         while True:
             try:
                 tree, end = self._decoder.raw_decode(self._text, self._at)
-                if end < len(self._text) or self._ended:  # else a number may go on
+                if end + _EXPONENT < len(self._text) or self._ended:
                     self._at = end
                     return tree  # type: ignore[no-any-return]
             except (ValueError, RecursionError) as error:
