@@ -24,6 +24,7 @@ VERBS = {
         "evaluate",
         "sweep",
         "noise",
+        "plan",
         "neighbourhood",
         "ablation",
         "compare",

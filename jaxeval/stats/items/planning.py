@@ -146,6 +146,7 @@ def plan(
     now: Size,
     costs: Costs = Costs(),
     *,
+    pilot: bool = True,
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> Plan:
@@ -153,7 +154,8 @@ def plan(
 
     Args:
       difference: that is to be shown, in the unit of the scores.
-      now: what is there already; `Size(2)` where nothing is.
+      now: what is there already.
+      pilot: False: nothing is there, and `now` is the least that is to be had.
 
     Raises:
       DataError: a difference of 0, or a negative cost.
@@ -162,8 +164,12 @@ def plan(
         raise DataError("plan: expected a difference other than 0 and no negative cost")
     target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
 
+    paid = now if pilot else Size(0, 0, 0)
+
     def design(size: Size | None) -> Design | None:
-        return None if size is None else Design(size, _cost(now, size, costs), target.of(of, size))
+        if size is None:
+            return None
+        return Design(size, _cost(paid, size, costs), target.of(of, size))
 
     sizes = _alone(target, of, now)
     ways = {way: design(size) for way, size in sizes.items()}
@@ -243,8 +249,8 @@ def _rising(runs: int) -> Iterator[int]:
         runs += max(1, runs // 10)
 
 
-def _cost(now: Size, size: Size, costs: Costs) -> float:
+def _cost(paid: Size, size: Size, costs: Costs) -> float:
     """Of what is new, of both models."""
-    answers = math.prod(size) - math.prod(now)
-    of_runs = 2 * (size.runs - now.runs) * costs.run
-    return 2 * answers * costs.answer + (size.items - now.items) * costs.item + of_runs
+    answers = math.prod(size) - math.prod(paid)
+    of_runs = 2 * (size.runs - paid.runs) * costs.run
+    return 2 * answers * costs.answer + (size.items - paid.items) * costs.item + of_runs
