@@ -8,7 +8,7 @@ from jaxeval.stats import crossed, items
 
 def _scores(seed: int, shape: tuple[int, int, int] = (60, 4, 3)) -> np.ndarray:
     """Variances of items, runs, items x runs and samples: 1, .25, .5, 2."""
-    generator, (i, r, k) = np.random.default_rng(seed), shape
+    generator, (i, r) = np.random.default_rng(seed), shape[:2]
     shapes = ((i, 1, 1), (1, r, 1), (i, r, 1), shape)
     draws = [generator.normal(size=size) for size in shapes]
     return sum(np.sqrt(v) * x for v, x in zip((1, 0.25, 0.5, 2), draws, strict=True))
