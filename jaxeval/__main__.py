@@ -29,6 +29,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
         "jaxeval.noise",
         "how much of the spread is the split's, the seed's, the machine's",
     ),
+    "plan": ("jaxeval.plan", "how many items, samples or runs show a difference of two models"),
     "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
     "evaluate": ("jaxeval.evaluate", "score saved models again, language models in other ways"),

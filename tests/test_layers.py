@@ -25,6 +25,7 @@ VERBS = {
         "evaluate",
         "sweep",
         "noise",
+        "plan",
         "neighbourhood",
         "ablation",
         "compare",

@@ -9,6 +9,7 @@ items.difference(a, b, over=["items", "runs"])
 from jaxeval.stats.items.comparing import bootstrap, paired_tests, sign_flips
 from jaxeval.stats.items.estimates import difference, mean
 from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.planning import Costs, Plan, Size, Spread, plan, required_items, spread
 from jaxeval.stats.items.proportions import proportion
 from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.suites import OverallPair, Suite, TaskPair
@@ -18,11 +19,15 @@ from jaxeval.stats.items.variances import Components, components
 
 __all__ = [
     "Components",
+    "Costs",
     "Estimate",
     "Factor",
     "OverallPair",
     "Place",
+    "Plan",
+    "Size",
     "Sizes",
+    "Spread",
     "Suite",
     "Task",
     "TaskPair",
@@ -34,6 +39,9 @@ __all__ = [
     "mean",
     "mean_difference",
     "paired_tests",
+    "plan",
     "proportion",
+    "required_items",
     "sign_flips",
+    "spread",
 ]

@@ -75,9 +75,7 @@ def components(
     fraction(confidence, "confidence")
     table = tables.table(scores)
     groups = tables.groups(clusters, table, len(scores))
-    squares = of_table(table.cells, groups, table.inflation)
-    values = tables.array(scores)[table.kept]
-    squares = _with_samples(squares, values, table)
+    squares = mean_squares_of(scores, table, groups)
     parts, whole = combinations(squares), total(squares)
     sizes = {name: float(part.estimate) for name, part in parts.items()}
     of_all = sum(max(0.0, size) for size in sizes.values())
@@ -88,6 +86,12 @@ def components(
         },
         crossed.component(of_all, whole, of_all, confidence),
     )
+
+
+def mean_squares_of(scores: Scores, table: Table, groups: Groups) -> MeanSquares:
+    """The mean squares of a model's scores, of which `table` is the checked form."""
+    squares = of_table(table.cells, groups, table.inflation)
+    return _with_samples(squares, tables.array(scores)[table.kept])
 
 
 def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanSquares:
@@ -158,7 +162,7 @@ def _beyond(
     return Combination((Term(factor, square),), minus)
 
 
-def _with_samples(squares: MeanSquares, values: np.ndarray, table: Table) -> MeanSquares:
+def _with_samples(squares: MeanSquares, values: np.ndarray) -> MeanSquares:
     """With the mean square within cells, where any has two or more samples."""
     counts = np.sum(~np.isnan(values), -1)
     df = int(np.sum(counts[counts > 0] - 1))
