@@ -263,3 +263,20 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     cases = ElementTree.parse(junit).getroot().findall("testcase")
     assert {case.get("classname") for case in cases} <= {"<a|b> against c&*", "c&* against <a|b>"}
     assert "\\<a\\|b>" in line.read_text() and "c&\\*" in line.read_text()
+
+
+def test_the_example_of_the_docs(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if the page shows another output than the command prints."""
+    page = (Path(__file__).parents[1] / "docs" / "evaluation_logs.md").read_text()
+    example = page.split("## An example")[1]
+    monkeypatch.chdir(tmp_path)
+    exec(example.split("```python\n")[1].split("```")[0], {})
+    (command,) = re.findall("^    jaxeval compare (.*)$", example.split("```text")[0], re.M)
+    compare.main(command.split())
+    shown = capsys.readouterr().out.strip().split("\n\njaxeval 0")[0]
+    expected = example.split("```text\n")[1].split("```")[0].strip()
+    assert [line.rstrip() for line in shown.splitlines()] == [
+        line.rstrip() for line in expected.splitlines()
+    ]

@@ -64,7 +64,7 @@ def means(study: ItemStudy) -> tuple[Row, list[Row]]:
 def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
     """A row a pair, task and generalisation; the verdict rests on those with a corrected p."""
     head = ("task", "A", "B", "over", "A - B", _level(study), "p", "corrected p")
-    rows = []
+    rows: list[Row] = []
     for pair in study.pairs:
         scale = verdict.scale_of(study, pair.task.task)
         for estimate in pair.estimates:

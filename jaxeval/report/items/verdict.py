@@ -6,10 +6,10 @@ from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.results import Estimate
-from jaxeval.stats.items.study import ItemStudy, Outcome, Over, Rules, TaskPair
+from jaxeval.stats.items.study import ItemStudy, Outcome, Rules, TaskPair
 from jaxeval.stats.items.suites import OverallPair
 
-OVER: dict[Over, str] = {
+OVER: dict[tuple[str, ...], str] = {
     ("items",): "other items, these runs",
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
@@ -33,9 +33,9 @@ def headline(study: ItemStudy) -> list[str]:
     if len(study.tasks) < 2:
         return []
     lines = [_overall(pair, study) for pair in study.suite.overall[:MOST_PAIRS]]
-    if study.suite.tie_groups and len(study.models) > 2:
-        groups = "; ".join(text.listed(group) for group in study.suite.tie_groups)
-        lines.append(f"No difference over the tasks was shown within: {groups}.")
+    tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
+    if tied and len(study.models) > 2:
+        lines.append(f"No difference over the tasks was shown between {'; between '.join(tied)}.")
     return [*lines, *study.suite.notes]
 
 

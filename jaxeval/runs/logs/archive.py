@@ -94,7 +94,7 @@ def _zstd(info: zipfile.ZipInfo, path: Path) -> Iterator[Any]:
         if signature != b"PK\x03\x04":
             raise DataError(f"{info.filename}: no zip member where the archive says", path)
         file.seek(name + extra, 1)
-        compressed = _Part(file, info.compress_size)
+        compressed: Any = _Part(file, info.compress_size)
         yield zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
 
 

@@ -19,8 +19,10 @@ from jaxeval.files import Json
 from jaxeval.runs.logs import records, streaming
 from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
 
-ROLES = ("item", "score", "correct", "gold", "predicted", "model", "task", "run", "sample")
-ROLES += ("cluster", "metric", "prompt")
+ROLES = (
+    *("item", "score", "correct", "gold", "predicted", "model", "task", "run", "sample"),
+    *("cluster", "metric", "prompt"),
+)
 _ANSWERS = ("score", "correct", "predicted")
 
 
@@ -88,7 +90,7 @@ def _of_model(line: _Line, model: str, role: str, value: Json, wanted: Wanted) -
         raise line.error("predicted without gold; expected both, or correct, or score")
     several = role == "predicted" and isinstance(gold, list)
     depth = 2 if several else 1
-    runs = value if _depth(value, depth) else [value]
+    runs = value if isinstance(value, list) and _depth(value, depth) else [value]
     metric = line.text("metric", "score" if role == "score" else "accuracy")
     base = Record(
         line.text("model", model or line.source.path.stem),
@@ -100,7 +102,7 @@ def _of_model(line: _Line, model: str, role: str, value: Json, wanted: Wanted) -
         cluster=_cluster(line, wanted),
         prompt=records.digest(line.get("prompt")) if line.get("prompt") else "",
     )
-    for k, answer in enumerate(runs if isinstance(runs, list) else (), 1):
+    for k, answer in enumerate(runs, 1):
         run = line.text("run", str(k)) if len(runs) == 1 else str(k)
         of_run = base._replace(run=run)
         if several:

@@ -108,7 +108,7 @@ class _Scanner:
                 tree, end = self._decoder.raw_decode(self._text, self._at)
                 if end + _EXPONENT < len(self._text) or self._ended:
                     self._at = end
-                    return tree  # type: ignore[no-any-return]
+                    return tree
             except (ValueError, RecursionError) as error:
                 if self._ended or not isinstance(error, json.JSONDecodeError):
                     raise DataError(f"not valid JSON ({_said(error)})", self._path) from None
