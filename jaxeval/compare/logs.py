@@ -120,6 +120,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 
 def _study(args: argparse.Namespace) -> "ItemStudy":
+    from jaxeval.report import text
     from jaxeval.runs import arguments
     from jaxeval.runs.logs import finding, pairing
     from jaxeval.runs.logs.records import Wanted
@@ -139,7 +140,9 @@ def _study(args: argparse.Namespace) -> "ItemStudy":
     rules = studies.Rules(args.over, args.alpha, args.margin or 0.0, args.resamples, args.seed)
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
-    return studies.study(paired, rules, f"{table.logs} logs: {', '.join(_shown(args.log))}")
+    return studies.study(
+        paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
+    )
 
 
 def _shown(paths: Sequence[str]) -> list[str]:

@@ -12,53 +12,13 @@ one a run. A key that ends in `*` gives the predictions of all models, named by 
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import records, streaming
+from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
 from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
-
-ROLES = (
-    *("item", "score", "correct", "gold", "predicted", "model", "task", "run", "sample"),
-    *("cluster", "metric", "prompt"),
-)
-_ANSWERS = ("score", "correct", "predicted")
-
-
-class _Line:
-    """A line of predictions, and how its keys are named."""
-
-    def __init__(self, source: Source, columns: Mapping[str, str], number: int, tree: Mapping):
-        self.source, self.columns, self.number, self.tree = source, columns, number, tree
-
-    def get(self, role: str) -> Json:
-        """What it holds for a role; None for nothing."""
-        value: Json = self.tree.get(self.columns.get(role, role))
-        return value
-
-    def text(self, role: str, otherwise: str) -> str:
-        """The same as text."""
-        value = self.get(role)
-        if value is None:
-            return otherwise
-        return records.label(value, self.columns.get(role, role), self.source, self.number)
-
-    def error(self, message: str) -> DataError:
-        """What is wrong in it."""
-        return DataError(message, self.source.path, self.number)
-
-    def answers(self) -> Iterator[tuple[str, str, Json]]:
-        """Model ("" where the key does not say), role and value of what it answers."""
-        for role in _ANSWERS:
-            key = self.columns.get(role, role)
-            if key.endswith("*"):
-                for name, value in self.tree.items():
-                    if name.startswith(key[:-1]) and name != key[:-1]:
-                        yield name.removeprefix(key[:-1]), role, value
-            elif key in self.tree:
-                yield "", role, self.get(role)
-                return
 
 
 def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
@@ -71,20 +31,24 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
     if wrong:
         expected = ", ".join(ROLES)
         raise DataError(f"--column {wrong[0]}: of logs, expected one of {expected}", source.path)
+    any_answer = False
     for number, tree in streaming.objects(source.path):
-        line = _Line(source, wanted.columns, number, tree)
+        line = Line(source, wanted.columns, number, tree)
         answered = False
         for model, role, value in line.answers():
             answered = True
             yield from _of_model(line, model, role, value, wanted)
-        if not answered:
+        if any_answer and not answered:  # such as what a program writes of all items together
+            notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
+        elif not answered:
             raise line.error(
-                f"expected a key {', '.join(_ANSWERS)} (--column ROLE=KEY names another); its "
+                f"expected a key {', '.join(ANSWERS)} (--column ROLE=KEY names another); its "
                 f"keys are {', '.join([*tree][:12]) or 'none'}"
             )
+        any_answer = any_answer or answered
 
 
-def _of_model(line: _Line, model: str, role: str, value: Json, wanted: Wanted) -> Iterator[Record]:
+def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) -> Iterator[Record]:
     gold = line.get("gold")
     if role == "predicted" and gold is None:
         raise line.error("predicted without gold; expected both, or correct, or score")
@@ -118,7 +82,7 @@ def _depth(value: Json, depth: int) -> bool:
     return not depth
 
 
-def _cluster(line: _Line, wanted: Wanted) -> str:
+def _cluster(line: Line, wanted: Wanted) -> str:
     """By --cluster KEY; by the role where the line has it."""
     if wanted.cluster:
         item = line.tree.get(line.columns.get("item", "item"))
@@ -126,7 +90,7 @@ def _cluster(line: _Line, wanted: Wanted) -> str:
     return line.text("cluster", "")
 
 
-def _of_items(line: _Line, base: Record, gold: Json, answer: Json) -> Iterator[Record]:
+def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Record]:
     """The items of a line that holds several."""
     assert isinstance(gold, list)
     item = line.get("item")
@@ -139,13 +103,12 @@ def _of_items(line: _Line, base: Record, gold: Json, answer: Json) -> Iterator[R
         yield _scored(line, of, "predicted", truth, label)
 
 
-def _scored(line: _Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
+def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
     if answer is None:
         return base._replace(status="failed")
     if role == "predicted":
         # gold is part of what two logs must agree on
-        prompt = records.digest([base.prompt, gold])
-        return base._replace(score=float(answer == gold), prompt=prompt)
+        return base._replace(score=float(answer == gold), prompt=f"{base.prompt} {gold!r}")
     score = records.number(answer)
     if score is None or (role == "correct" and score not in (0.0, 1.0)):
         expected = "a number" if role == "score" else "true or false"
