@@ -280,3 +280,25 @@ def test_the_example_of_the_docs(
     assert [line.rstrip() for line in shown.splitlines()] == [
         line.rstrip() for line in expected.splitlines()
     ]
+
+
+def test_several_tasks_in_continuous_integration(tmp_path: Path) -> None:
+    """Dies if JUnit or Markdown leave out a task or the mean over tasks, or if a model that is
+    worse on one task passes the gate."""
+    folder = tmp_path / "logs"
+    for task in ("arc", "boolq"):
+        _logs(folder, {"a": 1.4, "b": -0.6}, task)
+    junit, line = tmp_path / "junit.xml", tmp_path / "line.md"
+    words = ["--log", str(folder), "--junit", str(junit), "--markdown", str(line), "--gate"]
+    assert compare.main([*words, "--resamples", "99"]) == 0
+    cases = ElementTree.parse(junit).getroot().findall("testcase")
+    names = ["mean over tasks", "arc acc", "boolq acc"]
+    assert [case.get("name") for case in cases] == names
+    assert (cases[0].findtext("system-out") or "").startswith("Mean over these 2 tasks: a scores")
+    (text,) = line.read_text().splitlines()
+    assert all(name in text for name in names)
+    _logs(folder, {"a": -0.6, "b": 1.4}, "copa")
+    assert compare.main([*words, "--resamples", "99"]) == 3
+    cases = ElementTree.parse(junit).getroot().findall("testcase")
+    failed = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert failed == ["copa acc"]

@@ -1,7 +1,7 @@
 """A comparison over items as JSON; docs/evaluation_logs.md describes it."""
 
 from jaxeval.files import Json
-from jaxeval.report.items import terminal, verdict
+from jaxeval.report.items import verdict
 from jaxeval.report.plain import plain, record
 from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats.items import study as studies
@@ -13,7 +13,7 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
     suite = study.suite
     return {
         "source": study.source,
-        "signature": terminal.signature(study),
+        "signature": verdict.signature(study),
         "models": list(study.models),
         "rules": plain(study.rules),
         "warnings": list(study.warnings),

@@ -36,7 +36,7 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
     if len(shown) < len(study.pairs):
         rest = len(study.pairs) - len(shown)
         console.print(f"\n{rest} more pairs: --details prints their sentences", markup=False)
-    console.print(f"\n{signature(study)}", markup=False, style="dim")
+    console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
 
 
 def means(study: ItemStudy) -> tuple[Row, list[Row]]:
@@ -111,16 +111,3 @@ def _print_pair(console: "Console", pair: TaskPair, study: ItemStudy) -> None:
             for name, test in pair.tests.items()
         )
         console.print(f"  Items alone, not corrected: {said}.", markup=False)
-
-
-def signature(study: ItemStudy) -> str:
-    """Everything that fixes the numbers."""
-    rules = study.rules
-    parts = [
-        text.versions(),
-        f"level {rules.alpha:g}, Holm over {text.counted(len(study.pairs), 'pair')}"
-        + (" and tasks" if len(study.tasks) > 1 else ""),
-        f"margin {rules.margin:g}",
-        f"resamples {rules.resamples}, seed {rules.seed}",
-    ]
-    return " | ".join(parts)

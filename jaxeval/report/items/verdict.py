@@ -32,7 +32,7 @@ def headline(study: ItemStudy) -> list[str]:
     """What is said of all tasks together; nothing of one task."""
     if len(study.tasks) < 2:
         return []
-    lines = [_overall(pair, study) for pair in study.suite.overall[:MOST_PAIRS]]
+    lines = [overall(pair, study) for pair in study.suite.overall[:MOST_PAIRS]]
     tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
     if tied and len(study.models) > 2:
         lines.append(f"No difference over the tasks was shown between {'; between '.join(tied)}.")
@@ -112,7 +112,7 @@ def _by_margin(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> str:
     return f"Neither a difference of more than {margin} was shown, nor that it is smaller."
 
 
-def _overall(pair: OverallPair, study: ItemStudy) -> str:
+def overall(pair: OverallPair, study: ItemStudy) -> str:
     """The two claims on all tasks: these very ones, and others like them."""
     scale, count = scale_of(study), len(study.tasks)
     higher = study.tasks[0].higher_is_better
@@ -142,3 +142,16 @@ def sentence(said: Outcome, a: str, b: str, study: ItemStudy) -> str:
     if said == "not shown":
         return f"{a} was not shown to be better or worse than {b}{margin}"
     return f"{a} is {said} than {b}{margin}"
+
+
+def signature(study: ItemStudy) -> str:
+    """Everything that fixes the numbers."""
+    rules = study.rules
+    parts = [
+        text.versions(),
+        f"level {rules.alpha:g}, Holm over {text.counted(len(study.pairs), 'pair')}"
+        + (" and tasks" if len(study.tasks) > 1 else ""),
+        f"margin {rules.margin:g}",
+        f"resamples {rules.resamples}, seed {rules.seed}",
+    ]
+    return " | ".join(parts)
