@@ -22,7 +22,7 @@ def assert_better(
     *,
     margin: float = 0.0,
     over: "Sequence[Factor] | None" = None,
-    clusters: Sequence | None = None,
+    clusters: Sequence | str | None = None,
     metric: str | None = None,
     higher_is_better: bool = True,
     alpha: float = 0.05,
@@ -31,11 +31,10 @@ def assert_better(
 
     Args:
       a, b: scores of the same items, [items] or [items, runs], NaN where one is missing; or paths
-        of evaluation logs (docs/evaluation_logs.md), whose items are paired.
+        of evaluation logs (docs/evaluation_logs.md).
       margin: in the unit of the scores.
-      over: what it is to hold for: "items", "runs" or both; None: items and, where there are
-        several, runs.
-      clusters: labels of items that belong together, of arrays.
+      over: "items", "runs" or both; None: items and, where there are several, runs.
+      clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
       metric: of logs with several.
       alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
 
@@ -48,10 +47,11 @@ def assert_better(
     from jaxeval.stats.items import study as studies
     from jaxeval.stats.items.results import FACTORS
 
-    if isinstance(a, str | PathLike) != isinstance(b, str | PathLike):
+    paths = {isinstance(of, str | PathLike) for of in (a, b)}
+    if len(paths) > 1:
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
-    if isinstance(a, str | PathLike):
-        paired = _of_logs(a, b, metric, higher_is_better)
+    if True in paths:
+        paired = _of_logs(a, b, clusters, metric, higher_is_better)
     else:
         paired = _of_arrays(a, b, clusters, metric, higher_is_better)
     factors = None if over is None else tuple(factor for factor in FACTORS if factor in over)
@@ -60,17 +60,27 @@ def assert_better(
         raise AssertionError("\n".join([verdict.outcome(study), *verdict.of_study(study)]))
 
 
-def _of_logs(a: object, b: object, metric: str | None, higher_is_better: bool) -> "Paired":
+def _of_logs(
+    a: object, b: object, key: object, metric: str | None, higher_is_better: bool
+) -> "Paired":
     from jaxeval.runs.logs import finding, pairing
+    from jaxeval.runs.logs.records import Wanted
 
-    table = finding.read([f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)])
+    if not (key is None or isinstance(key, str)):
+        raise ConfigError("assert_better: of logs, clusters is the key that holds them")
+    paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
+    table = finding.read(paths, Wanted(key or ""))
     metrics = [metric] if metric else []
     rules = pairing.Rules(_NAMES, metrics, lower_is_better=not higher_is_better)
     return pairing.paired(table, rules)
 
 
 def _of_arrays(
-    a: object, b: object, clusters: Sequence | None, metric: str | None, higher_is_better: bool
+    a: object,
+    b: object,
+    clusters: Sequence | str | None,
+    metric: str | None,
+    higher_is_better: bool,
 ) -> "Paired":
     from jaxeval.runs import item_scores
     from jaxeval.stats.items import tables

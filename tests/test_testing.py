@@ -46,7 +46,9 @@ def test_logs(tmp_path: Path) -> None:
     }
     for name, values in scores.items():
         writing.lm_eval(tmp_path / name, "same", {"none": values})
-    testing.assert_better(tmp_path / "x", tmp_path / "y", metric="acc")
+    testing.assert_better(tmp_path / "x", tmp_path / "y", metric="acc", clusters="passage")
+    with pytest.raises(DataError, match="no 'chapter' to cluster it by"):
+        testing.assert_better(tmp_path / "x", tmp_path / "y", clusters="chapter")
     with pytest.raises(AssertionError, match="a is worse than b"):
         testing.assert_better(str(tmp_path / "y"), str(tmp_path / "x"))
 
@@ -57,5 +59,7 @@ def test_what_cannot_be_compared() -> None:
         testing.assert_better(GOOD, POOR[:-1])
     with pytest.raises(ConfigError, match="expected the same items"):
         testing.assert_better(GOOD, POOR, clusters=["c"])
+    with pytest.raises(ConfigError, match="margin: expected a number from 0"):
+        testing.assert_better(GOOD, POOR, margin=-0.1)
     with pytest.raises(ConfigError, match="expected two paths or two arrays"):
         testing.assert_better(GOOD, "logs")

@@ -95,42 +95,42 @@ class _Task:
         of_metric = table.metric[rows] == table.names["metric"].index(metric)
         rows = rows[of_metric | (table.status[rows] == _FAILED)]
         keys, wrong = self._matched(rows)
-        rows, keys = rows[~wrong], keys[~wrong]
-        if not len(rows):
+        task = self._of_items(rows[~wrong], keys[~wrong], metric)
+        if task is None or not task.items:
             raise self._error(f"no item that {listed(self.models)} all have a score of")
+        return task
+
+    def _of_items(self, rows: np.ndarray, keys: np.ndarray, metric: str) -> TaskScores | None:
+        """The scores of items by key; None: a model has none."""
+        table = self.table
+        of_model = {m: table.model[rows] == table.names["model"].index(m) for m in self.models}
+        if not all(mine.any() for mine in of_model.values()):
+            return None
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         item = np.argsort(np.argsort(first))[item.reshape(-1)]  # in the order of the logs
         items = self._named("item", rows[np.sort(first)])
-        higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
-        of_model = {m: table.model[rows] == table.names["model"].index(m) for m in self.models}
-        scores = {
-            model: self._cube(rows[mine], item[mine], len(items), higher)
-            for model, mine in of_model.items()
-        }
-        failed, unscored = (
-            {m: int(np.sum(table.status[rows[mine]] == status)) for m, mine in of_model.items()}
-            for status in (_FAILED, _UNSCORED)
-        )
         every = np.arange(len(items))
-        common = item_scores.common(
+        higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
+        of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
+        return item_scores.common(
             TaskScores(
                 self.name,
                 metric,
                 higher,
                 items,
-                scores,
+                {
+                    model: self._cube(rows[mine], item[mine], len(items), higher)
+                    for model, mine in of_model.items()
+                },
                 self._clusters(rows, item, len(items)),
-                failed=failed,
-                unscored=unscored,
+                failed={m: int(np.sum(of == _FAILED)) for m, of in of_status.items()},
+                unscored={m: int(np.sum(of == _UNSCORED)) for m, of in of_status.items()},
                 lacking={
                     model: tuple(items[k] for k in np.setdiff1d(every, item[mine]))
                     for model, mine in of_model.items()
                 },
             )
         )
-        if not common.items:
-            raise self._error(f"no item that {listed(self.models)} all have a score of")
-        return common
 
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")

@@ -2,19 +2,20 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, estimates, suites
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import OverallPair, Suite
 from jaxeval.stats.items.task_means import Task
-from jaxeval.stats.results import HypothesisTest
+from jaxeval.stats.results import HypothesisTest, count, fraction
 
 Outcome = Literal["better", "not shown", "worse"]
 Over = tuple[Factor, ...]
@@ -38,6 +39,12 @@ class Rules:
     margin: float = 0.0
     resamples: int = 9999
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        fraction(self.alpha, "alpha")
+        count(self.resamples, "resamples")
+        if not 0 <= self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number from 0, got {self.margin}")
 
     @property
     def confidence(self) -> float:
