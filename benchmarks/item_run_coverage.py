@@ -259,21 +259,18 @@ def _binary(cells: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
     for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):
         limits[name] = None
         if runs > 1 or name == "items":
-            part = errors_of_means.total(parts, over)
-            limits[name] = estimates.binary_limits(
-                cells.mean((1, 2)), part, sizes, over, CONFIDENCE
-            )
+            share = cells.mean((1, 2))
+            limits[name] = estimates.binary_limits(share, parts, sizes, over, CONFIDENCE)
     return limits
 
 
 def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits | None:
     """Our limits of the difference."""
-    items, runs = a.shape[1:]
-    if runs == 1 and "runs" in over:
+    if a.shape[2] == 1 and "runs" in over:
         return None
     gaps = a.mean(-1) - b.mean(-1)
-    parts = _parts([a, b], gaps, _alone(items))
-    middle, more = estimates.with_two_items(gaps.mean(-1), parts, items)
+    parts = _parts([a, b], gaps, _alone(a.shape[1]))
+    middle, more = estimates.with_two_items(gaps, parts)
     return estimates.t_limits(middle, errors_of_means.total(more, over), CONFIDENCE)
 
 

@@ -23,6 +23,7 @@ from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
 from jaxeval.stats.results import Interval, fraction
 
 _T = "t, Satterthwaite"
+_QUARTER = 0.25  # of an item
 
 
 def mean(
@@ -47,10 +48,11 @@ def mean(
     groups = tables.groups(clusters, table, len(scores))
     sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
     factors = results.factors_of(over, sizes)
-    part = errors_of_means.total(parts_of_mean(table, groups), factors)
+    parts = parts_of_mean(table, groups)
+    part = errors_of_means.total(parts, factors)
     value = table.cells.mean()
     if table.binary:
-        low, high = binary_limits(value, part, sizes, factors, confidence)
+        low, high = binary_limits(value, parts, sizes, factors, confidence)
         method = "Jeffreys, effective number of answers"
     else:
         low, high = t_limits(value, part, confidence)
@@ -117,7 +119,8 @@ def gap_of(pair: pairs.Pair) -> Gap:
     parts, value = pair.parts(), float(pair.gaps.mean())
     middle, tested = value, parts
     if pair.binary:
-        middle, tested = with_two_items(value, parts, len(pair.gaps))
+        shrunk, tested = with_two_items(pair.gaps, parts)
+        middle = float(shrunk)
     apart = [parts_of_mean(table, pair.groups) for table in (pair.a, pair.b)]
     return Gap(value, parts, middle, tested, pair.binary, _summed(apart), _correlation(pair))
 
@@ -160,30 +163,47 @@ def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarr
 
 
 def binary_limits(
-    share: np.ndarray, part: Part, sizes: Sizes, over: tuple[Factor, ...], confidence: float
+    share: np.ndarray, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """[...] ends of Jeffreys' interval, with as many answers as the variance is worth.
 
-    One answer to each of independent items is Jeffreys' own interval.
+    One answer to each of independent items is Jeffreys' own interval. Otherwise a quarter of an
+    item, half right and half wrong, is added to the items' part, which a few rare failures tell
+    too low, and there are no more answers than were given.
     """
     answers = sizes.items * sizes.runs[0] * sizes.samples
+    units, most = sizes.clusters, float(answers)
     if answers == sizes.clusters:
-        n = np.full(np.shape(share), float(answers))
+        return proportions.limits(share, np.full(np.shape(share), most), confidence)
+    if "items" in over:
+        more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+        variance = parts.items.variance * sizes.items**2 + more
+        items = Part(variance / (sizes.items + _QUARTER) ** 2, parts.items.df)
+        parts = parts._replace(items=items)
     else:
-        units = sizes.clusters if "items" in over else answers
-        n = proportions.effective(share, part.variance, part.df, units, answers, confidence)
+        units, most = answers, np.inf  # answers to fixed items spread less than a coin's
+    part = errors_of_means.total(parts, over)
+    n = proportions.effective(share, part.variance, part.df, units, most, confidence)
     return proportions.limits(share, n, confidence)
 
 
-def with_two_items(value: np.ndarray, parts: Parts, items: int) -> tuple[np.ndarray, Parts]:
+def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     """[...] mean difference and its parts with two more items, on which each model wins one.
 
-    Bonett & Price (2012): without them the interval of models that agree on all items but a few
-    is too short, and has width 0 where they agree on all.
+    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
+    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
+    differ by as much as the models do where they differ: sum d^2 / sum |d|.
+
+    Args:
+      gaps: [..., I] differences of items.
     """
-    more = items + 2
-    variance = (parts.items.variance * items**2 + 2 * items * value**2 / more + 2) / more**2
-    return value * items / more, parts._replace(items=Part(variance, parts.items.df))
+    items, value = gaps.shape[-1], gaps.mean(-1)
+    size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
+    more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
+    centred = parts.items.variance * items * (items - 1)
+    variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
+    part = Part(variance, parts.items.df)
+    return value * items / (items + 2), parts._replace(items=part)
 
 
 def _two_sided(value: float, part: Part) -> float:

@@ -171,11 +171,14 @@ def plan(
             return None
         return Design(size, _cost(paid, size, costs), target.of(of, size))
 
-    sizes = _alone(target, of, now)
-    ways = {way: design(size) for way, size in sizes.items()}
-    together = [design(size) for size in (*sizes.values(), *_together(target, of, now))]
-    affordable = [each for each in together if each is not None]
-    cheapest = min(affordable, key=lambda each: (each.cost, each.size), default=None)
+    ways = {way: design(size) for way, size in _alone(target, of, now).items()}
+    cheapest = min(filter(None, ways.values()), key=_order, default=None)
+    for least in sorted(_with_more(of, now), key=lambda size: _cost(paid, size, costs)):
+        if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
+            break  # more items cost no less
+        other = design(_items(target, of, least))
+        if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
+            cheapest = other
     have = design(now)
     assert have is not None
     return Plan(difference, power, have, ways, cheapest)
@@ -194,7 +197,22 @@ class _Target(NamedTuple):
         return shown(self.difference / math.sqrt(variance), df, self.alpha)
 
     def reached(self, spread: Spread, size: Size) -> bool:
+        """Whether a design shows the difference with the probability asked for."""
         return self.of(spread, size) >= self.power
+
+    def guess(self, spread: Spread, size: Size) -> int:
+        """About how many items are needed, by the quantiles of t."""
+        from scipy import special
+
+        _, runs, samples = size
+        df = 2.0 * (runs - 1) if runs > 1 and spread.runs else math.inf
+        tails = self.alpha / 2, 1 - self.power
+        reach = sum(
+            float(special.ndtri(p) if df == math.inf else special.stdtrit(df, p)) for p in tails
+        )
+        left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
+        each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
+        return int(min(MOST_ITEMS / 2, each / left)) if left > 0 else 2
 
 
 def error(of: Spread, size: Size) -> tuple[float, float]:
@@ -222,14 +240,16 @@ def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
     return {"items": items, "samples": samples, "runs": runs}
 
 
-def _together(target: _Target, of: Spread, now: Size) -> Iterator[Size]:
-    """For numbers of runs and samples the fewest items."""
-    runs = sorted({now.runs, *_rising(now.runs)}) if now.runs > 1 else [1]
+def _order(design: Design) -> tuple[float, Size]:
+    return design.cost, design.size
+
+
+def _with_more(of: Spread, now: Size) -> Iterator[Size]:
+    """All numbers of runs and samples that are tried, with the items that are there."""
+    runs = _rising(now.runs) if now.runs > 1 else [1]
     samples = [now.samples, *(k for k in _SAMPLES if k > now.samples and of.samples)]
     for r, k in itertools.product(runs, samples):
-        size = _items(target, of, now._replace(runs=r, samples=k))
-        if size is not None:
-            yield size
+        yield now._replace(runs=r, samples=k)
 
 
 def _items(target: _Target, of: Spread, now: Size) -> Size | None:
@@ -238,7 +258,8 @@ def _items(target: _Target, of: Spread, now: Size) -> Size | None:
         return now
     if not target.reached(of, now._replace(items=MOST_ITEMS)):
         return None
-    least = fewest(lambda n: target.reached(of, now._replace(items=n)), now.items)
+    guess = max(now.items, target.guess(of, now))
+    least = fewest(lambda n: target.reached(of, now._replace(items=n)), guess)
     return None if least is None else now._replace(items=max(least, now.items))
 
 

@@ -65,7 +65,7 @@ def effective(
     variance: np.ndarray,
     df: np.ndarray,
     units: int,
-    answers: int,
+    most: float,
     confidence: float,
 ) -> np.ndarray:
     """[...] independent answers that would know a proportion as well (Korn & Graubard 1998).
@@ -73,7 +73,7 @@ def effective(
     Args:
       share, variance, df: of the mean.
       units: independent ones at the least, which count where all answers are alike.
-      answers: in all, the most that there can be.
+      most: that there can be.
     """
     from scipy import special
 
@@ -82,4 +82,4 @@ def effective(
     spread = share * (1 - share)
     known = (spread > 0) & (variance > 0)
     n = spread * ratio**2 / np.where(known, variance, 1.0)
-    return np.where(known, np.minimum(n, answers), units)
+    return np.where(known, np.minimum(n, most), units)

@@ -145,7 +145,7 @@ def test_a_model_and_its_copy_do_not_differ() -> None:
 
 def test_two_items_are_added_to_right_and_wrong_answers() -> None:
     """Dies if the interval is not that of the differences with +1 and -1 among them (Bonett &
-    Price 2012), but for n / (n - 1)."""
+    Price 2012)."""
     generator = np.random.default_rng(13)
     a, b = (generator.random((2, 50)) < 0.8).astype(float)
     more = np.array([*(a - b), 1, -1])
@@ -154,12 +154,12 @@ def test_two_items_are_added_to_right_and_wrong_answers() -> None:
     middle = (found.interval.low + found.interval.high) / 2
     assert middle == pytest.approx(more.mean())
     half = found.interval.high - middle
-    assert half / (stats.t.ppf(0.975, 49) * wald) == pytest.approx(1, abs=0.5 / 49)
+    assert half == pytest.approx(stats.t.ppf(0.975, 49) * wald)
 
 
 def test_p_value_is_near_mcnemars() -> None:
     """Dies if the correction of few discordant items is lost: 0 against 5 and 6 of 100."""
-    for discordant, exact in ((5, 0.0625), (6, 0.03125), (10, 0.001953)):
+    for discordant, exact in ((5, 0.0625), (6, 0.03125), (7, 0.015625)):
         a, b = np.ones(100), np.ones(100)
         b[:discordant] = 0
         assert items.difference(a, b).p_value == pytest.approx(exact, rel=0.25)
@@ -295,4 +295,4 @@ def test_pair_keeps_the_items_of_both() -> None:
     a[3] = np.nan
     pair = pairs.pair(a, b, list(range(40)))
     assert np.array_equal(pair.a.kept, pair.b.kept) and 3 not in pair.a.kept
-    assert pair.gaps == pytest.approx(np.delete(np.nanmean(a, 1) - b.mean(1), 3))
+    assert pair.gaps == pytest.approx(np.delete(a.mean(1) - b.mean(1), 3))

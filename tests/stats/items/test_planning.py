@@ -44,12 +44,12 @@ def test_variance_is_that_of_simulated_differences() -> None:
 
 
 def test_power_is_what_the_test_has() -> None:
-    """Dies if degrees of freedom of few runs are ignored: 1,000 differences of 3 runs each."""
+    """Dies if degrees of freedom of few runs are ignored: 300 differences of 3 runs each."""
     generator = np.random.default_rng(1)
     spread, size = items.Spread(0.5, 0.08, 0.5), planning.Size(40, 3)
     plan = items.plan(0.9, spread, size)
     shown = 0
-    for _ in range(1_000):
+    for _ in range(300):
         item = np.sqrt(0.5) * generator.normal(size=(40, 1)), 0.0
         a, b = (
             each + 0.2 * generator.normal(size=(1, 3)) + 0.5 * generator.normal(size=(40, 3))
@@ -57,7 +57,7 @@ def test_power_is_what_the_test_has() -> None:
         )
         found = items.difference(a + 0.9, b)
         shown += found.p_value is not None and found.p_value < 0.05
-    assert shown / 1_000 == pytest.approx(plan.now.power, abs=0.05)
+    assert shown / 300 == pytest.approx(plan.now.power, abs=0.08)
     assert 0.5 < plan.now.power < 0.97
 
 
@@ -92,7 +92,7 @@ def test_error_of_the_pilot_is_that_of_its_difference() -> None:
     variance, df = planning.error(*items.spread(a, b))
     expected = items.difference(a, b)
     assert np.sqrt(variance) == pytest.approx(expected.se)
-    assert df == pytest.approx(expected.df, rel=0.1)
+    assert df == pytest.approx(expected.df, rel=0.2)  # that of items is taken as infinite
 
 
 def test_cheapest_is_found_by_trying_all() -> None:

@@ -30,16 +30,16 @@ def test_components_are_those_of_the_crossed_design(samples: int) -> None:
 
 
 def test_clusters_are_told_from_items() -> None:
-    """Dies if the variance of unequal clusters, 4, is in that of items: mean of 300 tables."""
+    """Dies if the variance of unequal clusters, 4, is in that of items: mean of 150 tables."""
     generator, sizes = np.random.default_rng(1), 1 + np.arange(30) % 5
     clusters = np.repeat(np.arange(30), sizes)
     estimates = []
-    for _ in range(300):
+    for _ in range(150):
         item = 2 * generator.normal(size=30)[clusters] + generator.normal(size=len(clusters))
         scores = item[:, None] + generator.normal(size=(len(clusters), 2))
         parts = items.components(scores, clusters=clusters).parts
         estimates.append([parts[name].sd ** 2 for name in ("cluster", "item", "item x run")])
-    assert np.mean(estimates, axis=0) == pytest.approx([4, 1, 1], rel=0.08)
+    assert np.mean(estimates, axis=0) == pytest.approx([4, 1, 1], rel=0.1)
 
 
 def test_one_run_leaves_items_and_samples() -> None:
@@ -53,14 +53,14 @@ def test_one_run_leaves_items_and_samples() -> None:
 
 
 def test_missing_cells_leave_the_residual_variance_unbiased() -> None:
-    """Dies if the cells that are filled in count as evidence: a fifth missing, 200 tables."""
+    """Dies if the cells that are filled in count as evidence: a fifth missing, 100 tables."""
     generator, variances = np.random.default_rng(3), []
-    for seed in range(200):
+    for seed in range(100):
         scores = _scores(seed, (20, 3, 1))[..., 0]
         scores[generator.random(scores.shape) < 0.2] = np.nan
         scores[:3] = _scores(seed + 1_000, (3, 3, 1))[..., 0]
         variances.append(items.components(scores).parts["item x run"].sd ** 2)
-    assert np.mean(variances) == pytest.approx(2.5, rel=0.06)
+    assert np.mean(variances) == pytest.approx(2.5, rel=0.08)
 
 
 def test_intervals_of_right_and_wrong_answers_match_their_spread() -> None:
