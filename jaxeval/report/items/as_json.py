@@ -3,14 +3,15 @@
 from jaxeval.files import Json
 from jaxeval.report.items import verdict
 from jaxeval.report.plain import plain, record
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats.items import study as studies
-from jaxeval.stats.items.study import ItemStudy, TaskPair
+from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
 
 
 def to_dict(study: ItemStudy) -> dict[str, Json]:
     """Estimates as they are stored; scores in the logs' own unit."""
-    suite = study.suite
+    suite, by_task = study.suite, verdict.scales(study)
     return {
         "source": study.source,
         "signature": verdict.signature(study),
@@ -18,7 +19,7 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
         "rules": plain(study.rules),
         "warnings": list(study.warnings),
         "tasks": [_task(task) for task in study.tasks],
-        "pairs": [_pair(pair, study) for pair in study.pairs],
+        "pairs": [_pair(pair, study.rules, by_task[pair.task.task]) for pair in study.pairs],
         "overall": [
             record(pair) | {"outcome": outcome}
             for pair, outcome in zip(suite.overall, study.overall, strict=True)
@@ -46,7 +47,7 @@ def _task(task: TaskScores) -> dict[str, Json]:
     }
 
 
-def _pair(pair: TaskPair, study: ItemStudy) -> dict[str, Json]:
+def _pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> dict[str, Json]:
     return {
         "task": pair.task.task,
         "metric": pair.task.metric,
@@ -58,5 +59,5 @@ def _pair(pair: TaskPair, study: ItemStudy) -> dict[str, Json]:
         "outcome": pair.outcome,
         "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
         "tests": {name: record(test) for name, test in pair.tests.items()},
-        "text": " ".join(verdict.of_pair(pair, study)),
+        "text": " ".join(verdict.of_pair(pair, rules, scale)),
     }

@@ -22,11 +22,16 @@ def junit(study: ItemStudy) -> str:
     suite = ElementTree.Element("testsuite", name="jaxeval compare")
     if len(study.tasks) > 1:
         for pair, outcome in zip(study.suite.overall, study.overall, strict=True):
-            name, said = f"{pair.a} against {pair.b}", verdict.overall(pair, study)
+            name, said = (
+                f"{pair.a} against {pair.b}",
+                verdict.overall(pair, study, verdict.scale_of(study)),
+            )
             _case(suite, name, "mean over tasks", outcome, said)
+    by_task = verdict.scales(study)
     for task_pair in study.pairs:
         name = f"{task_pair.a} against {task_pair.b}"
-        said = " ".join(verdict.of_pair(task_pair, study))
+        scale = by_task[task_pair.task.task]
+        said = " ".join(verdict.of_pair(task_pair, study.rules, scale))
         _case(suite, name, _label(task_pair), task_pair.outcome, said)
     for key, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f".//{tag}"))))
@@ -51,7 +56,7 @@ def _legal(said: str) -> str:
 
 def markdown(study: ItemStudy) -> str:
     """A line: what is said of the first model against the second, and its differences."""
-    models = study.models[:2]
+    models, by_task = study.models[:2], verdict.scales(study)
     parts = []
     if len(study.tasks) > 1:
         for pair in study.suite.overall:
@@ -60,8 +65,7 @@ def markdown(study: ItemStudy) -> str:
                 parts.append(_shown("mean over tasks", mean, pair.p_adjusted, scale))
     for on_task in study.pairs:
         if (on_task.a, on_task.b) == models:
-            scale = verdict.scale_of(study, on_task.task.task)
-            label = paste.escaped(_label(on_task))
+            scale, label = by_task[on_task.task.task], paste.escaped(_label(on_task))
             parts.append(_shown(label, on_task.difference, on_task.p_adjusted, scale))
     over = verdict.OVER[study.pairs[0].difference.over]
     level = f"{100 * study.rules.confidence:.3g}"

@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING
 
 from jaxeval.report import tables, text
 from jaxeval.report.items import verdict
-from jaxeval.stats.items.study import ItemStudy, TaskPair
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Row = tuple[str, ...]
+_MOST_ROWS = 60  # pairs on tasks
 TESTS = {"sign_flips": "paired permutation", "mcnemar": "McNemar"}
 
 
@@ -28,14 +30,18 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
     _print_places(console, study)
     console.print()
     tables.print_table(console, *means(study), (0, 1, 2))
-    console.print()
-    tables.print_table(console, *differences(study), (0, 1, 2, 3))
+    if details or len(study.pairs) <= _MOST_ROWS:
+        console.print()
+        tables.print_table(console, *differences(study), (0, 1, 2, 3))
     shown = study.pairs if details else study.pairs[: verdict.MOST_PAIRS]
+    by_task = verdict.scales(study)
     for pair in shown:
-        _print_pair(console, pair, study)
+        _print_pair(console, pair, study.rules, by_task[pair.task.task])
     if len(shown) < len(study.pairs):
         rest = len(study.pairs) - len(shown)
-        console.print(f"\n{rest} more pairs: --details prints their sentences", markup=False)
+        console.print(
+            f"\n{rest} more pairs: --details prints them, --json holds them", markup=False
+        )
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
 
 
@@ -43,8 +49,9 @@ def means(study: ItemStudy) -> tuple[Row, list[Row]]:
     """A row a model and task: head and rows."""
     head = ("task", "metric", "model", "mean", _level(study), "over", "items", "clusters", "runs")
     rows: dict[tuple[str, str], Row] = {}
+    by_task = verdict.scales(study)
     for pair in study.pairs:
-        scale = verdict.scale_of(study, pair.task.task)
+        scale = by_task[pair.task.task]
         for name, mean in zip((pair.a, pair.b), pair.means, strict=True):
             sizes = mean.sizes
             rows[pair.task.task, name] = (
@@ -65,8 +72,9 @@ def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
     """A row a pair, task and generalisation; the verdict rests on those with a corrected p."""
     head = ("task", "A", "B", "over", "A - B", _level(study), "p", "corrected p")
     rows: list[Row] = []
+    by_task = verdict.scales(study)
     for pair in study.pairs:
-        scale = verdict.scale_of(study, pair.task.task)
+        scale = by_task[pair.task.task]
         for estimate in pair.estimates:
             cited = estimate.over == pair.difference.over
             rows.append(
@@ -101,9 +109,9 @@ def _print_places(console: "Console", study: ItemStudy) -> None:
     tables.print_table(console, head, rows, (2,))
 
 
-def _print_pair(console: "Console", pair: TaskPair, study: ItemStudy) -> None:
+def _print_pair(console: "Console", pair: TaskPair, rules: Rules, scale: ScoreFormat) -> None:
     console.print(f"\n{verdict.title(pair)}", markup=False, style="bold")
-    for line in verdict.of_pair(pair, study):
+    for line in verdict.of_pair(pair, rules, scale):
         console.print(f"  {line}", markup=False)
     if pair.tests:
         said = "; ".join(

@@ -1,6 +1,6 @@
 """What a comparison over items says, in sentences; each names what it generalises over."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
@@ -17,13 +17,25 @@ OVER: dict[tuple[str, ...], str] = {
 MOST_PAIRS = 6  # of which sentences are printed
 
 
-def scale_of(study: ItemStudy, task: str | None = None) -> ScoreFormat:
-    """How scores of a task, or of all, are read; the unit is that of the metric's name."""
-    pairs = [pair for pair in study.pairs if task in (None, pair.task.task)]
+def scales(study: ItemStudy) -> dict[str, ScoreFormat]:
+    """How scores are read, by task."""
+    by_task: dict[str, list[TaskPair]] = {}
+    for pair in study.pairs:
+        by_task.setdefault(pair.task.task, []).append(pair)
+    return {task: _scale(pairs) for task, pairs in by_task.items()}
+
+
+def scale_of(study: ItemStudy) -> ScoreFormat:
+    """The same of all tasks together."""
+    return _scale(study.pairs)
+
+
+def _scale(pairs: Sequence[TaskPair]) -> ScoreFormat:
+    """The unit is that of the metric's name."""
     units = {scores.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
     unit = units.pop() if len(units) == 1 else "number"
-    if largest > 1 and scores.factor(unit) > 1:  # a table may hold percentages already
+    if largest > 1 and scores.factor(unit) > 1:  # a log may hold percentages already
         unit = "number"
     return scores.scale(unit, [pair.difference.se for pair in pairs], largest)
 
@@ -32,26 +44,26 @@ def headline(study: ItemStudy) -> list[str]:
     """What is said of all tasks together; nothing of one task."""
     if len(study.tasks) < 2:
         return []
-    lines = [overall(pair, study) for pair in study.suite.overall[:MOST_PAIRS]]
+    scale = scale_of(study)
+    lines = [overall(pair, study, scale) for pair in study.suite.overall[:MOST_PAIRS]]
     tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
     if tied and len(study.models) > 2:
         lines.append(f"No difference over the tasks was shown between {'; between '.join(tied)}.")
     return [*lines, *study.suite.notes]
 
 
-def of_pair(pair: TaskPair, study: ItemStudy) -> Iterator[str]:
+def of_pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     """The difference, what pairing brought, the margin, and of what nothing is said."""
-    scale = scale_of(study, pair.task.task)
     means = " and ".join(
         f"{scale(mean.value)} ({name})"
         for mean, name in zip(pair.means, (pair.a, pair.b), strict=True)
     )
     said = _direction(
-        pair.difference, pair.p_adjusted, pair.a, pair.b, study.rules, pair.task.higher_is_better
+        pair.difference, pair.p_adjusted, pair.a, pair.b, rules, pair.task.higher_is_better
     )
     yield f"{said}: {means}, {measured(pair.difference, pair.p_adjusted, scale)}."
-    if study.rules.margin:
-        yield _by_margin(pair, study.rules, scale)
+    if rules.margin:
+        yield _by_margin(pair, rules, scale)
     if pair.difference.unpaired_se and pair.difference.correlation is not None:
         yield (
             f"Scored on different items its standard error would be "
@@ -64,10 +76,11 @@ def of_pair(pair: TaskPair, study: ItemStudy) -> Iterator[str]:
 
 def of_study(study: ItemStudy) -> list[str]:
     """All sentences, those of several pairs with their names."""
-    lines = headline(study)
+    lines, by_task = headline(study), scales(study)
     for pair in study.pairs:
         head = f"{title(pair)}: " if len(study.pairs) > 1 else ""
-        lines += [head + line for line in of_pair(pair, study)]
+        said = of_pair(pair, study.rules, by_task[pair.task.task])
+        lines += [head + line for line in said]
     return lines
 
 
@@ -112,9 +125,9 @@ def _by_margin(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> str:
     return f"Neither a difference of more than {margin} was shown, nor that it is smaller."
 
 
-def overall(pair: OverallPair, study: ItemStudy) -> str:
+def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
     """The two claims on all tasks: these very ones, and others like them."""
-    scale, count = scale_of(study), len(study.tasks)
+    count = len(study.tasks)
     higher = study.tasks[0].higher_is_better
     these, others = pair.mean_over_tasks, pair.tasks_as_sample
     said = _direction(these, pair.p_adjusted, pair.a, pair.b, study.rules, higher)

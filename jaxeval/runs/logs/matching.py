@@ -45,18 +45,18 @@ def matched(
 def several(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     """[N] whether a row's key has several known values (those from 0)."""
     known = values >= 0
-    pairs = np.unique(np.stack([keys[known], values[known]]), axis=1)
-    of_key, counts = np.unique(pairs[0], return_counts=True)
+    pairs = np.unique(_pairs(keys[known], values[known]), return_index=True)[1]
+    of_key, counts = np.unique(keys[known][pairs], return_counts=True)
     return np.isin(keys, of_key[counts > 1])
 
 
 def _distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     """[N] how many values a row's key has."""
-    pairs = np.unique(np.stack([keys, values]), axis=1)
-    of_key, counts = np.unique(pairs[0], return_counts=True)
+    pairs = np.unique(_pairs(keys, values), return_index=True)[1]
+    of_key, counts = np.unique(keys[pairs], return_counts=True)
     return np.asarray(counts[np.searchsorted(of_key, keys)])
 
 
 def _pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """[N] a number of each distinct pair."""
-    return np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].reshape(-1)
+    """[N] a number of each distinct pair of whole numbers from 0."""
+    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second

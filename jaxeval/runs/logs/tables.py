@@ -138,12 +138,12 @@ def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Sou
 
 def _runs(model: np.ndarray, task: np.ndarray, log: np.ndarray) -> np.ndarray:
     """[N] the number, from 0, of each score's run among those of its model on its task."""
-    triples, inverse = np.unique(np.stack([model, task, log]), axis=1, return_inverse=True)
-    first = np.ones(triples.shape[1], bool)
-    first[1:] = np.any(np.diff(triples[:2], axis=1) != 0, axis=0)
-    starts = np.flatnonzero(first)
-    within = np.arange(len(first)) - np.repeat(starts, np.diff([*starts, len(first)]))
-    return np.asarray(within[inverse.reshape(-1)])
+    pair = model.astype(np.int64) * (int(task.max(initial=0)) + 1) + task
+    logs = int(log.max(initial=0)) + 1
+    triples, inverse = np.unique(pair * logs + log, return_inverse=True)
+    _, starts, counts = np.unique(triples // logs, return_index=True, return_counts=True)
+    within = np.arange(len(triples)) - np.repeat(starts, counts)
+    return np.asarray(within[inverse])
 
 
 def _refuse_twice(table: LogTable) -> None:

@@ -207,7 +207,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             pair.difference,
             pair.p_adjusted,
             outcome,
-            _by_over(by_name[pair.task], pair.a, pair.b, rules),
+            _by_over(by_name[pair.task], pair, rules),
             _tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
@@ -223,13 +223,16 @@ def _possible(over: Over | None, runs: int) -> Over | None:
     return tuple(factor for factor in over if factor != "runs") or None
 
 
-def _by_over(task: TaskScores, a: str, b: str, rules: Rules) -> tuple[Estimate, ...]:
-    runs = min(task.scores[model].shape[1] for model in (a, b))
-    every: list[Over] = [("items",), ("runs",), FACTORS] if runs > 1 else [("items",)]
+def _by_over(task: TaskScores, pair: suites.TaskPair, rules: Rules) -> tuple[Estimate, ...]:
+    """The difference over items and, of several runs, over runs and over both."""
+    several = min(task.scores[model].shape[1] for model in (pair.a, pair.b)) > 1
+    every: list[Over] = [("items",), ("runs",), FACTORS] if several else [("items",)]
     return tuple(
-        estimates.difference(
-            task.scores[a],
-            task.scores[b],
+        pair.difference
+        if over == pair.difference.over
+        else estimates.difference(
+            task.scores[pair.a],
+            task.scores[pair.b],
             over=over,
             clusters=task.clusters,
             confidence=rules.confidence,
