@@ -61,7 +61,9 @@ def _print_items(console: "Console", study: ScoreStudy) -> None:
     if study.items is None:
         return
     console.print("\nAll runs, item by item", markup=False, style="bold")
-    console.print("  on other runs and these items, other items and these runs, and both")
+    said = (line for pair in study.items.pairs for line in pair.difference.warnings)
+    for line in dict.fromkeys((*study.items.warnings, *said)):
+        console.print(f"  {line}", markup=False)
     console.print()
     tables.print_table(console, *of_items.differences(study.items), (0, 1, 2, 3))
 

@@ -32,9 +32,9 @@ def paired(trained: Sequence[TrainedModel], higher_is_better: bool) -> Paired | 
 
 
 def _same_items(runs: Runs) -> bool:
-    """Whether all outcomes were kept, of the same items."""
+    """Whether all outcomes were kept, of the same two items or more."""
     every = list(itertools.chain.from_iterable(runs.values()))
-    kept = all(of.counts is not None for of in every)
+    kept = all(of.counts is not None and len(of.counts) > 1 for of in every)
     return kept and not any(single_models.differing(every[0], of) for of in every)
 
 
