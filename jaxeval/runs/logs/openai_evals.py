@@ -3,6 +3,7 @@
 Events of type match give accuracy, those of type metrics their numbers (evals/record.py).
 """
 
+import math
 from collections.abc import Iterator, Mapping
 
 from jaxeval.errors import DataError
@@ -41,6 +42,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
                 metric=metric,
                 item=item,
                 score=score,
+                status="scored" if math.isfinite(score) else "unscored",
                 sample=times[item, metric],
                 prompt=prompts.get(item, ""),
                 cluster=records.cluster_of(data, wanted, source, item),
@@ -65,13 +67,14 @@ def _spec(first: Mapping[str, Json], source: Source) -> Record:
         records.label(spec.get("eval_name"), "eval_name", source, 1),
         "",
         "",
-        float("nan"),
+        math.nan,
     )
 
 
 def _scores(kind: str, data: Mapping[str, Json]) -> Iterator[tuple[str, float]]:
     if kind == "match":
-        yield "accuracy", float(bool(data.get("correct")))
+        correct = records.number(data.get("correct"))
+        yield "accuracy", math.nan if correct is None else correct
     elif kind == "metrics":
         for name, value in data.items():
             score = records.number(value)

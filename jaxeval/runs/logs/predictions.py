@@ -57,7 +57,7 @@ def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) ->
     runs = value if isinstance(value, list) and _depth(value, depth) else [value]
     metric = line.text("metric", "score" if role == "score" else "accuracy")
     base = Record(
-        line.text("model", model or line.source.path.stem),
+        line.text("model", "") or model or line.source.path.stem,
         line.text("task", line.source.name if model or line.get("model") else ""),
         metric,
         line.text("item", str(line.number)) if not several else "",

@@ -201,12 +201,14 @@ def test_openai_evals(tmp_path: Path) -> None:
         ("dev.1", "match", {"correct": False, "expected": "b", "picked": "a"}),
         ("dev.1", "metrics", {"f1": 0.25, "note": "text"}),
         ("dev.2", "error", {"type": "Timeout", "message": ""}),
+        ("dev.3", "match", {"expected": "c"}),
     ]
     path = writing.evals(tmp_path / "log.jsonl", "gpt-4", events)
     rows = [
         ("gpt-4", "coqa.dev.v0", "", "dev.2", "failed"),
         ("gpt-4", "coqa.dev.v0", "accuracy", "dev.0", "scored"),
         ("gpt-4", "coqa.dev.v0", "accuracy", "dev.1", "scored"),
+        ("gpt-4", "coqa.dev.v0", "accuracy", "dev.3", "unscored"),
         ("gpt-4", "coqa.dev.v0", "f1", "dev.1", "scored"),
     ]
     table = _read(path)
