@@ -101,6 +101,10 @@ def test_numbers_of_runs_that_differ_are_not_shared() -> None:
     fewer = {model: scores[:, :2] for model, scores in second.scores.items()}
     suite = items.compare_tasks([first, dataclasses.replace(second, scores=fewer)])
     assert "differ between tasks" in suite.notes[0] and len(suite.overall) == 6
+    with pytest.raises(DataError, match="as many runs of m0 on every task, found 3, 2"):
+        items.mean_difference(
+            [first, dataclasses.replace(second, scores=fewer)], "m0", "m1", over=BOTH
+        )
 
 
 def test_rank_intervals_hold_all_ranks_at_once() -> None:
