@@ -52,9 +52,11 @@ def mean_difference(
         raise DataError(notes[0])
     both = [pairs.pair(task.scores[a], task.scores[b], task.clusters) for task in tasks]
     sizes = [results.sizes_of((pair.a, pair.b), pair.groups, pair.dropped) for pair in both]
-    factors = results.factors_of(over, sizes[0])
+    for each in sizes:
+        factors = results.factors_of(over, each)
     levels = None
     if shared_runs and "runs" in factors:
+        _check_shared(a, b, sizes)
         levels = [np.stack([pair[k].cells.mean(0) for pair in both]) for k in (0, 1)]
     gap = _mean([estimates.gap_of(pair) for pair in both], levels)
     clustered = any(task.clusters is not None for task in tasks)
@@ -109,6 +111,17 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
         if lacking:
             return (f"No mean over tasks: {lacking[0]} has no scores on {task.name}.",)
     return ()
+
+
+def _check_shared(a: str, b: str, sizes: Sequence[Sizes]) -> None:
+    for model, counts in zip(
+        (a, b), zip(*(each.runs for each in sizes), strict=True), strict=True
+    ):
+        if len(set(counts)) > 1:
+            raise DataError(
+                f"shared runs: expected as many runs of {model} on every task, found "
+                f"{', '.join(map(str, counts))}; shared_runs=False takes them as each task's own"
+            )
 
 
 def _mean(gaps: Sequence[Gap], levels: Sequence[np.ndarray] | None) -> Gap:

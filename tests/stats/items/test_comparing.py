@@ -83,3 +83,8 @@ def test_bootstrap_of_many_items_is_the_normal_interval() -> None:
     half = 1.96 * gaps[:200].std() / np.sqrt(200)
     low, high, *_ = of_clusters.interval
     assert (high - low) / 2 == pytest.approx(half, rel=0.05)
+
+
+def test_no_drawn_p_value_is_zero() -> None:
+    """Dies if the observed exchange is not counted as one: 40 differences of one sign."""
+    assert items.sign_flips(np.ones(40), permutations=999).p_value == 1 / 1_000

@@ -296,3 +296,17 @@ def test_pair_keeps_the_items_of_both() -> None:
     pair = pairs.pair(a, b, list(range(40)))
     assert np.array_equal(pair.a.kept, pair.b.kept) and 3 not in pair.a.kept
     assert pair.gaps == pytest.approx(np.delete(a.mean(1) - b.mean(1), 3))
+
+
+def test_added_items_differ_as_much_as_the_models_do() -> None:
+    """Dies if runs that are averaged are met by whole items: sum d^2 / sum |d| of three runs."""
+    generator = np.random.default_rng(27)
+    a, b = (generator.random((60, 3)) < 0.8 for _ in range(2))
+    gaps = a.mean(1) - b.mean(1)
+    size = np.sum(gaps**2) / np.abs(gaps).sum()
+    more = np.array([*gaps, size, -size])
+    assert 0.3 < size < 0.8
+    found = items.difference(a, b, over=["items"])
+    assert (found.interval.low + found.interval.high) / 2 == pytest.approx(more.mean())
+    half = (found.interval.high - found.interval.low) / 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 59) * np.sqrt(more.var() / 62))

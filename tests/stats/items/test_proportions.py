@@ -41,3 +41,15 @@ def test_no_proportion_is_an_error(right: int, n: int, method: str) -> None:
     """Dies if a check is lost."""
     with pytest.raises(DataError):
         items.proportion(right, n, method=method)  # type: ignore[arg-type]
+
+
+def test_published_intervals_of_27_of_30() -> None:
+    """Dies if a method's figures differ from those of statsmodels 0.15.0, which stand here."""
+    expected = {
+        "wilson": (0.7437891742, 0.9654001113),
+        "jeffreys": (0.7565983910, 0.9710193810),
+        "clopper_pearson": (0.7347115495, 0.9788828630),
+    }
+    for method, limits in expected.items():
+        found = items.proportion(27, 30, method=method)  # type: ignore[arg-type]
+        assert found[:2] == pytest.approx(limits, abs=1e-9)

@@ -101,6 +101,10 @@ def test_numbers_of_runs_that_differ_are_not_shared() -> None:
     fewer = {model: scores[:, :2] for model, scores in second.scores.items()}
     suite = items.compare_tasks([first, dataclasses.replace(second, scores=fewer)])
     assert "differ between tasks" in suite.notes[0] and len(suite.overall) == 6
+    with pytest.raises(DataError, match="as many runs of m0 on every task, found 3, 2"):
+        items.mean_difference(
+            [first, dataclasses.replace(second, scores=fewer)], "m0", "m1", over=BOTH
+        )
 
 
 def test_rank_intervals_hold_all_ranks_at_once() -> None:
@@ -168,3 +172,14 @@ def test_sizes_are_of_all_tasks() -> None:
     """Dies if items of a task are not counted."""
     found = task_means.mean_difference(_tasks(), "m0", "m1", over=BOTH)
     assert (found.sizes.items, found.sizes.runs) == (180, (3, 3))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_bootstrap_has_the_variance_of_runs(shared: bool) -> None:
+    """Dies if runs are drawn anew on each task where they are shared, or n of n are drawn."""
+    tasks = _tasks()
+    _, drawn = places._means(tasks, list(tasks[0].scores), ["runs"], shared, 20_000, 0)
+    levels = np.stack([[s.mean(0) for s in task.scores.values()] for task in tasks])  # [T, M, R]
+    whole = levels.mean(0).var(-1, ddof=1) / 3
+    apart = levels.var(-1, ddof=1).sum(0) / 3 / 9
+    assert drawn.var(0) == pytest.approx(whole if shared else apart, rel=0.1)

@@ -71,3 +71,21 @@ def test_intervals_of_right_and_wrong_answers_match_their_spread() -> None:
     low, high, *_ = items.components(answers).parts["item"].sd_interval
     expected = crossed.components(answers).components["split"].sd_interval
     assert high - low > 1.3 * (expected.high - expected.low)
+
+
+_TWELVE_BY_FOUR = [
+    *([-0.72, -1.02, -1.16, -0.22], [-0.72, -0.59, -0.49, 1.02], [-0.1, -1.13, -1.81, -0.04]),
+    *([-0.84, -1.57, -1.83, -0.62], [-0.96, -1.68, 0.16, -0.38], [-0.93, -1.21, -1.37, -0.5]),
+    *([0.21, -0.65, -0.7, 0.66], [2.24, -0.33, 1.83, 1.97], [-0.79, -0.04, -0.06, -0.66]),
+    *([-0.49, -1.02, -0.76, 0.35], [0.53, 0.15, 1.33, 0.64], [0.56, -0.67, 0.41, 0.2]),
+]
+
+
+def test_components_and_error_are_those_of_a_mixed_model() -> None:
+    """Dies if either differs from REML by statsmodels 0.15.0 (MixedLM, crossed variance components
+    0 + C(item), 0 + C(run)), whose figures stand here."""
+    parts = items.components(_TWELVE_BY_FOUR).parts
+    found = [parts[name].sd ** 2 for name in ("item", "run", "item x run")]
+    assert found == pytest.approx([0.47926441, 0.15312563, 0.31099855], rel=1e-5)
+    mean = items.mean(_TWELVE_BY_FOUR)
+    assert (mean.value, mean.se) == pytest.approx((-0.2875, 0.29103135), rel=1e-5)
