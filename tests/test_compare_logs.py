@@ -214,6 +214,7 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert sorted(tree["tie_groups"][0]) == ["a", "b"]
     shown = _shown(capsys, "--log", tmp_path)
     assert "Mean over these 3 tasks: a scores higher than c" in shown
+    assert "No difference in the mean over tasks was shown between " in shown
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
 
 

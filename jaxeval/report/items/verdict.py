@@ -41,14 +41,15 @@ def _scale(pairs: Sequence[TaskPair]) -> ScoreFormat:
 
 
 def headline(study: ItemStudy) -> list[str]:
-    """What is said of all tasks together; nothing of one task."""
-    if len(study.tasks) < 2:
-        return []
-    scale = scale_of(study)
-    lines = [overall(pair, study, scale) for pair in study.suite.overall[:MOST_PAIRS]]
+    """What is said of all tasks together, and which of three or more models are alike."""
+    several, lines = len(study.tasks) > 1, list[str]()
+    if several:
+        scale = scale_of(study)
+        lines += [overall(pair, study, scale) for pair in study.suite.overall[:MOST_PAIRS]]
     tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
     if tied and len(study.models) > 2:
-        lines.append(f"No difference over the tasks was shown between {'; between '.join(tied)}.")
+        where = " in the mean over tasks" if several else ""
+        lines.append(f"No difference{where} was shown between {'; between '.join(tied)}.")
     return [*lines, *study.suite.notes]
 
 

@@ -13,7 +13,7 @@ from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, estimates, suites
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
-from jaxeval.stats.items.suites import OverallPair, Suite
+from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import HypothesisTest, count, fraction
 
@@ -167,7 +167,7 @@ def verdict(study: ItemStudy) -> Outcome:
     together = [
         outcome
         for pair, outcome in zip(study.suite.overall, study.overall, strict=True)
-        if (pair.a, pair.b) == (a, b)
+        if (pair.a, pair.b) == (a, b) and len(study.tasks) > 1
     ]
     if "worse" in (*on_tasks, *together):
         return "worse"
@@ -280,8 +280,3 @@ def _some(items: Sequence[str]) -> str:
     """How many, and the first few."""
     named = ", ".join(f"{item:.40}" for item in items[:3])
     return f"{len(items)} ({named}{' ...' if len(items) > 3 else ''})"
-
-
-def overall_pair(study: ItemStudy, a: str, b: str) -> OverallPair | None:
-    """Two models over all tasks; None where there is one task, or no mean over them."""
-    return next((pair for pair in study.suite.overall if (pair.a, pair.b) == (a, b)), None)
