@@ -121,8 +121,12 @@ def gap_of(pair: pairs.Pair) -> Gap:
     if pair.binary:
         shrunk, tested = with_two_items(pair.gaps, parts)
         middle = float(shrunk)
-    apart = [parts_of_mean(table, pair.groups) for table in (pair.a, pair.b)]
-    return Gap(value, parts, middle, tested, pair.binary, _summed(apart), _correlation(pair))
+    unpaired = pair._replace(paired=None)
+    means = [table.cells.mean(1) for table in (pair.a, pair.b)]
+    apart = [errors_of_means.items_part(mean, pair.groups) for mean in means]
+    runs = unpaired.run_parts() if pair.paired else parts.runs
+    of_others = Parts(errors_of_means.added(apart), runs)
+    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means))
 
 
 def of_gap(
@@ -214,14 +218,7 @@ def _two_sided(value: float, part: Part) -> float:
     return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 
-def _summed(parts: list[Parts]) -> Parts:
-    """Of a difference of independent means."""
-    runs = tuple(run for each in parts for run in each.runs)
-    return Parts(errors_of_means.added([each.items for each in parts]), runs)
-
-
-def _correlation(pair: pairs.Pair) -> float | None:
-    a, b = (table.cells.mean(1) for table in (pair.a, pair.b))
+def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     return float(np.corrcoef(a, b)[0, 1])

@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import errors_of_means, tables
-from jaxeval.stats.items.errors_of_means import Parts
+from jaxeval.stats.items.errors_of_means import Parts, RunPart
 from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
 
 
@@ -38,13 +38,16 @@ class Pair(NamedTuple):
 
     def parts(self) -> Parts:
         """Of the variance of the mean difference."""
+        return Parts(errors_of_means.items_part(self.gaps, self.groups), self.run_parts())
+
+    def run_parts(self) -> tuple[RunPart, ...]:
+        """Of A and B, or of their paired runs; none where one of them has a single run."""
         models = (self.a, self.b) if self.paired is None else (self.paired,)
-        runs = tuple(
-            errors_of_means.run_part(table.cells, self.groups, table.inflation)
-            for table in models
-            if min(table.cells.shape[1] for table in models) > 1
+        if min(table.cells.shape[1] for table in models) < 2:
+            return ()
+        return tuple(
+            errors_of_means.run_part(table.cells, self.groups, table.inflation) for table in models
         )
-        return Parts(errors_of_means.items_part(self.gaps, self.groups), runs)
 
 
 def pair(a: Scores, b: Scores, clusters: Labels | None = None, paired_runs: bool = False) -> Pair:

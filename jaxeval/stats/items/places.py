@@ -63,15 +63,7 @@ def places(
     means, drawn = _means(tasks, models, over, shared_runs, resamples, seed)
     order = np.argsort(-sign * means, kind="stable")
     gaps = means[:, np.newaxis] - means
-    first, second = np.triu_indices(len(models), 1)
-    apart = drawn[:, first] - drawn[:, second]
-    errors = apart.std(axis=0)
-    known = errors > 0
-    most = np.abs(apart - gaps[first, second])[:, known] / errors[known]
-    critical = np.quantile(most.max(axis=1), 1 - alpha) if known.any() else 0.0
-    shown = np.zeros(gaps.shape, bool)
-    shown[first, second] = np.abs(gaps[first, second]) > critical * errors
-    shown |= shown.T
+    shown = _shown(gaps, drawn, alpha)
     better, worse = (np.sum(shown & (sign * side > 0), axis=1) for side in (-gaps, gaps))
     return tuple(
         Place(
@@ -106,6 +98,19 @@ def tie_groups(
             groups.append(tuple(ordered[begin:end]))
             reached = end
     return tuple(groups)
+
+
+def _shown(gaps: np.ndarray, drawn: np.ndarray, alpha: float) -> np.ndarray:
+    """[M, M] whether two models' means [M, M] apart differ, of resamples [B, M]."""
+    first, second = np.triu_indices(len(gaps), 1)
+    apart = drawn[:, first] - drawn[:, second]
+    errors = apart.std(axis=0)
+    known = errors > 0
+    most = np.abs(apart - gaps[first, second])[:, known] / errors[known]
+    critical = np.quantile(most.max(axis=1), 1 - alpha) if known.any() else 0.0
+    shown = np.zeros(gaps.shape, bool)
+    shown[first, second] = np.abs(gaps[first, second]) > critical * errors
+    return shown | shown.T
 
 
 def _means(

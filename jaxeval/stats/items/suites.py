@@ -94,7 +94,7 @@ def compare(
     if shared_runs and not _same_runs(tasks):
         shared_runs = False
         notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
-    overall = _overall(tasks, factors, shared_runs, 1 - alpha)
+    overall = _overall(tasks, on_tasks, factors, shared_runs, 1 - alpha)
     ranked = places.places(tasks, factors, shared_runs, alpha, resamples, seed)
     differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
     groups = places.tie_groups([place.model for place in ranked], differ)
@@ -144,18 +144,25 @@ def _on_tasks(
 
 
 def _overall(
-    tasks: Sequence[Task], over: tuple[Factor, ...], shared_runs: bool, confidence: float
+    tasks: Sequence[Task],
+    on_tasks: Sequence[TaskPair],
+    over: tuple[Factor, ...],
+    shared_runs: bool,
+    confidence: float,
 ) -> tuple[OverallPair, ...]:
-    how = {"over": over, "shared_runs": shared_runs, "confidence": confidence}
-    compared = [
-        (
-            a,
-            b,
-            task_means.mean_difference(tasks, a, b, **how),
-            task_means.difference_over_tasks(tasks, a, b, **how) if len(tasks) > 1 else None,
+    """Over all tasks; of a single one its own differences."""
+    if len(tasks) == 1:
+        return tuple(
+            OverallPair(pair.a, pair.b, pair.difference, None, pair.p_adjusted)
+            for pair in on_tasks
         )
-        for a, b in itertools.combinations(tasks[0].scores, 2)
-    ]
+    compared = []
+    for a, b in itertools.combinations(tasks[0].scores, 2):
+        both = (
+            mean(tasks, a, b, over=over, shared_runs=shared_runs, confidence=confidence)
+            for mean in (task_means.mean_difference, task_means.difference_over_tasks)
+        )
+        compared.append((a, b, *both))
     adjusted = _holm([each[2] for each in compared])
     return tuple(OverallPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
 
