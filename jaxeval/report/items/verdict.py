@@ -67,7 +67,7 @@ def of_pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
         yield _by_margin(pair, rules, scale)
     if pair.difference.unpaired_se and pair.difference.correlation is not None:
         yield (
-            f"Scored on different items its standard error would be "
+            f"Scored on different items, the standard error would be "
             f"{scale.difference(pair.difference.unpaired_se)} instead of "
             f"{scale.difference(pair.difference.se)} (correlation of the models' scores of an "
             f"item {pair.difference.correlation:.2f})."

@@ -54,10 +54,9 @@ def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
         key = (source.model, str(tree.get("model")), str(tree.get("task")), str(task_id))
         entry = str(tree.get("created")), source
         last[key] = max(last.get(key, entry), entry, key=lambda e: e[0])
-    if len(last) < len(sources):
-        notes["a log of an evaluation that was tried again is left out"] += len(sources) - len(
-            last
-        )
+    again = len(sources) - len(last)
+    if again:
+        notes["a log of an evaluation that was tried again is left out"] += again
     return [source for _, source in last.values()]
 
 
