@@ -36,7 +36,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
         for pair in pairs if details else pairs[:MOST_PAIRS]:
             _print_pair(console, pair, study, scale)
     _print_single(console, study, scale, details)
-    _print_items(console, study)
+    _print_items(console, study, details)
     if (len(pairs) > MOST_PAIRS or is_large(study)) and not details:
         console.print(f"\n{_behind(study)}", markup=False)
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
@@ -56,9 +56,9 @@ def _print_single(
         console.print(f"  {line}" if study.single.pairs else line, markup=False)
 
 
-def _print_items(console: "Console", study: ScoreStudy) -> None:
+def _print_items(console: "Console", study: ScoreStudy, details: bool) -> None:
     """What other runs, other items and both would bring, side by side."""
-    if study.items is None:
+    if study.items is None or not (details or len(study.items.pairs) <= of_items.MOST_ROWS):
         return
     console.print("\nAll runs, item by item", markup=False, style="bold")
     said = (line for pair in study.items.pairs for line in pair.difference.warnings)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Row = tuple[str, ...]
-_MOST_ROWS = 60  # pairs on tasks
+MOST_ROWS = 60  # pairs on tasks, of which differences are printed
 TESTS = {"sign_flips": "paired permutation", "mcnemar": "McNemar"}
 
 
@@ -30,7 +30,7 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
     _print_places(console, study)
     console.print()
     tables.print_table(console, *means(study), (0, 1, 2))
-    if details or len(study.pairs) <= _MOST_ROWS:
+    if details or len(study.pairs) <= MOST_ROWS:
         console.print()
         tables.print_table(console, *differences(study), (0, 1, 2, 3))
     shown = study.pairs if details else study.pairs[: verdict.MOST_PAIRS]
