@@ -303,3 +303,16 @@ def test_several_tasks_in_continuous_integration(tmp_path: Path) -> None:
     cases = ElementTree.parse(junit).getroot().findall("testcase")
     failed = [case.get("name") for case in cases if case.find("failure") is not None]
     assert failed == ["copa acc"]
+
+
+def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if an unmatched or a failed item is dropped without a word."""
+    lines = {name: [{"item": f"i{k}", "score": k % 2} for k in range(40)] for name in "ab"}
+    lines["b"] = [{"item": "i0", "score": None}, *lines["b"][1:33]]
+    for name, of_model in lines.items():
+        text = "".join(json.dumps(line) + "\n" for line in of_model)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    shown = _shown(capsys, "--log", tmp_path)
+    assert "warning: 8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
+    assert "warning: answers that ended in an error: 1 of b" in shown
+    assert "(32 items)" in shown
