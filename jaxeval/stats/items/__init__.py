@@ -9,7 +9,16 @@ items.difference(a, b, over=["items", "runs"])
 from jaxeval.stats.items.comparing import bootstrap, paired_tests, sign_flips
 from jaxeval.stats.items.estimates import difference, mean
 from jaxeval.stats.items.places import Place
-from jaxeval.stats.items.planning import Costs, Plan, Size, Spread, plan, required_items, spread
+from jaxeval.stats.items.planning import (
+    Costs,
+    Design,
+    Plan,
+    Size,
+    Spread,
+    plan,
+    required_items,
+    spread,
+)
 from jaxeval.stats.items.proportions import proportion
 from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.suites import OverallPair, Suite, TaskPair
@@ -20,6 +29,7 @@ from jaxeval.stats.items.variances import Components, components
 __all__ = [
     "Components",
     "Costs",
+    "Design",
     "Estimate",
     "Factor",
     "OverallPair",

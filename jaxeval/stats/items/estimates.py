@@ -154,10 +154,10 @@ def of_gap(
 
 def parts_of_mean(table: Table, groups: Groups) -> Parts:
     """Of the variance of one model's mean."""
-    runs = ()
-    if table.cells.shape[1] > 1:
-        runs = (errors_of_means.run_part(table.cells, groups, table.inflation),)
-    return Parts(errors_of_means.items_part(table.cells.mean(1), groups), runs)
+    items = errors_of_means.items_part(table.cells.mean(1), groups)
+    if table.cells.shape[1] == 1:
+        return Parts(items, ())
+    return Parts(items, (errors_of_means.run_part(table.cells, groups, table.inflation),))
 
 
 def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarray, np.ndarray]:

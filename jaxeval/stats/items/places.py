@@ -1,26 +1,17 @@
 """Models ranked by their mean over tasks, with intervals of the ranks, and groups of ties."""
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import tables
-from jaxeval.stats.items.tables import Groups, Labels, Scores
+from jaxeval.stats.items.tables import Groups
+from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import count
 
 _MOST_DRAWN = 4_000_000  # numbers at a time
-
-
-class OnTask(Protocol):
-    """Scores of models on a task; see `suites.Task`."""
-
-    name: str
-    scores: Mapping[str, Scores]
-    clusters: Labels | None
-    higher_is_better: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +30,7 @@ class Place:
 
 
 def places(
-    tasks: Sequence[OnTask],
+    tasks: Sequence[Task],
     over: Collection[str],
     shared_runs: bool,
     alpha: float = 0.05,
@@ -114,7 +105,7 @@ def _shown(gaps: np.ndarray, drawn: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def _means(
-    tasks: Sequence[OnTask],
+    tasks: Sequence[Task],
     models: Sequence[str],
     over: Collection[str],
     shared_runs: bool,
@@ -144,7 +135,7 @@ def _means(
     return means / len(tasks), drawn / len(tasks)
 
 
-def _complete(task: OnTask, models: Sequence[str]) -> tuple[list[np.ndarray], Groups]:
+def _complete(task: Task, models: Sequence[str]) -> tuple[list[np.ndarray], Groups]:
     """Cells [I, R] of every model, of the items that all have."""
     present = [~np.isnan(tables.array(task.scores[model])).all((1, 2)) for model in models]
     keep = np.all(present, axis=0)

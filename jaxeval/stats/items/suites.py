@@ -158,12 +158,12 @@ def _overall(
         )
     compared = []
     for a, b in itertools.combinations(tasks[0].scores, 2):
-        both = (
-            mean(tasks, a, b, over=over, shared_runs=shared_runs, confidence=confidence)
-            for mean in (task_means.mean_difference, task_means.difference_over_tasks)
+        mean, as_sample = (
+            find(tasks, a, b, over=over, shared_runs=shared_runs, confidence=confidence)
+            for find in (task_means.mean_difference, task_means.difference_over_tasks)
         )
-        compared.append((a, b, *both))
-    adjusted = _holm([each[2] for each in compared])
+        compared.append((a, b, mean, as_sample))
+    adjusted = _holm([mean for _, _, mean, _ in compared])
     return tuple(OverallPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
 
 

@@ -57,7 +57,7 @@ def mean_difference(
     levels = None
     if shared_runs and "runs" in factors:
         _check_shared(a, b, sizes)
-        levels = [np.stack([pair[k].cells.mean(0) for pair in both]) for k in (0, 1)]
+        levels = [np.stack(means) for means in zip(*map(_by_run, both), strict=True)]
     gap = _mean([estimates.gap_of(pair) for pair in both], levels)
     clustered = any(task.clusters is not None for task in tasks)
     return estimates.of_gap(gap, _together(sizes), factors, confidence, clustered)
@@ -84,8 +84,7 @@ def difference_over_tasks(
     by_run = shared_runs and "runs" in over
     for task in tasks:
         pair = pairs.pair(task.scores[a], task.scores[b], task.clusters)
-        for k, of_model in enumerate(levels):
-            mean = pair[k].cells.mean(0)
+        for mean, of_model in zip(_by_run(pair), levels, strict=True):
             of_model.append(mean if by_run else mean.mean(keepdims=True))
     factors = FACTORS if by_run else ("items",)
     found = estimates.difference(*levels, over=factors, confidence=confidence)
@@ -111,6 +110,11 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
         if lacking:
             return (f"No mean over tasks: {lacking[0]} has no scores on {task.name}.",)
     return ()
+
+
+def _by_run(pair: pairs.Pair) -> tuple[np.ndarray, np.ndarray]:
+    """[R] means over items of both models."""
+    return pair.a.cells.mean(0), pair.b.cells.mean(0)
 
 
 def _check_shared(a: str, b: str, sizes: Sequence[Sizes]) -> None:
