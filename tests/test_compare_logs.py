@@ -316,3 +316,15 @@ def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.Captur
     assert "warning: 8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
     assert "warning: answers that ended in an error: 1 of b" in shown
     assert "(32 items)" in shown
+
+
+def test_sentences_rest_on_corrected_p_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a difference that the correction does not leave is called one."""
+    for task in ("arc", "boolq", "copa"):
+        _logs(tmp_path, {"a": 0.9, "b": 0.7, "c": -0.3}, task)
+    pairs = _json(capsys, "--log", tmp_path)["pairs"]
+    between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
+    assert between
+    assert all(pair["text"].startswith("No difference between a and b") for pair in between)

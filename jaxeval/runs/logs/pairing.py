@@ -107,8 +107,7 @@ class _Task:
         if not all(mine.any() for mine in of_model.values()):
             return None
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
-        item = np.argsort(np.argsort(first))[item.reshape(-1)]  # in the order of the logs
-        items = self._named("item", rows[np.sort(first)])
+        items = self._named("item", rows[first])
         every = np.arange(len(items))
         higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}

@@ -107,7 +107,8 @@ def test_scores_that_are_not_finite(tmp_path: Path) -> None:
 def test_cells_by_run_and_sample(tmp_path: Path) -> None:
     """Dies if an answer lands in another item, run or sample; what lacks is NaN."""
     lines = [
-        {"model": "a", "item": item, "run": run, "sample": sample, "score": item + run / 4}
+        {"model": "a", "item": item, "run": run, "sample": sample}
+        | {"score": item + run / 4 + sample / 100}
         for run in (1, 2)
         for item in (2, 0, 1)
         for sample in (7, 3)
@@ -116,10 +117,10 @@ def test_cells_by_run_and_sample(tmp_path: Path) -> None:
     b = [{"model": "b", "item": item, "score": item} for item in range(3)]
     (task,) = _paired(_predictions(tmp_path, {"x": [*lines, *b]}) / "x.jsonl").tasks
     assert task.items == ("2", "0", "1")
-    expected = np.array([2.0, 0.0, 1.0])[:, None, None] + np.array([0.25, 0.5])[:, None]
-    expected = np.broadcast_to(expected, (3, 2, 2)).copy()
+    items = np.array([2.0, 0.0, 1.0])[:, None, None]
+    expected = items + np.array([0.25, 0.5])[:, None] + np.array([0.03, 0.07])
     expected[1, 1, 1] = NAN
-    assert np.array_equal(task.scores["a"], expected, equal_nan=True)
+    assert np.allclose(task.scores["a"], expected, equal_nan=True)
     assert task.scores["b"].shape == (3, 1, 1)
 
 
@@ -157,3 +158,13 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
         _paired(tmp_path, models=("a", "c"))
     with pytest.raises(DataError, match=r"no task and metric that a, b all have: .*its metrics"):
         _paired(tmp_path, metrics=("f1",))
+
+
+def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
+    """Dies if Inspect's ids of messages, drawn anew in each log, make two items of one."""
+    for model in "ab":
+        message = {"id": f"drawn for {model}", "role": "user", "content": "question"}
+        sample = writing.inspect_sample(1, "C", input=[message])
+        writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
+    (task,) = _paired(tmp_path).tasks
+    assert task.items == ("1",)
