@@ -47,13 +47,11 @@ def assert_better(
     from jaxeval.stats.items import study as studies
     from jaxeval.stats.items.results import FACTORS
 
-    paths = {isinstance(of, str | PathLike) for of in (a, b)}
-    if len(paths) > 1:
+    paths = [isinstance(of, str | PathLike) for of in (a, b)]
+    if any(paths) and not all(paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
-    if True in paths:
-        paired = _of_logs(a, b, clusters, metric, higher_is_better)
-    else:
-        paired = _of_arrays(a, b, clusters, metric, higher_is_better)
+    read = _of_logs if any(paths) else _of_arrays
+    paired = read(a, b, clusters, metric, higher_is_better)
     factors = None if over is None else tuple(factor for factor in FACTORS if factor in over)
     study = studies.study(paired, studies.Rules(factors, alpha, margin))
     if studies.verdict(study) != "better":
