@@ -102,3 +102,22 @@ def test_both_models_are_of_one_split(tmp_path: Path, capsys: pytest.CaptureFixt
     assert pair["split"] == 1
     assert "seed 2 of split 1" in pair["text"]
     assert "Which method is better over splits" in pair["text"]
+
+
+def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a run's score is not the recorded one, if only the best runs are taken, or if items
+    and runs of the table are those of the tests on single models."""
+    folder = _runs(tmp_path, {"new": 0.9, "old": 0.5})
+    tree = _json(capsys, "--runs", folder)
+    (pair,) = tree["items_and_runs"]["pairs"]
+    assert [*pair["over"]] == ["items", "runs", "items and runs"]
+    assert pair["difference"]["sizes"]["runs"] == [len(DEV)] * 2
+    assert pair["difference"]["sizes"]["items"] == ITEMS
+    rows = runs.load(folder)
+    means = [np.mean([row.test for row in rows if row.name == name]) for name in ("new", "old")]
+    assert [mean["value"] for mean in pair["means"]] == pytest.approx(means)
+    assert compare.main(["--runs", str(folder), "--resamples", "199"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "All runs, item by item" in shown and "new old items and runs" in shown
+    unkept = _runs(tmp_path / "unkept", {"new": 0.9, "old": 0.0})
+    assert _json(capsys, "--runs", unkept)["items_and_runs"] is None

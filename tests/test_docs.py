@@ -39,7 +39,8 @@ INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)
 # Python blocks, those first that write what others read
 WITH_PYTHON = ["docs/seq2seq.md", "docs/runs.md", "docs/sweeps.md", "docs/compare.md"]
 WITH_PYTHON += ["docs/select.md", "docs/fiesta.md", "docs/noise.md", "docs/add_a_task.md"]
-WITH_PYTHON += ["docs/tuning.md", "docs/released_predictions.md"]
+WITH_PYTHON += ["docs/tuning.md", "docs/released_predictions.md", "docs/items_and_runs.md"]
+WITH_PYTHON += ["docs/evaluation_logs.md"]
 WITH_PYTHON += ["README.md"]
 # of the embedded default, for README
 SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1", "model.layers=[4]"]

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Sequence
 
 from jaxeval import cli
-from jaxeval.compare import options, studying
+from jaxeval.compare import logs, options, studying
 from jaxeval.runs import arguments
 
 _DESCRIPTION = """\
 Compares the score distributions of two or more models: from any score table (CSV, TSV,
-JSON, JSON lines, Parquet) or from a runs folder. Without names, all models of the table.
+JSON, JSON lines, Parquet), from a runs folder, or from logs of evaluations of language models
+(item by item). Without names, all models there are.
 
   python -m jaxeval.compare options ...     # what one hyperparameter does: options --help
 """
@@ -25,8 +26,10 @@ examples:
   python -m jaxeval.compare A B --table scores.json --column split=number  # k-th scores share k
   python -m jaxeval.compare A B --table scores.tsv --margin 0.005 --json -
   python -m jaxeval.compare --table one_score_a_data_set.csv --control baseline --figures figures
+  python -m jaxeval.compare --log lm_eval_output --metric acc      # item by item
+  python -m jaxeval.compare new old --log new=new.eval --log old=old.eval --gate --margin 0.01
 
-docs/compare.md says what is computed, and describes the JSON.
+docs/compare.md and docs/evaluation_logs.md say what is computed, and describe the JSON.
 """
 
 
@@ -36,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="two or more; absent: all")
     arguments.add_table(parser)
     arguments.add_items(parser)
+    logs.add(parser)
     _add_rules(parser)
     _add_output(parser)
     return parser
@@ -94,6 +98,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if words[:1] == ["options"]:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
+    if args.log:
+        return logs.main(args)
+    logs.refuse_without_logs(args)
     from jaxeval.stats import pairwise
 
     rules = pairwise.Rules(

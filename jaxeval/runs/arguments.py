@@ -90,7 +90,7 @@ def add_items(parser: argparse.ArgumentParser) -> None:
 def scores_and_items(
     args: argparse.Namespace, models: Sequence[str]
 ) -> "tuple[ScoreTable, list[TrainedModel] | None]":
-    """The score table that the arguments name, and one trained model of each of its models.
+    """The score table that the arguments name, and the trained models of each of its models.
 
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
@@ -126,7 +126,7 @@ def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
 def trained(
     args: argparse.Namespace, models: Sequence[str], of: "ScoreTable"
 ) -> "list[TrainedModel] | None":
-    """One trained model of each of a table's models; None: the table is not of our own runs."""
+    """The trained models of each of a table's models; None: the table is not of our own runs."""
     from jaxeval.runs import trained
 
     return None if args.runs is None else trained.of_table(args.runs, of, _layout(args, models))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import imported, tables
+from jaxeval.runs import counts, imported, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
@@ -38,14 +38,9 @@ class Counted(NamedTuple):
 
     def score(self, metric: str) -> float:
         """Accuracy, or macro-F1: the mean of the F1 of the classes that are gold."""
-        totals = dict(zip(self.names, self.counts.sum(axis=0).tolist(), strict=True))
-        if metric == "accuracy":
-            return totals["right"] / totals["items"]
-        right, predicted, gold = (
-            np.array([n for name, n in totals.items() if name.startswith(f"{kind}_")])
-            for kind in ("right", "predicted", "gold")
-        )
-        return float(np.mean(2 * right / (predicted + gold)))  # gold is there at least once
+        totals = self.counts.sum(axis=0)  # right, items, then three of each class
+        score = counts.ratio(totals[:2]) if metric == "accuracy" else counts.macro_f1(totals[2:])
+        return float(score)
 
 
 def read(
@@ -55,7 +50,7 @@ def read(
     columns: Mapping[str, str] | None = None,
     rows: int | None = None,
 ) -> tuple[ScoreTable, list[TrainedModel]]:
-    """The score of each run, and the items of each model's first run.
+    """The score of each run, and the items of each, by data set and in the order of the models.
 
     Args:
       models: only these.
@@ -83,13 +78,9 @@ def read(
     table = tables.of_columns(
         Columns(str(path), scores, range(1, len(runs) + 1)), Layout(models=models)
     )
-    first = {(run.model, run.dataset): run for run in reversed(runs)}
-    chosen = [
-        first[model, dataset]
-        for dataset in dict.fromkeys(run.dataset for run in runs)
-        for model in table.models
-        if (model, dataset) in first
-    ]
+    datasets = list(dict.fromkeys(run.dataset for run in runs))
+    chosen = [run for run in runs if run.model in table.models]
+    chosen.sort(key=lambda run: (datasets.index(run.dataset), table.models.index(run.model)))
     return table, [_trained(run, metric) for run in chosen]
 
 

@@ -1,4 +1,5 @@
-"""The trained model of each method that is compared item by item: that of the best dev score."""
+"""The trained models of each method that are compared item by item, that of the best dev score
+first."""
 
 import dataclasses
 import math
@@ -46,16 +47,18 @@ class TrainedModel:
 
 
 def of_table(location: str, table: ScoreTable, layout: Layout) -> list[TrainedModel]:
-    """One trained model of each model and data set of a score table of our own runs.
+    """The trained models of each model and data set of a score table of our own runs.
 
-    All of a data set are of one split, the first that all its models have; none without such.
+    All of a data set are of one split, the first that all its models have; none without such. The
+    first of a model is that of the best dev score; the others follow by seed.
     """
     part = layout.columns.get("score", "test")
     with store.open_existing(location) as opened:
         return [
-            _with_outcomes(opened, model, dataset, best, part)
+            of
             for dataset, by_model in _members(location, table, layout).items()
-            for model, best in _best(by_model)
+            for model, members in _of_one_split(by_model)
+            for of in _with_outcomes(opened, model, dataset, members, part)
         ]
 
 
@@ -72,14 +75,22 @@ def _members(
     return grouped
 
 
-def _best(by_model: dict[str, list[MemberRow]]) -> Iterator[tuple[str, MemberRow]]:
-    """The member of the best dev score of each model, on a split that all have."""
+def _of_one_split(
+    by_model: dict[str, list[MemberRow]],
+) -> Iterator[tuple[str, list[MemberRow]]]:
+    """The members of each model on a split that all have, that of the best dev score first."""
     splits = [{member.split for member in members} for members in by_model.values()]
     shared = set.intersection(*splits)
     if not shared:
         return
     for model, members in by_model.items():
-        yield model, min((m for m in members if m.split == min(shared)), key=_rank)
+        of_split = sorted((m for m in members if m.split == min(shared)), key=_order)
+        best = min(of_split, key=_rank)
+        yield model, [best, *(member for member in of_split if member is not best)]
+
+
+def _order(member: MemberRow) -> tuple[int, int]:
+    return member.seed, member.repeat
 
 
 def _rank(member: MemberRow) -> tuple[float, int]:
@@ -89,17 +100,18 @@ def _rank(member: MemberRow) -> tuple[float, int]:
 
 
 def _with_outcomes(
-    opened: store.Store, model: str, dataset: str, member: MemberRow, part: str
-) -> TrainedModel:
-    kept = _of_member(opened.outcomes(member.experiment, part), member)
-    run = Run(member.seed, member.split, member.metric, member.task, member.data_hash)
-    if kept is None:
-        return TrainedModel(model, dataset, run, part, (), None)
-    return TrainedModel(model, dataset, run, part, kept.names, kept.counts)
+    opened: store.Store, model: str, dataset: str, members: Sequence[MemberRow], part: str
+) -> Iterator[TrainedModel]:
+    """Members with what was kept of each."""
+    kept: dict[tuple, Outcomes] = {}
+    for experiment in dict.fromkeys(member.experiment for member in members):
+        kept |= {_key(outcomes): outcomes for outcomes in opened.outcomes(experiment, part)}
+    for member in members:
+        run = Run(member.seed, member.split, member.metric, member.task, member.data_hash)
+        of = kept.get(_key(member))
+        names, counts = ((), None) if of is None else (of.names, of.counts)
+        yield TrainedModel(model, dataset, run, part, names, counts)
 
 
-def _of_member(kept: Sequence[Outcomes], member: MemberRow) -> Outcomes | None:
-    def key(of: MemberRow | Outcomes) -> tuple[int, int, int, str]:
-        return of.seed, of.split, of.repeat, of.hparams
-
-    return next((outcomes for outcomes in kept if key(outcomes) == key(member)), None)
+def _key(of: MemberRow | Outcomes) -> tuple[str, int, int, int, str]:
+    return of.experiment, of.seed, of.split, of.repeat, of.hparams

@@ -101,8 +101,8 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
         se,
         float(df),
         Interval(mean - half, mean + half, confidence, "t, Satterthwaite"),
-        {name: _component(sizes[name], part, whole, confidence) for name, part in parts.items()},
-        _component(whole, total(squares), whole, confidence),
+        {name: component(sizes[name], part, whole, confidence) for name, part in parts.items()},
+        component(whole, total(squares), whole, confidence),
     )
 
 
@@ -122,7 +122,8 @@ def _checked(scores: Sequence | np.ndarray) -> np.ndarray:
     return table
 
 
-def _component(size: float, part: Combination, whole: float, confidence: float) -> Component:
+def component(size: float, part: Combination, whole: float, confidence: float) -> Component:
+    """A part of a variance that is `whole`, as estimated and with its interval."""
     low, high = (float(np.sqrt(end)) for end in mean_squares.limits(part, confidence))
     return Component(
         float(np.sqrt(max(0.0, size))),

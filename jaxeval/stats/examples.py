@@ -4,11 +4,11 @@ They say whether these two trained networks differ on such examples; they say no
 seeds of the same models. For that compare distributions over seeds.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import counts as counted
+from jaxeval.runs.counts import Score
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
@@ -20,29 +20,9 @@ from jaxeval.stats.results import (
     sign,
 )
 
-Score = Callable[[np.ndarray], np.ndarray]
 _BLOCK = 20_000  # shuffles or resamples at a time, fewer of many examples: bounds memory
 _MOST_DRAWN = 4_000_000  # numbers at a time
 _AS_BITS = 32  # groups up to this size are drawn as single bits
-
-
-def f1(counts: np.ndarray) -> np.ndarray:
-    """F1 of summed counts [..., 3]: true positives, predicted, gold; 0 where nothing is found."""
-    hits, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
-    total = predicted + gold
-    return np.where(total > 0, 2 * hits / np.where(total > 0, total, 1.0), 0.0)
-
-
-def ratio(counts: np.ndarray) -> np.ndarray:
-    """Right ones over all, of summed counts [..., 2]: accuracy."""
-    right, total = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
-    return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
-
-
-def macro_f1(counts: np.ndarray) -> np.ndarray:
-    """Mean F1 of Y classes, of summed counts [..., 3 Y]: those of `f1` for each class in turn."""
-    counts = np.asarray(counts, np.float64)
-    return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
@@ -69,7 +49,7 @@ def approximate_randomization(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    score: Score = f1,
+    score: Score = counted.f1,
     iterations: int = 1_000_000,
     seed: int = 0,
 ) -> HypothesisTest:
@@ -82,7 +62,7 @@ def approximate_randomization(
 
     Args:
       a: [N, K] additive counts of run A, a row an example; b: the same of run B.
-      score: summed counts [..., K] -> [...]; `f1` (K = 3), `ratio` (K = 2), or your own.
+      score: summed counts [..., K] -> [...], such as `counts.f1` (K = 3), `counts.ratio` (K = 2).
       iterations: shuffles, at least 1; the smallest p-value is 1 / (1 + iterations).
 
     Raises:
@@ -119,7 +99,7 @@ def paired_bootstrap(
     a: np.ndarray,
     b: np.ndarray,
     *,
-    score: Score = f1,
+    score: Score = counted.f1,
     confidence: float = 0.95,
     resamples: int = 9999,
     seed: int = 0,

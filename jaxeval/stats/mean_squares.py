@@ -15,7 +15,7 @@ class MeanSquare(NamedTuple):
     """A sum of squares over its degrees of freedom."""
 
     value: np.ndarray  # [...]
-    df: int
+    df: float | np.ndarray  # [...] or one of all
 
 
 class Term(NamedTuple):
@@ -77,7 +77,7 @@ def _difference_distances(plus: Term, minus: Term, tail: float) -> tuple[np.ndar
 
     df = plus.square.df, minus.square.df
     (g1, h1), (g2, h2) = (_chi_squared_distances(each, tail) for each in df)
-    upper, lower = (float(special.fdtri(*df, p)) for p in (1 - tail, tail))
+    upper, lower = (special.fdtri(*df, p) for p in (1 - tail, tail))
     g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
     h12 = ((1 - lower) ** 2 - (h1 * lower) ** 2 - g2**2) / lower
     first, second = plus.value, minus.value
@@ -86,9 +86,9 @@ def _difference_distances(plus: Term, minus: Term, tail: float) -> tuple[np.ndar
     return np.sqrt(np.maximum(0.0, below)), np.sqrt(np.maximum(0.0, above))
 
 
-def _chi_squared_distances(df: int, tail: float) -> tuple[float, float]:
+def _chi_squared_distances(df: float | np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     """G and H: how far the limits of a mean square lie below and above it, in its own size."""
     from scipy import special
 
-    low, high = float(special.chdtri(df, tail)), float(special.chdtri(df, 1 - tail))
+    low, high = special.chdtri(df, tail), special.chdtri(df, 1 - tail)
     return 1 - df / low, df / high - 1

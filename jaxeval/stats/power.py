@@ -79,8 +79,6 @@ def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
 
 def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
     """By the noncentral t distribution, rank tests by their efficiency."""
-    from scipy import special, stats
-
     total, freedom = _error(design, n, m)
     if total == 0:
         return float(difference != 0)
@@ -89,8 +87,21 @@ def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
         efficiency = rank_power.SIGNED_EFFICIENCY
     elif design.test == "brunner_munzel":
         efficiency = rank_power.efficiency(design.sds, (n, m))
-    shift = abs(difference) * math.sqrt(efficiency / total)
-    critical = -float(special.stdtrit(freedom, design.level / 2))
+    return shown(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
+
+
+def shown(shift: float, freedom: float, level: float) -> float:
+    """Probability that a two-sided t test rejects; `freedom` inf: that a z test does.
+
+    Args:
+      shift: the true difference in standard errors, at least 0.
+    """
+    from scipy import special, stats
+
+    if math.isinf(freedom):
+        critical = -float(special.ndtri(level / 2))
+        return float(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
+    critical = -float(special.stdtrit(freedom, level / 2))
     if max(shift, critical) > _FAR:
         return _far(critical, freedom, shift)
     upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
@@ -142,7 +153,7 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     plan = TestDesign(sd, **design)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
-    n = _fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
+    n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
     if n is None:
         raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
     if plan.test == "t" or n >= rank_power.SIMULATED:
@@ -163,7 +174,7 @@ def _guess(design: TestDesign, difference: float, power: float) -> int:
     return int(min(_MOST, 2 * total * (reach / difference) ** 2))
 
 
-def _fewest(seen: Callable[[int], bool], guess: int) -> int | None:
+def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
     """The smallest number of at least 2 that suffices, by bisection from a guess; or None."""
     low = max(1, int(0.9 * guess))  # 1 never suffices
     while low > 1 and seen(low):

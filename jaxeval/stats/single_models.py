@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.runs import counts as counted
+from jaxeval.runs.counts import Score
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.stats import examples, multiple
 from jaxeval.stats.pairwise import Rules
@@ -34,7 +36,7 @@ class CountScoring(NamedTuple):
     """
 
     columns: tuple[str, ...]
-    score: examples.Score
+    score: Score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +73,14 @@ def compare(
     control: str | None = None,
     iterations: int = ITERATIONS,
 ) -> SingleModels:
-    """Tests all pairs of trained models on the same data.
+    """Tests all pairs of models on the same data, one trained model of each.
 
     Args:
+      trained: the first of each model and data set stands for it.
       control: only pairs with this model.
       iterations: shuffles of approximate randomisation.
     """
+    trained = [*{(of.model, of.dataset): of for of in reversed(trained)}.values()][::-1]
     unkept = [model for model in trained if model.counts is None]
     if unkept:
         names = ", ".join(dict.fromkeys(model.model for model in unkept))
@@ -85,7 +89,7 @@ def compare(
     for a, b in itertools.combinations(trained, 2):
         if a.dataset != b.dataset or control not in (None, a.model, b.model):
             continue
-        reason = _differing(a, b)
+        reason = differing(a, b)
         if reason:
             notes.append(f"No tests on single items of {a.model} and {b.model}: {reason}.")
         else:
@@ -100,7 +104,7 @@ def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
         classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
         kinds = ("right", "predicted", "gold")
         columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
-        known = [CountScoring(columns, examples.macro_f1)] if classes else []
+        known = [CountScoring(columns, counted.macro_f1)] if classes else []
     return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
@@ -108,16 +112,16 @@ def _best_f1(counts: np.ndarray) -> np.ndarray:
     """The better F1 of two repairs, of counts [..., 5] (the rule `ukp`)."""
     gold = counts[..., 4:]
     begun, dropped = counts[..., :2], counts[..., 2:4]
-    both = (examples.f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
+    both = (counted.f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
     return np.maximum(*both)
 
 
 def _bits(counts: np.ndarray) -> np.ndarray:
-    return examples.ratio(counts) / math.log(2)
+    return counted.ratio(counts) / math.log(2)
 
 
 def _perplexity(counts: np.ndarray) -> np.ndarray:
-    return np.exp(examples.ratio(counts))
+    return np.exp(counted.ratio(counts))
 
 
 _SPANS = ("right_spans", "predicted_spans")
@@ -126,30 +130,31 @@ _DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
 _SCORINGS = {
     "f1": (
         CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
-        CountScoring((*_SPANS, "gold_spans"), examples.f1),
+        CountScoring((*_SPANS, "gold_spans"), counted.f1),
     ),
     "accuracy": (
-        CountScoring(("right_words", "words"), examples.ratio),
-        CountScoring(("right", "items"), examples.ratio),
-        CountScoring(("right", "targets"), examples.ratio),
+        CountScoring(("right_words", "words"), counted.ratio),
+        CountScoring(("right", "items"), counted.ratio),
+        CountScoring(("right", "targets"), counted.ratio),
     ),
     "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
     "bits": (CountScoring(("nats", "tokens"), _bits),),
 }
 
 
-def _columns(of: TrainedModel, names: Sequence[str]) -> np.ndarray:
+def columns(of: TrainedModel, names: Sequence[str]) -> np.ndarray:
+    """[items, names] counts of these names, float64; they must have been kept."""
     assert of.counts is not None
     return of.counts[:, [of.names.index(name) for name in names]].astype(np.float64)
 
 
-def _differing(a: TrainedModel, b: TrainedModel) -> str:
+def differing(a: TrainedModel, b: TrainedModel) -> str:
     """Why two models cannot be compared item by item; "" if they can."""
     truth = [sorted(filter(_OF_TRUTH.fullmatch, of.names)) for of in (a, b)]
     same_data = a.member.data_hash == b.member.data_hash and a.part == b.part
     if not same_data or truth[0] != truth[1]:
         return "they were scored on different data"
-    first, second = (_columns(of, truth[0]) for of in (a, b))
+    first, second = (columns(of, truth[0]) for of in (a, b))
     if not np.array_equal(first, second):
         return "their items differ (texts cut into other windows, or other random splits)"
     if a.names != b.names or scoring(a.member.metric, a.names) is None:
@@ -162,13 +167,13 @@ def _differing(a: TrainedModel, b: TrainedModel) -> str:
 def _pair(a: TrainedModel, b: TrainedModel, rules: Rules, iterations: int) -> SinglePair:
     how = scoring(a.member.metric, a.names)
     assert how is not None
-    first, second = (_columns(of, how.columns) for of in (a, b))
+    first, second = (columns(of, how.columns) for of in (a, b))
     tests = {
         "approximate_randomization": examples.approximate_randomization(
             first, second, score=how.score, iterations=iterations, seed=rules.seed
         )
     }
-    if how.score is examples.ratio and np.all(first[:, 1] == 1):
+    if how.score is counted.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = examples.mcnemar(first[:, 0], second[:, 0])
     difference = examples.paired_bootstrap(
         first,

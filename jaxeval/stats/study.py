@@ -16,6 +16,9 @@ from jaxeval.stats import across, comparison, describe, nested, single_models
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.describe import Summary
+from jaxeval.stats.items import outcomes
+from jaxeval.stats.items import study as item_study
+from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.single_models import SingleModels
@@ -49,6 +52,7 @@ class ScoreStudy:
 
     Attributes:
       single: tests on the items of one trained model a method; None where none is known.
+      items: all runs item by item; None where not all models have two or more with outcomes.
     """
 
     table: ScoreTable
@@ -58,6 +62,7 @@ class ScoreStudy:
     across: Across | None
     warnings: tuple[str, ...]
     single: SingleModels | None = None
+    items: ItemStudy | None = None
 
 
 def study(
@@ -75,7 +80,8 @@ def study(
     Args:
       control: only pairs with this model.
       gamma: the score at which a data set counts as solved; 1 where scores are fractions.
-      trained: one trained model of each model, to be compared item by item.
+      trained: trained models of each model, to be compared item by item; the first of each on a
+        data set stands for it where single ones are compared.
       told: is called now and then with the share that is done.
 
     Raises:
@@ -97,7 +103,20 @@ def study(
     together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
     warnings = (*table.warnings, *_warnings(table, samples, compared, together))
     single = None if trained is None else single_models.compare(trained, rules, control)
-    return ScoreStudy(table, samples, described, compared, together, warnings, single)
+    items = None if trained is None else _over_items(trained, table, rules)
+    return ScoreStudy(table, samples, described, compared, together, warnings, single, items)
+
+
+def _over_items(
+    trained: Sequence[TrainedModel], table: ScoreTable, rules: Rules
+) -> ItemStudy | None:
+    paired = outcomes.paired(trained, table.higher_is_better)
+    if paired is None:
+        return None
+    of_items = item_study.Rules(
+        None, rules.alpha, rules.margin or 0.0, rules.resamples, rules.seed
+    )
+    return item_study.study(paired, of_items, table.source)
 
 
 def _gamma(table: ScoreTable) -> float | None:

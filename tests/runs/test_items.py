@@ -79,9 +79,10 @@ def test_items_of_two_models_are_the_same(tmp_path: Path) -> None:
     b = [row for row in rows if row["model"] == "B"]
     path = _write(tmp_path, [row for row in rows if row["model"] == "A"] + b[::-1])
     for metric in items.METRICS:
-        _, (first, second) = items.read(path, metric=metric)
+        _, trained = items.read(path, metric=metric)
+        first, second = trained[0], trained[5]
         assert (first.model, first.member.seed, second.member.seed) == ("A", "0", "4")
-        (pair,) = single_models.compare([first, second], Rules(resamples=99), iterations=99).pairs
+        (pair,) = single_models.compare(trained, Rules(resamples=99), iterations=99).pairs
         assert pair.items == 90 and ("mcnemar" in pair.tests) == (metric == "accuracy")
         mine = [
             [r for r in rows if (r["model"], r["seed"]) == who] for who in (("A", 0), ("B", 4))

@@ -7,6 +7,7 @@ import pytest
 
 from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.runs import counts as counted
 from jaxeval.stats import examples
 
 
@@ -24,16 +25,16 @@ def _counts(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 def test_randomisation_equals_all_swaps() -> None:
     """Dies if the score is not recomputed from the counts of each shuffle: 2^10 swaps of F1."""
     a, b = _counts(1, 10)
-    observed = abs(examples.f1(a.sum(0)) - examples.f1(b.sum(0)))
+    observed = abs(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
     gaps = []
     for swap in itertools.product((False, True), repeat=10):
         chosen = np.array(swap)[:, None]
         one, two = np.where(chosen, b, a).sum(0), np.where(chosen, a, b).sum(0)
-        gaps.append(abs(examples.f1(one) - examples.f1(two)))
+        gaps.append(abs(counted.f1(one) - counted.f1(two)))
     exact = np.mean(np.array(gaps) >= observed - 1e-12)
     found = stats.approximate_randomization(a, b, iterations=200_000)
     assert found.p_value == pytest.approx(exact, abs=0.005)
-    assert found.statistic == pytest.approx(examples.f1(a.sum(0)) - examples.f1(b.sum(0)))
+    assert found.statistic == pytest.approx(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
 
 
 def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:

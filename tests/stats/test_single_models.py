@@ -13,8 +13,9 @@ import pytest
 from jaxeval import stats
 from jaxeval.report.comparison import single
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs import counts as counted
 from jaxeval.runs.trained import TrainedModel
-from jaxeval.stats import examples, single_models
+from jaxeval.stats import single_models
 from jaxeval.stats.pairwise import Rules
 from jaxeval.tasks import classification
 
@@ -101,7 +102,7 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     right = (draw.random(2000) < 0.5).astype(float)
     other = np.where(draw.random(2000) < 0.05, 1 - right, right)
     a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
-    found = stats.paired_bootstrap(a, b, score=examples.ratio)
+    found = stats.paired_bootstrap(a, b, score=counted.ratio)
     gaps = right - other
     error = gaps.std() / np.sqrt(2000)
     assert found.estimate == pytest.approx(gaps.mean())
@@ -158,7 +159,7 @@ def test_a_task_keeps_what_its_metrics_need() -> None:
     labels = jnp.arange(3)
     names = tuple(classification.count(labels, labels, jnp.ones(3), 3))
     assert {*names} == {*_NAMES["macro_f1"]}
-    for metric, score in (("accuracy", examples.ratio), ("macro_f1", examples.macro_f1)):
+    for metric, score in (("accuracy", counted.ratio), ("macro_f1", counted.macro_f1)):
         how = single_models.scoring(metric, names)
         assert how is not None and how.score is score
     a, b = (_model(name, "macro_f1", 0.7) for name in "AB")

@@ -2,6 +2,7 @@
 
 from jaxeval.files import Json
 from jaxeval.report.comparison import overall, single, verdict
+from jaxeval.report.items import as_json as items
 from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
@@ -39,6 +40,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "models": [_model(described) for described in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
         "across_datasets": None if study.across is None else _across(study.across),
+        "items_and_runs": None if study.items is None else items.to_dict(study.items),
         "single_models": None if study.single is None else _single(study, scale),
         "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),

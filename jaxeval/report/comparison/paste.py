@@ -48,18 +48,19 @@ def markdown(study: ScoreStudy) -> str:
     scale = verdict.scale_of(study)
     blocks = [
         *(_markdown_table(head, rows) for head, rows in tables.pasted(study, scale)),
-        "\n".join(f"* {_cell(line)}" for line in sentences(study)),
+        "\n".join(f"* {escaped(line)}" for line in sentences(study)),
         f"`{verdict.signature(study)}`",
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-def _cell(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
     for mark in "\\|*_`<":
         text = text.replace(mark, "\\" + mark)
     return text
 
 
 def _markdown_table(head: Row, rows: Sequence[Row]) -> str:
-    lines = [head, ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

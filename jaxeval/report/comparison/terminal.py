@@ -7,6 +7,7 @@ from jaxeval.report import tables, text
 from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.comparison import tables as rows
 from jaxeval.report.comparison.tables import MOST_PAIRS, is_large
+from jaxeval.report.items import terminal as of_items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import ScoreStudy
@@ -35,6 +36,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
         for pair in pairs if details else pairs[:MOST_PAIRS]:
             _print_pair(console, pair, study, scale)
     _print_single(console, study, scale, details)
+    _print_items(console, study, details)
     if (len(pairs) > MOST_PAIRS or is_large(study)) and not details:
         console.print(f"\n{_behind(study)}", markup=False)
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
@@ -52,6 +54,18 @@ def _print_single(
         console.print()
     for line in single.shown(study, scale, None if details else MOST_PAIRS):
         console.print(f"  {line}" if study.single.pairs else line, markup=False)
+
+
+def _print_items(console: "Console", study: ScoreStudy, details: bool) -> None:
+    """What other runs, other items and both would bring, side by side."""
+    if study.items is None or not (details or len(study.items.pairs) <= of_items.MOST_ROWS):
+        return
+    console.print("\nAll runs, item by item", markup=False, style="bold")
+    said = (line for pair in study.items.pairs for line in pair.difference.warnings)
+    for line in dict.fromkeys((*study.items.warnings, *said)):
+        console.print(f"  {line}", markup=False)
+    console.print()
+    tables.print_table(console, *of_items.differences(study.items), (0, 1, 2, 3))
 
 
 def _behind(study: ScoreStudy) -> str:

@@ -1,0 +1,324 @@
+"""Do the intervals of means and differences over items and runs hold the truth as often as 95 %?
+
+Simulates right and wrong answers: of run r to item i right with probability Phi(m + a_i + b_r), a
+and b normal (sd 1.5 and .1), m so that the mean is p; of two models half of a is common. Ours are
+the functions that `stats.items` calls; beside them, on the same draws, what is common elsewhere.
+Prints the tables of docs/items_and_runs.md, then one JSON line.
+
+    python benchmarks/item_run_coverage.py --experiments 4000
+"""
+
+import argparse
+import itertools
+import json
+import platform
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from scipy import special
+
+from jaxeval.stats import mean_squares
+from jaxeval.stats.items import errors_of_means, estimates, proportions, results, variances
+from jaxeval.stats.items.errors_of_means import Parts
+from jaxeval.stats.items.tables import Groups
+
+ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
+LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
+OF_ITEM, OF_RUN = 1.5, 0.1  # sds, in the unit of a standard normal
+SHARED = 0.5  # of the variance of items, between two models
+OF_CLUSTER = 0.3  # of the variance of items, where they have clusters
+CONFIDENCE, Z = 0.95, 1.959964
+RESAMPLES, MOST_BOOTSTRAPPED = 400, 1_000  # of an experiment; experiments
+CLUSTERS = (10, 30, 100)
+AT_ONCE = 4_000_000  # answers
+BOTH = results.FACTORS
+Limits = tuple[np.ndarray, np.ndarray]
+Row = dict[str, str | int | float]
+Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
+
+
+class Draw(NamedTuple):
+    """Answers of one model in E experiments, and what is true of it.
+
+    Attributes:
+      answers: [E, I, R].
+      items, runs: [E] the true mean over other items of these runs, over other runs of these
+        items.
+    """
+
+    answers: np.ndarray
+    items: np.ndarray
+    runs: np.ndarray
+
+
+def main() -> None:
+    """Prints the tables and the JSON line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--experiments", type=int, default=4_000)
+    count = parser.parse_args().experiments
+    sizes = [*itertools.product(RIGHT, ITEMS, RUNS)]
+    blocks = {
+        "one model": [*_rows(count, sizes, "items", _of_mean)],
+        "two models": [*_rows(count, sizes, "items", _of_difference)],
+        "clusters": [
+            *_rows(count, [*itertools.product(RIGHT, CLUSTERS, (1, 3))], "clusters", _of_clusters)
+        ],
+        "components": [
+            *_rows(count, [s for s in sizes if s[2] > 1 and s[1] > 10], "items", _of_components)
+        ],
+    }
+    for name, rows in blocks.items():
+        print(f"\n{name}\n\n| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+        for row in rows:
+            cells = (f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values())
+            print("| " + " | ".join(cells) + " |")
+    print(
+        json.dumps(
+            {
+                "benchmark": "item_run_coverage",
+                "experiments": count,
+                "seed": 0,
+                **blocks,
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "python": platform.python_version(),
+            }
+        )
+    )
+
+
+def _rows(
+    count: int,
+    sizes: list[tuple[float, int, int]],
+    unit: str,
+    draw: Callable[[np.random.Generator, int, int, int, float], Held],
+) -> Iterator[Row]:
+    """The shares of experiments whose intervals hold the truth, for all sizes."""
+    generator = np.random.default_rng(0)
+    for right, units, runs in sizes:
+        once = max(1, min(count, AT_ONCE // (units * runs)))
+        starts = range(0, count, once)
+        held = [draw(generator, min(once, count - k), units, runs, right) for k in starts]
+        shares = {
+            name: float(np.mean(np.concatenate([part[name] for part in held])))
+            if len(held[0][name])
+            else "-"
+            for name in held[0]
+        }
+        yield {"p": f"{right:g}", unit: units, "runs": runs, **shares}
+
+
+def _draw(generator: np.random.Generator, items: np.ndarray, runs: int, right: float) -> Draw:
+    """Answers to items [E, I], normal of standard deviation `OF_ITEM`."""
+    middle = special.ndtri(right) * np.sqrt(1 + OF_ITEM**2 + OF_RUN**2)
+    of_run = OF_RUN * generator.normal(size=(len(items), 1, runs))
+    chance = special.ndtr(middle + items[..., np.newaxis] + of_run)
+    return Draw(
+        (generator.random(chance.shape) < chance).astype(np.float64),
+        special.ndtr((middle + of_run[:, 0]) / np.sqrt(1 + OF_ITEM**2)).mean(-1),
+        special.ndtr((middle + items) / np.sqrt(1 + OF_RUN**2)).mean(-1),
+    )
+
+
+def _of_mean(
+    generator: np.random.Generator, count: int, items: int, runs: int, right: float
+) -> Held:
+    draw = _draw(generator, OF_ITEM * generator.normal(size=(count, items)), runs, right)
+    cells = draw.answers
+    share, of_item = cells.mean((1, 2)), cells.mean(-1)
+    ours = _binary(cells, _alone(items))
+    normal = _normal(share, of_item.var(-1, ddof=1) / items)
+    every = np.full(count, float(items * runs))
+    return {
+        "items: ours": _held(ours["items"], draw.items),
+        "CLT": _held(normal, draw.items),
+        "bootstrap": _held(_bootstrap(generator, of_item, runs), draw.items),
+        "Beta of all answers": _held(
+            proportions.limits(share, every, CONFIDENCE, "beta"), draw.items
+        ),
+        "runs: ours": _held(ours["runs"], draw.runs),
+        "t of run means": _held(_t_of_runs(cells), draw.runs),
+        "both: ours": _held(ours["both"], right),
+        "CLT over items": _held(normal if runs > 1 else None, right),
+        "CLT over runs": _held(_normal_of_runs(cells), right),
+    }
+
+
+def _of_difference(
+    generator: np.random.Generator, count: int, items: int, runs: int, right: float
+) -> Held:
+    common, *own = OF_ITEM * generator.normal(size=(3, count, items))
+    abilities = [np.sqrt(SHARED) * common + np.sqrt(1 - SHARED) * each for each in own]
+    less = LESS[right]
+    a, b = (
+        _draw(generator, ability, runs, p)
+        for ability, p in zip(abilities, (right, right - less), strict=True)
+    )
+    gaps = a.answers.mean(-1) - b.answers.mean(-1)
+    gap, truth = gaps.mean(-1), a.items - b.items
+    ours, both = (_difference(a.answers, b.answers, over) for over in (("items",), BOTH))
+    normal = _normal(gap, gaps.var(-1, ddof=1) / items)
+    apart = sum(x.answers.mean(-1).var(-1, ddof=1) / items for x in (a, b))
+    return {
+        "items: ours": _held(ours, truth),
+        "paired CLT": _held(normal, truth),
+        "unpaired CLT": _held(_normal(gap, apart), truth),
+        "bootstrap": _held(_bootstrap(generator, gaps, runs), truth),
+        "both: ours": _held(both, less),
+        "paired CLT over items": _held(normal if runs > 1 else None, less),
+    }
+
+
+def _of_clusters(
+    generator: np.random.Generator, count: int, clusters: int, runs: int, right: float
+) -> Held:
+    """Clusters of 1 to 9 items, and one of 25."""
+    sizes = np.array([25, *(1 + np.arange(clusters - 1) % 9)])
+    groups = Groups(np.arange(sizes.sum()), np.cumsum(sizes) - sizes, sizes)
+    of_cluster = np.repeat(generator.normal(size=(count, clusters)), sizes, axis=-1)
+    own = generator.normal(size=(count, int(sizes.sum())))
+    items = np.sqrt(OF_CLUSTER) * of_cluster + np.sqrt(1 - OF_CLUSTER) * own
+    draw = _draw(generator, OF_ITEM * items, runs, right)
+    cells, share = draw.answers, draw.answers.mean((1, 2))
+    ours, of_item = _binary(cells, groups), cells.mean(-1)
+    part = errors_of_means.items_part(of_item, groups)
+    sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
+    equal = errors_of_means.Part(
+        np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
+    )
+    return {
+        "items: ours": _held(ours["items"], draw.items),
+        "t, same error": _held(estimates.t_limits(share, part, CONFIDENCE), draw.items),
+        "t, C - 1": _held(estimates.t_limits(share, equal, CONFIDENCE), draw.items),
+        "Miller": _held(_normal(share, equal.variance * (clusters - 1) / clusters), draw.items),
+        "CLT": _held(_normal(share, of_item.var(-1, ddof=1) / sizes.sum()), draw.items),
+        "both: ours": _held(ours["both"], right),
+    }
+
+
+def _of_components(
+    generator: np.random.Generator, count: int, items: int, runs: int, right: float
+) -> Held:
+    """Of right and wrong answers, and of normal scores with the same variances."""
+    draw = _draw(generator, OF_ITEM * generator.normal(size=(count, items)), runs, right)
+    truth = _variances(right)
+    held = {}
+    for kind, cells in (("", draw.answers), ("normal ", _normal_scores(generator, truth, draw))):
+        for matched in (True, False):
+            squares = variances.of_table(cells, _alone(items))
+            if not matched:
+                squares = squares._replace(
+                    item=squares.item._replace(df=items - 1.0),
+                    interaction=squares.interaction._replace(df=(items - 1.0) * (runs - 1)),
+                )
+            for name, part in variances.combinations(squares).items():
+                limits = mean_squares.limits(part, CONFIDENCE)
+                if matched or name != "run":
+                    label = f"{kind}{name}" + ("" if matched else ", chi-squared")
+                    held[label] = _held(limits, truth[name])
+    return held
+
+
+def _variances(right: float) -> dict[str, float]:
+    """Of answers: by numeric integration over items and runs."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    middle = special.ndtri(right) * np.sqrt(1 + OF_ITEM**2 + OF_RUN**2)
+    of_item = special.ndtr((middle + OF_ITEM * nodes) / np.sqrt(1 + OF_RUN**2))
+    of_run = special.ndtr((middle + OF_RUN * nodes) / np.sqrt(1 + OF_ITEM**2))
+    item, run = (float(weights @ (each - right) ** 2) for each in (of_item, of_run))
+    return {"item": item, "run": run, "item x run": right * (1 - right) - item - run}
+
+
+def _normal_scores(
+    generator: np.random.Generator, variances: dict[str, float], draw: Draw
+) -> np.ndarray:
+    count, items, runs = draw.answers.shape
+    shapes = ((count, items, 1), (count, 1, runs), (count, items, runs))
+    scores = np.zeros(draw.answers.shape)
+    for shape, variance in zip(shapes, variances.values(), strict=True):
+        scores += np.sqrt(variance) * generator.normal(size=shape)
+    return scores
+
+
+def _alone(items: int) -> Groups:
+    """Every item its own cluster."""
+    return Groups(np.arange(items), np.arange(items), np.ones(items, int))
+
+
+def _binary(cells: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
+    """Our limits of the mean; None over runs where there is one."""
+    items, runs = cells.shape[1:]
+    sizes = results.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
+    parts = _parts([cells], cells.mean(-1), groups)
+    limits: dict[str, Limits | None] = {}
+    for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):
+        limits[name] = None
+        if runs > 1 or name == "items":
+            share = cells.mean((1, 2))
+            limits[name] = estimates.binary_limits(share, parts, sizes, over, CONFIDENCE)
+    return limits
+
+
+def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits | None:
+    """Our limits of the difference."""
+    if a.shape[2] == 1 and "runs" in over:
+        return None
+    gaps = a.mean(-1) - b.mean(-1)
+    parts = _parts([a, b], gaps, _alone(a.shape[1]))
+    middle, more = estimates.with_two_items(gaps, parts)
+    return estimates.t_limits(middle, errors_of_means.total(more, over), CONFIDENCE)
+
+
+def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
+    runs = tuple(
+        errors_of_means.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1
+    )
+    return Parts(errors_of_means.items_part(means, groups), runs)
+
+
+def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:
+    if limits is None:
+        return np.zeros(0)
+    low, high = limits
+    truth = np.broadcast_to(truth, np.shape(low)) if np.ndim(truth) == 0 else truth[: len(low)]
+    return (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+
+
+def _normal(value: np.ndarray, variance: np.ndarray) -> Limits:
+    half = Z * np.sqrt(variance)
+    return value - half, value + half
+
+
+def _t_of_runs(cells: np.ndarray) -> Limits | None:
+    means, runs = cells.mean(1), cells.shape[-1]
+    if runs == 1:
+        return None
+    half = special.stdtrit(runs - 1, 0.975) * means.std(-1, ddof=1) / np.sqrt(runs)
+    return means.mean(-1) - half, means.mean(-1) + half
+
+
+def _normal_of_runs(cells: np.ndarray) -> Limits | None:
+    means, runs = cells.mean(1), cells.shape[-1]
+    return None if runs == 1 else _normal(means.mean(-1), means.var(-1, ddof=1) / runs)
+
+
+def _bootstrap(generator: np.random.Generator, values: np.ndarray, runs: int) -> Limits:
+    """Percentiles of items [E, I] drawn anew; values are multiples of 1 / runs."""
+    values = values[:MOST_BOOTSTRAPPED]
+    items = values.shape[1]
+    levels = np.arange(-runs, runs + 1)
+    counts = np.stack([np.sum(np.rint(values * runs) == k, axis=1) for k in levels], axis=-1)
+    drawn = generator.multinomial(
+        items, counts[:, np.newaxis] / items, size=(len(values), RESAMPLES)
+    )
+    low, high = np.quantile(drawn @ levels / (items * runs), [0.025, 0.975], axis=1)
+    return low, high
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""How often do tests find a difference between two groups of runs of one and the same model?
+
+Reads the table that docs/released_predictions.md makes of the predictions of 17 models, 8 runs
+each, on two test sets (apmoore1/tdsa_comparisons). A model and two groups of 1, 2 or 4 of its runs
+are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Prints
+the shares of p-values below .05, then one JSON line.
+
+    python benchmarks/item_type_one.py --items test.csv
+"""
+
+import argparse
+import json
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from jaxeval import stats
+from jaxeval.runs import items as predictions
+from jaxeval.stats import items
+
+LEVEL, GROUPS = 0.05, (1, 2, 4)
+Models = Mapping[str, np.ndarray]  # [I, R] right or wrong
+
+
+def main() -> None:
+    """Tests, prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--items", type=Path, required=True)
+    parser.add_argument("--draws", type=int, default=2_000)
+    args = parser.parse_args()
+    rows = []
+    for dataset, models in _read(args.items).items():
+        for group in GROUPS:
+            rows.append({"dataset": dataset, "runs": group, **_shares(models, group, args.draws)})
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    print("| " + " | ".join(names) + " |\n|" + "---|" * len(names))
+    for row in rows:
+        cells = (row.get(name, "-") for name in names)
+        print(
+            "| " + " | ".join(f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells), "|"
+        )
+    print(
+        json.dumps(
+            {
+                "benchmark": "item_type_one",
+                "level": LEVEL,
+                "draws": args.draws,
+                "seed": 0,
+                "rows": rows,
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "python": platform.python_version(),
+            }
+        )
+    )
+
+
+def _read(path: Path) -> dict[str, Models]:
+    """Data set -> model -> [I, R]."""
+    right: dict[str, dict[str, list[np.ndarray]]] = {}
+    for run in predictions.counted(path):
+        right.setdefault(run.dataset, {}).setdefault(run.model, []).append(run.counts[:, 0])
+    return {
+        dataset: {model: np.stack(runs, axis=1) for model, runs in models.items()}
+        for dataset, models in right.items()
+    }
+
+
+def _shares(models: Models, group: int, draws: int) -> dict[str, float]:
+    """Test -> share of p-values below the level."""
+    generator = np.random.default_rng(0)
+    names, p_values = list(models), []
+    for _ in range(draws):
+        runs = models[names[generator.integers(len(names))]]
+        order = generator.permutation(runs.shape[1])
+        p_values.append(_p_values(runs[:, order[:group]], runs[:, order[group : 2 * group]]))
+    return {test: float(np.mean([p[test] < LEVEL for p in p_values])) for test in p_values[0]}
+
+
+def _p_values(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
+    found = {
+        "McNemar, first runs": stats.mcnemar(a[:, 0], b[:, 0]).p_value,
+        "paired t over items": float(scipy.stats.ttest_rel(a.mean(1), b.mean(1)).pvalue)
+        if np.any(a.mean(1) != b.mean(1))
+        else 1.0,
+        "unpaired z over items": _unpaired(a.mean(1), b.mean(1)),
+        "ours, items": items.difference(a, b, over=["items"]).p_value or 0.0,
+    }
+    if a.shape[1] > 1:
+        found["Welch over runs"] = stats.welch_t(a.mean(0), b.mean(0)).p_value
+        found["ours, runs"] = items.difference(a, b, over=["runs"]).p_value or 0.0
+        found["ours, items and runs"] = items.difference(a, b).p_value or 0.0
+    return found
+
+
+def _unpaired(a: np.ndarray, b: np.ndarray) -> float:
+    error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / len(a))
+    return float(2 * scipy.stats.norm.sf(abs(a.mean() - b.mean()) / error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Racing over items: which model is best, without every model answering every item.
+
+An evaluation of a model is its mean score on the next block of items; the k-th evaluations of all
+models answer the same block, in an order drawn at random. Any rule of `rules` decides which models
+answer further blocks, so that a model that cannot be the best any more is asked no more.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.bandits import simulation
+from jaxeval.bandits.rules import Rule
+from jaxeval.errors import DataError
+from jaxeval.stats.results import sample
+
+
+class Race(NamedTuple):
+    """What many races came to.
+
+    Attributes:
+      answers: share of all answers (models x items) that were asked for, on average.
+      correct: share of the races that found the model with the highest mean over all items.
+    """
+
+    answers: float
+    correct: float
+
+
+def simulate(
+    rule: Rule,
+    scores: Mapping[str, np.ndarray],
+    block: int,
+    *,
+    repetitions: int = 200,
+    seed: int = 0,
+) -> Race:
+    """Races of models that were scored on all items already: what racing would have saved.
+
+    Args:
+      scores: model -> [I], the same items in the same order; of several runs their mean.
+      block: items of an evaluation; those that are left over are not asked for.
+
+    Raises:
+      DataError: fewer than three blocks, or different numbers of items.
+    """
+    values = {model: sample(of_model, model) for model, of_model in scores.items()}
+    counts = {len(of_model) for of_model in values.values()}
+    if len(counts) != 1 or not 0 < 3 * block <= min(counts):
+        raise DataError(
+            f"race: expected the same items of all models, three blocks of {block} or more; found "
+            f"{sorted(counts)} items"
+        )
+    sign = 1 if rule.higher_is_better else -1
+    best = max(values, key=lambda model: sign * float(values[model].mean()))
+    generator, asked, right = np.random.default_rng(seed), [], []
+    size = min(counts) // block
+    for repetition in range(repetitions):
+        order = generator.permutation(min(counts))[: size * block].reshape(size, block)
+        blocks = {model: of_model[order].mean(axis=1) for model, of_model in values.items()}
+        race = simulation.simulate(
+            rule, blocks, repetitions=1, pairing="kept", seed=seed + repetition
+        )
+        asked.append(int(race.evaluations[0]) * block / (len(values) * min(counts)))
+        right.append(race.best[0] == best)
+    return Race(float(np.mean(asked)), float(np.mean(right)))

@@ -1,0 +1,150 @@
+"""`compare --log`: models compared item by item, over items, runs or both."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.stats.items.study import ItemStudy, Over
+
+# exit codes of --gate; 2 is that of bad input in all verbs
+CODES = {"better": 0, "not shown": 1, "worse": 3}
+_FACTORS = ("items", "runs")
+# of other sources of scores, or of what is computed of them
+_UNFIT = (
+    "table",
+    "runs",
+    "items",
+    "rows",
+    "score",
+    "unit",
+    "control",
+    "gamma",
+    "latex",
+    "figures",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of logs."""
+    group = parser.add_argument_group("what is read, logs of evaluations")
+    group.add_argument(
+        "--log",
+        action="append",
+        metavar="[NAME=]PATH",
+        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
+        "predictions instead: a file or a folder, may be repeated; NAME: all are runs of this "
+        "model",
+    )
+    group.add_argument(
+        "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
+    )
+    group.add_argument(
+        "--mismatched",
+        choices=("error", "drop", "pair"),
+        default="error",
+        help="what to do with items that have one id and differ in content or prompt (error)",
+    )
+    group.add_argument(
+        "--over",
+        type=_over,
+        metavar="FACTORS",
+        help="what is generalised over: items, runs or items,runs (all that the logs can say)",
+    )
+    gate = parser.add_argument_group("logs in continuous integration")
+    gate.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 0 if the first model is better than the second (by more than --margin), "
+        "with 1 if neither was shown, with 3 if it is worse",
+    )
+    gate.add_argument("--junit", metavar="PATH", help="a test a pair and task as JUnit XML")
+
+
+def _over(text: str) -> "Over":
+    chosen = [word.strip() for word in text.split(",")]
+    if not chosen or not set(chosen) <= {*_FACTORS}:
+        raise argparse.ArgumentTypeError(f"expected items, runs or items,runs, got {text!r}")
+    return tuple(factor for factor in _FACTORS if factor in chosen)  # type: ignore[misc]
+
+
+def main(args: argparse.Namespace) -> int:
+    """Reads, compares, prints; the exit code of --gate.
+
+    Raises:
+      ConfigError: arguments that do not go with logs.
+      DataError, RunError: what is wrong with a log, or a file cannot be written.
+    """
+    _refuse(args)
+    from jaxeval.report.items import as_json, ci, terminal
+    from jaxeval.stats.items import study as studies
+
+    targets = (args.json, args.markdown, args.junit)
+    if targets.count("-") > 1:
+        raise ConfigError("--json, --markdown, --junit: expected at most one to go to stdout")
+    study = _study(args)
+    if args.json:
+        cli.write_json(args.json, as_json.to_dict(study))
+    if args.markdown:
+        cli.write_out(args.markdown, ci.markdown(study))
+    if args.junit:
+        cli.write_out(args.junit, ci.junit(study))
+    if "-" not in targets:
+        terminal.print_study(study, args.details)
+    return CODES[studies.verdict(study)] if args.gate else 0
+
+
+def refuse_without_logs(args: argparse.Namespace) -> None:
+    """Refuses what only logs have.
+
+    Raises:
+      ConfigError: naming the argument.
+    """
+    given = {"cluster": args.cluster, "over": args.over, "junit": args.junit}
+    given |= {"gate": args.gate or None}
+    given |= {"mismatched": None if args.mismatched == "error" else args.mismatched}
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(f"--{name}: expected with --log")
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    for name in _UNFIT:
+        if getattr(args, name) is not None:
+            raise ConfigError(f"--log with --{name}: expected logs alone")
+    if args.correction != "holm":
+        raise ConfigError("--log with --correction: pairs and tasks are corrected by Holm")
+
+
+def _study(args: argparse.Namespace) -> "ItemStudy":
+    from jaxeval.report import text
+    from jaxeval.runs import arguments
+    from jaxeval.runs.logs import finding, pairing
+    from jaxeval.runs.logs.records import Wanted
+    from jaxeval.stats.items import study as studies
+
+    table = finding.read(args.log, Wanted(args.cluster or "", arguments.roles(args.column)))
+    paired = pairing.paired(
+        table,
+        pairing.Rules(
+            models=args.models,
+            metrics=arguments.names([args.metric] if args.metric else []),
+            missing=args.missing,
+            mismatched=args.mismatched,
+            lower_is_better=args.lower_is_better,
+        ),
+    )
+    rules = studies.Rules(args.over, args.alpha, args.margin or 0.0, args.resamples, args.seed)
+    if args.gate and len(paired.models) != 2:
+        raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
+    return studies.study(
+        paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
+    )
+
+
+def _shown(paths: Sequence[str]) -> list[str]:
+    most = 4
+    return [*paths[:most], *([f"{len(paths) - most} more"] if len(paths) > most else [])]

@@ -1,0 +1,63 @@
+"""A comparison over items as JSON; docs/evaluation_logs.md describes it."""
+
+from jaxeval.files import Json
+from jaxeval.report.items import verdict
+from jaxeval.report.plain import plain, record
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs.item_scores import TaskScores
+from jaxeval.stats.items import study as studies
+from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
+
+
+def to_dict(study: ItemStudy) -> dict[str, Json]:
+    """Estimates as they are stored; scores in the logs' own unit."""
+    suite, by_task = study.suite, verdict.scales(study)
+    return {
+        "source": study.source,
+        "signature": verdict.signature(study),
+        "models": list(study.models),
+        "rules": plain(study.rules),
+        "warnings": list(study.warnings),
+        "tasks": [_task(task) for task in study.tasks],
+        "pairs": [_pair(pair, study.rules, by_task[pair.task.task]) for pair in study.pairs],
+        "overall": [
+            record(pair) | {"outcome": outcome}
+            for pair, outcome in zip(suite.overall, study.overall, strict=True)
+        ],
+        "places": plain(suite.places),
+        "tie_groups": plain(suite.tie_groups),
+        "notes": list(suite.notes),
+        "outcome": studies.verdict(study),
+        "headline": verdict.headline(study),
+        "verdict": verdict.of_study(study),
+    }
+
+
+def _task(task: TaskScores) -> dict[str, Json]:
+    return {
+        "task": task.task,
+        "metric": task.metric,
+        "higher_is_better": task.higher_is_better,
+        "items": len(task.items),
+        "runs": {model: cube.shape[1] for model, cube in task.scores.items()},
+        "left_out": task.left_out,
+        "failed": dict(task.failed),
+        "unscored": dict(task.unscored),
+        "lacking": {model: list(items) for model, items in task.lacking.items()},
+    }
+
+
+def _pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> dict[str, Json]:
+    return {
+        "task": pair.task.task,
+        "metric": pair.task.metric,
+        "a": pair.a,
+        "b": pair.b,
+        "means": plain(pair.means),
+        "difference": plain(pair.difference),
+        "p_adjusted": pair.p_adjusted,
+        "outcome": pair.outcome,
+        "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
+        "tests": {name: record(test) for name, test in pair.tests.items()},
+        "text": " ".join(verdict.of_pair(pair, rules, scale)),
+    }

@@ -1,0 +1,85 @@
+"""A comparison for continuous integration: JUnit XML, and a line for a pull request."""
+
+import re
+from xml.etree import ElementTree
+
+from jaxeval.report import text
+from jaxeval.report.comparison import paste
+from jaxeval.report.items import verdict
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.items.results import Estimate
+from jaxeval.stats.items.study import ItemStudy, Outcome, TaskPair
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
+
+
+def junit(study: ItemStudy) -> str:
+    """A test a pair and task, and one of the mean over tasks.
+
+    It passes where the first model is better, fails where it is worse, and is skipped where
+    neither was shown.
+    """
+    suite = ElementTree.Element("testsuite", name="jaxeval compare")
+    if len(study.tasks) > 1:
+        for pair, outcome in zip(study.suite.overall, study.overall, strict=True):
+            name, said = (
+                f"{pair.a} against {pair.b}",
+                verdict.overall(pair, study, verdict.scale_of(study)),
+            )
+            _case(suite, name, "mean over tasks", outcome, said)
+    by_task = verdict.scales(study)
+    for task_pair in study.pairs:
+        name = f"{task_pair.a} against {task_pair.b}"
+        scale = by_task[task_pair.task.task]
+        said = " ".join(verdict.of_pair(task_pair, study.rules, scale))
+        _case(suite, name, _label(task_pair), task_pair.outcome, said)
+    for key, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(f".//{tag}"))))
+    suite.set("errors", "0")
+    ElementTree.indent(suite)
+    body = ElementTree.tostring(suite, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+
+
+def _case(suite: ElementTree.Element, name: str, task: str, outcome: Outcome, said: str) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname=_legal(name), name=_legal(task))
+    if outcome == "worse":
+        ElementTree.SubElement(case, "failure", message="worse").text = _legal(said)
+    elif outcome == "not shown":
+        ElementTree.SubElement(case, "skipped", message="not shown")
+    ElementTree.SubElement(case, "system-out").text = _legal(said)
+
+
+def _legal(said: str) -> str:
+    return _FORBIDDEN.sub("?", said)
+
+
+def markdown(study: ItemStudy) -> str:
+    """A line: what is said of the first model against the second, and its differences."""
+    models, by_task = study.models[:2], verdict.scales(study)
+    parts = []
+    if len(study.tasks) > 1:
+        for pair in study.suite.overall:
+            if (pair.a, pair.b) == models:
+                scale, mean = verdict.scale_of(study), pair.mean_over_tasks
+                parts.append(_shown("mean over tasks", mean, pair.p_adjusted, scale))
+    for on_task in study.pairs:
+        if (on_task.a, on_task.b) == models:
+            scale, label = by_task[on_task.task.task], paste.escaped(_label(on_task))
+            parts.append(_shown(label, on_task.difference, on_task.p_adjusted, scale))
+    over = verdict.OVER[study.pairs[0].difference.over]
+    level = f"{100 * study.rules.confidence:.3g}"
+    said = paste.escaped(verdict.outcome(study))
+    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over})\n"
+
+
+def _shown(label: str, difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:
+    return (
+        f"{label} {scale.difference(difference.value)} {scale.interval(difference.interval)}, "
+        f"p {text.p_value(p_adjusted)}"
+    )
+
+
+def _label(pair: TaskPair) -> str:
+    """Task and metric."""
+    return " ".join(filter(None, (pair.task.task, pair.task.metric)))

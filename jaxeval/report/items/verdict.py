@@ -1,0 +1,171 @@
+"""What a comparison over items says, in sentences; each names what it generalises over."""
+
+from collections.abc import Iterator, Sequence
+
+from jaxeval.report import scores, text
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.items import study as studies
+from jaxeval.stats.items.results import Estimate
+from jaxeval.stats.items.study import ItemStudy, Outcome, Rules, TaskPair
+from jaxeval.stats.items.suites import OverallPair
+
+OVER: dict[tuple[str, ...], str] = {
+    ("items",): "other items, these runs",
+    ("runs",): "other runs, these items",
+    ("items", "runs"): "other items and other runs",
+}
+MOST_PAIRS = 6  # of which sentences are printed
+
+
+def scales(study: ItemStudy) -> dict[str, ScoreFormat]:
+    """How scores are read, by task."""
+    by_task: dict[str, list[TaskPair]] = {}
+    for pair in study.pairs:
+        by_task.setdefault(pair.task.task, []).append(pair)
+    return {task: _scale(pairs) for task, pairs in by_task.items()}
+
+
+def scale_of(study: ItemStudy) -> ScoreFormat:
+    """The same of all tasks together."""
+    return _scale(study.pairs)
+
+
+def _scale(pairs: Sequence[TaskPair]) -> ScoreFormat:
+    """The unit is that of the metric's name."""
+    units = {scores.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
+    largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
+    unit = units.pop() if len(units) == 1 else "number"
+    if largest > 1 and scores.factor(unit) > 1:  # a log may hold percentages already
+        unit = "number"
+    return scores.scale(unit, [pair.difference.se for pair in pairs], largest)
+
+
+def headline(study: ItemStudy) -> list[str]:
+    """What is said of all tasks together, and which of three or more models are alike."""
+    several, lines = len(study.tasks) > 1, list[str]()
+    if several:
+        scale = scale_of(study)
+        lines += [overall(pair, study, scale) for pair in study.suite.overall[:MOST_PAIRS]]
+    tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
+    if tied and len(study.models) > 2:
+        where = " in the mean over tasks" if several else ""
+        lines.append(f"No difference{where} was shown between {'; between '.join(tied)}.")
+    return [*lines, *study.suite.notes]
+
+
+def of_pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
+    """The difference, what pairing brought, the margin, and of what nothing is said."""
+    means = " and ".join(
+        f"{scale(mean.value)} ({name})"
+        for mean, name in zip(pair.means, (pair.a, pair.b), strict=True)
+    )
+    said = _direction(
+        pair.difference, pair.p_adjusted, pair.a, pair.b, rules, pair.task.higher_is_better
+    )
+    yield f"{said}: {means}, {measured(pair.difference, pair.p_adjusted, scale)}."
+    if rules.margin:
+        yield _by_margin(pair, rules, scale)
+    if pair.difference.unpaired_se and pair.difference.correlation is not None:
+        yield (
+            f"Scored on different items, the standard error would be "
+            f"{scale.difference(pair.difference.unpaired_se)} instead of "
+            f"{scale.difference(pair.difference.se)} (correlation of the models' scores of an "
+            f"item {pair.difference.correlation:.2f})."
+        )
+    yield from pair.difference.warnings
+
+
+def of_study(study: ItemStudy) -> list[str]:
+    """All sentences, those of several pairs with their names."""
+    lines, by_task = headline(study), scales(study)
+    for pair in study.pairs:
+        head = f"{title(pair)}: " if len(study.pairs) > 1 else ""
+        said = of_pair(pair, study.rules, by_task[pair.task.task])
+        lines += [head + line for line in said]
+    return lines
+
+
+def title(pair: TaskPair) -> str:
+    """Who is compared with whom, and on what."""
+    task = f" on {pair.task.task}" if pair.task.task else ""
+    return f"{pair.a} against {pair.b}{task}, {pair.task.metric}"
+
+
+def measured(difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:
+    """A difference with its interval, its p-value and what they speak of."""
+    sizes = difference.sizes
+    return (
+        f"difference {scale.difference(difference.value)}, {scale.ci(difference.interval)}, "
+        f"corrected p {text.p_value(p_adjusted)}, over {OVER[difference.over]} "
+        f"({counted(sizes.items, sizes.clusters)})"
+    )
+
+
+def counted(items: int, clusters: int) -> str:
+    """How many items, and in how many clusters."""
+    within = f" in {text.counted(clusters, 'cluster')}" if clusters < items else ""
+    return text.counted(items, "item") + within
+
+
+def _direction(
+    difference: Estimate, p_adjusted: float, a: str, b: str, rules: Rules, higher_is_better: bool
+) -> str:
+    if p_adjusted > rules.alpha or difference.value == 0:
+        return f"No difference between {a} and {b} was shown"
+    higher, lower = (a, b) if difference.value > 0 else (b, a)
+    better = "" if higher_is_better else f", and so {lower} is the better one"
+    return f"{higher} scores higher than {lower}{better}"
+
+
+def _by_margin(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> str:
+    margin = scores.difference(rules.margin, scale.unit)
+    if pair.outcome != "not shown":
+        return f"{pair.a} is {pair.outcome} than {pair.b} by more than {margin}."
+    if studies.equivalent(pair.difference, rules):
+        return f"Equivalent within {margin}: the difference is smaller (TOST)."
+    return f"Neither a difference of more than {margin} was shown, nor that it is smaller."
+
+
+def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
+    """The two claims on all tasks: these very ones, and others like them."""
+    count = len(study.tasks)
+    higher = study.tasks[0].higher_is_better
+    these, others = pair.mean_over_tasks, pair.tasks_as_sample
+    said = _direction(these, pair.p_adjusted, pair.a, pair.b, study.rules, higher)
+    line = (
+        f"Mean over these {count} tasks: {said}: difference {scale.difference(these.value)}, "
+        f"{scale.ci(these.interval)}, corrected p {text.p_value(pair.p_adjusted)}, over "
+        f"{OVER[these.over]}."
+    )
+    if others is not None:
+        line += f" Tasks as a sample of such tasks: {scale.ci(others.interval)}."
+    return line
+
+
+def outcome(study: ItemStudy) -> str:
+    """The gate's answer on the first model against the second."""
+    a, b = study.models[:2]
+    return sentence(studies.verdict(study), a, b, study)
+
+
+def sentence(said: Outcome, a: str, b: str, study: ItemStudy) -> str:
+    """An outcome in words."""
+    margin = ""
+    if study.rules.margin:
+        margin = f" by more than {scores.difference(study.rules.margin, scale_of(study).unit)}"
+    if said == "not shown":
+        return f"{a} was not shown to be better or worse than {b}{margin}"
+    return f"{a} is {said} than {b}{margin}"
+
+
+def signature(study: ItemStudy) -> str:
+    """Everything that fixes the numbers."""
+    rules = study.rules
+    parts = [
+        text.versions(),
+        f"level {rules.alpha:g}, Holm over {text.counted(len(study.pairs), 'pair')}"
+        + (" and tasks" if len(study.tasks) > 1 else ""),
+        f"margin {rules.margin:g}",
+        f"resamples {rules.resamples}, seed {rules.seed}",
+    ]
+    return " | ".join(parts)

@@ -1,0 +1,45 @@
+"""Scores that follow from the counts of items, summed: F1, macro-F1, shares."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
+_STEP = 1e-4  # of a sum, for derivatives
+
+
+def f1(counts: np.ndarray) -> np.ndarray:
+    """F1 of summed counts [..., 3]: true positives, predicted, gold; 0 where nothing is found."""
+    hits, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    total = predicted + gold
+    return np.where(total > 0, 2 * hits / np.where(total > 0, total, 1.0), 0.0)
+
+
+def ratio(counts: np.ndarray) -> np.ndarray:
+    """Right ones over all, of summed counts [..., 2]: accuracy."""
+    right, total = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
+
+
+def macro_f1(counts: np.ndarray) -> np.ndarray:
+    """Mean F1 of Y classes, of summed counts [..., 3 Y]: those of `f1` for each class in turn."""
+    counts = np.asarray(counts, np.float64)
+    return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
+
+
+def of_items(counts: np.ndarray, score: Score) -> np.ndarray:
+    """[N] values of items whose mean is the score of all, and whose spread is that of its error.
+
+    Value of item i: score(T) + N g.(c_i - T / N), with T the sums, g the score's gradient there:
+    the delta method. Of a share with one item in each row they are the items' own scores.
+
+    Args:
+      counts: [N, K] of items.
+      score: of sums; its gradient is taken by central differences.
+    """
+    counts = np.asarray(counts, np.float64)
+    sums = counts.sum(0)
+    steps = np.diag(_STEP * np.maximum(sums, 1.0))
+    gradient = (score(sums + steps) - score(sums - steps)) / (2 * np.diag(steps))
+    centred = counts - sums / len(counts)
+    return np.asarray(float(score(sums)) + len(counts) * centred @ gradient)

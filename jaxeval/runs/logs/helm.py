@@ -1,0 +1,77 @@
+"""Scores of HELM: per_instance_stats.json of a run, beside its run_spec.json.
+
+A list of objects {instance_id, perturbation, train_trial_index, stats}: a statistic is a sum and
+how many numbers it sums. Trials, each with other examples in its prompts, are runs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.runs.logs import archive, records, streaming
+from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+
+NAME = "per_instance_stats.json"
+_SPEC = "run_spec.json"
+_OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is named as HELM names it."""
+    return path.name == NAME
+
+
+def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+    """The scores of a run; those of perturbed instances are left out and noted.
+
+    Raises:
+      DataError: naming the instance.
+    """
+    if wanted.cluster:
+        raise DataError(f"HELM's {NAME} holds no data of items to cluster them by", source.path)
+    model, task = _run(source.path)
+    seen: set[int] = set()  # statistics that two of HELM's metrics give alike
+    with source.path.open("rb") as file:
+        stream = archive.Bounded(file, source.path)
+        for _, instance in streaming.members(stream, source.path, ()):
+            if not isinstance(instance, Mapping):
+                raise DataError("expected a list of objects", source.path)
+            if instance.get("perturbation"):
+                notes[f"{task}: perturbed instances are left out"] += 1
+                continue
+            item = records.label(instance.get("instance_id"), "instance_id", source)
+            trial = str(instance.get("train_trial_index", 0))
+            for metric, score in _scores(instance, source):
+                key = hash((item, trial, metric))
+                if key not in seen:
+                    seen.add(key)
+                    yield Record(model, task, metric, item, score, f"trial {trial}")
+
+
+def _scores(instance: Mapping[str, Json], source: Source) -> Iterator[tuple[str, float]]:
+    """Name and mean of each statistic of at least one number."""
+    stats = instance.get("stats")
+    for stat in stats if isinstance(stats, list) else ():
+        if not isinstance(stat, Mapping):
+            raise DataError("stats: expected a list of objects", source.path)
+        named = stat.get("name")
+        name = named.get("name") if isinstance(named, Mapping) else named
+        total, count = records.number(stat.get("sum")), records.number(stat.get("count"))
+        if count and total is not None:
+            yield records.label(name, "name of a statistic", source), total / count
+
+
+def _run(path: Path) -> tuple[str, str]:
+    """Model and task by the run's specification or, without it, by its folder's name."""
+    name, model = path.parent.name, ""
+    spec = path.with_name(_SPEC)
+    if spec.is_file():
+        with spec.open("rb") as file:
+            tree = dict(streaming.members(archive.Bounded(file, spec, 1 << 24), spec, ()))
+        name = str(tree.get("name") or name)
+        adapter = tree.get("adapter_spec")
+        model = str(adapter.get("model") or "") if isinstance(adapter, Mapping) else ""
+    by_name = _OF_MODEL.search(name)
+    return model or (by_name["model"] if by_name else name), _OF_MODEL.sub("", name)

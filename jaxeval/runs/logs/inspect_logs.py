@@ -1,0 +1,120 @@
+"""Scores in logs of Inspect, of finished runs and of such that go on."""
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.runs.logs import inspect_files, records
+from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+
+# as inspect_ai's value_to_float reads them
+_VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+class _Run(NamedTuple):
+    """A log's head: of which model and task."""
+
+    model: str
+    task: str
+
+
+def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+    """The scores of a log: a metric a scorer, or a scorer and a key of its value.
+
+    Raises:
+      DataError: as of `inspect_files.pieces`; samples that are none.
+    """
+    run = None
+    for key, tree in inspect_files.pieces(source.path):
+        if key == "eval" and isinstance(tree, Mapping):
+            run = _run(tree, source)
+        elif key == "status" and tree != "success":
+            notes[f"{source.path.name}: status {tree}: other samples may be missing"] += 1
+        elif key == "invalidated" and tree:
+            notes[f"{source.path.name}: marked as invalidated"] += 1
+        elif key == "samples" and isinstance(tree, Mapping):
+            if run is None:
+                raise DataError("samples before eval, which says whose they are", source.path)
+            yield from _sample(tree, run, source, wanted, notes)
+    if run is None:
+        raise DataError("no eval, which says of which model and task the log is", source.path)
+
+
+def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
+    """The logs without those of evaluations that were tried again: a later log has it all."""
+    last: dict[tuple[str, ...], tuple[str, Source]] = {}
+    for source in sources:
+        head = next((t for k, t in inspect_files.pieces(source.path) if k == "eval"), None)
+        tree = head if isinstance(head, Mapping) else {}
+        task_id = tree.get("task_id") or source.path
+        key = (source.model, str(tree.get("model")), str(tree.get("task")), str(task_id))
+        entry = str(tree.get("created")), source
+        last[key] = max(last.get(key, entry), entry, key=lambda e: e[0])
+    again = len(sources) - len(last)
+    if again:
+        notes["a log of an evaluation that was tried again is left out"] += again
+    return [source for _, source in last.values()]
+
+
+def _run(head: Mapping[str, Json], source: Source) -> _Run:
+    given = head.get("task_args")
+    words = given.items() if isinstance(given, Mapping) else ()
+    plain = [f"{k}={v}" for k, v in sorted(words) if not isinstance(v, Mapping | list | None)]
+    task = records.label(head.get("task"), "eval.task", source)
+    return _Run(
+        records.label(head.get("model"), "eval.model", source),
+        f"{task} ({', '.join(plain)})" if plain else task,
+    )
+
+
+def _sample(
+    sample: Mapping[str, Json], run: _Run, source: Source, wanted: Wanted, notes: Notes
+) -> Iterator[Record]:
+    item = records.label(sample.get("id"), "a sample's id", source)
+    base = Record(
+        *(run.model, run.task, "", item, math.nan),
+        sample=records.sample(sample.get("epoch"), source),
+        cluster=records.cluster_of(sample.get("metadata"), wanted, source, item),
+        content=records.digest(sample.get("input")),
+        prompt=records.digest(sample.get("target")),
+    )
+    scores = sample.get("scores")
+    if not isinstance(scores, Mapping) or not scores:
+        failed = bool(sample.get("error") or sample.get("limit"))
+        if not failed:
+            notes[f"{source.path.name}: samples without scores count as failed"] += 1
+        yield base._replace(status="failed")
+        return
+    for scorer, score in scores.items():
+        value = score.get("value") if isinstance(score, Mapping) else None
+        for name, part in _parts(scorer, value):
+            if isinstance(part, list):
+                notes[f"{run.task}: {name} is a list, and is left out"] += 1
+                continue
+            number = _number(part)
+            status: records.Status = "scored" if math.isfinite(number) else "unscored"
+            yield base._replace(metric=name, score=number, status=status)
+
+
+def _parts(scorer: str, value: Json) -> Iterator[tuple[str, Json]]:
+    """A value, or those that it holds under keys."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _parts(f"{scorer}/{key}", part)
+    else:
+        yield scorer, value
+
+
+def _number(value: Json) -> float:
+    """A value as Inspect counts it; NaN, its mark of an answer without a score, for the rest."""
+    if not isinstance(value, str):
+        number = records.number(value)
+        return math.nan if number is None else number
+    known = _VALUES.get(value, _WORDS.get(value.lower()))
+    with contextlib.suppress(ValueError):
+        return float(value) if known is None else known
+    return math.nan

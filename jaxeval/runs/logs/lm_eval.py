@@ -1,0 +1,105 @@
+"""Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl beside results_DATE.json.
+
+A line is a document under a filter, with a key for each metric (lm_eval/result_schema.py); written
+with `lm_eval --output_path DIR --log_samples`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.runs.logs import archive, records, streaming
+from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+
+_NAMED = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+))?\.jsonl")
+_MOST_BYTES = 1 << 26  # of aggregated results
+RESULTS = re.compile(r"results_.*\.json")
+
+
+class _Evaluation(NamedTuple):
+    """What is written of all samples together."""
+
+    model: str
+    higher_is_better: Mapping[str, bool | None]
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is named as the harness names samples."""
+    return _NAMED.fullmatch(path.name) is not None
+
+
+def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+    """The scores in a file of samples; metrics that are no number of an item are noted.
+
+    Raises:
+      DataError: naming the line.
+    """
+    named = _NAMED.fullmatch(source.path.name)
+    task, date = (named["task"], named["date"]) if named else (source.path.stem, None)
+    of = _evaluation(source.path, task, date)
+    for number, sample in streaming.objects(source.path):
+        item = records.label(sample.get("doc_id"), "doc_id", source, number)
+        base = Record(
+            of.model,
+            task,
+            "",
+            item,
+            0.0,
+            cluster=records.cluster_of(sample.get("doc"), wanted, source, item),
+            content=_joined(sample, "doc_hash", "target_hash"),
+            prompt=_joined(sample, "prompt_hash"),
+        )
+        yield from _scores(base, sample, of.higher_is_better, notes)
+
+
+def _scores(
+    base: Record,
+    sample: Mapping[str, Json],
+    higher_is_better: Mapping[str, bool | None],
+    notes: Notes,
+) -> Iterator[Record]:
+    metrics, filtered = sample.get("metrics"), sample.get("filter") or "none"
+    for name in metrics if isinstance(metrics, list) else ():
+        score = records.number(sample.get(str(name)))
+        metric = str(name) if filtered == "none" else f"{name}/{filtered}"
+        if score is None:
+            notes[f"{base.task}: {metric} is no number of each item, and is left out"] += 1
+        else:
+            yield base._replace(
+                metric=metric, score=score, higher_is_better=higher_is_better.get(str(name))
+            )
+
+
+def _joined(sample: Mapping[str, Json], *names: str) -> str:
+    """Several hashes as one; "" where one lacks, as in old logs."""
+    values = [str(sample.get(name) or "") for name in names]
+    return "".join(values) if all(values) else ""
+
+
+def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
+    """What is known of a file of samples, by the results of the same date."""
+    together = sorted(path.parent.glob(f"*_{date}.json")) if date else []
+    for results in together:
+        tree = _members(results)
+        directions = tree.get("higher_is_better")
+        of_task = directions.get(task) if isinstance(directions, Mapping) else None
+        known = of_task if isinstance(of_task, Mapping) else {}
+        return _Evaluation(
+            str(tree.get("model_name") or path.parent.name),
+            {name: higher for name, higher in known.items() if isinstance(higher, bool)},
+        )
+    return _Evaluation(path.parent.name, {})
+
+
+def _members(path: Path) -> dict[str, Json]:
+    """What is read of the results: the rest, such as configs, is not kept."""
+    try:
+        with path.open("rb") as file:
+            stream = archive.Bounded(file, path, _MOST_BYTES)
+            wanted = ("model_name", "higher_is_better")
+            return {k: v for k, v in streaming.members(stream, path, ()) if k in wanted}
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", path) from None

@@ -1,0 +1,237 @@
+"""Scores of models on the same items, task by task; what is left out is said."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs import item_scores
+from jaxeval.runs.imported import listed
+from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.runs.layout import Missing
+from jaxeval.runs.logs import matching
+from jaxeval.runs.logs.records import STATUSES
+from jaxeval.runs.logs.tables import LogTable
+
+Mismatched = Literal["error", "drop", "pair"]
+_MOST_CELLS = 1 << 27
+_FEW = 3  # items that a message names
+_SCORED, _UNSCORED, _FAILED = (STATUSES.index(s) for s in ("scored", "unscored", "failed"))
+
+
+class Rules(NamedTuple):
+    """What is compared, and what becomes of items that are not the same or have no score.
+
+    Attributes:
+      models: in this order; all for none.
+      metrics: of each task the first that it has; none: its only one.
+      missing: of scores that are not finite; with "zero" failed items count as 0 too.
+      mismatched: of items whose content or prompt differs between logs.
+      lower_is_better: of metrics whose direction no log gives.
+    """
+
+    models: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    missing: Missing = "error"
+    mismatched: Mismatched = "error"
+    lower_is_better: bool = False
+
+
+def paired(table: LogTable, rules: Rules | None = None) -> Paired:
+    """The scores of models on their common tasks.
+
+    Raises:
+      DataError: an unknown model or metric, several metrics, no common task or item, items that
+        differ, scores that are not finite.
+    """
+    rules = rules or Rules()
+    known = table.names["model"]
+    models = tuple(dict.fromkeys(rules.models or known))
+    unknown = [model for model in models if model not in known]
+    if unknown:
+        raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
+    notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
+    tasks = []
+    for code, task in enumerate(table.names["task"]):
+        rows = np.flatnonzero((table.task == code) & np.isin(table.model, _codes(known, models)))
+        of_task = [m for m in models if np.any(table.model[rows] == known.index(m))]
+        if len(of_task) < len(models):
+            absent = [m for m in models if m not in of_task]
+            if of_task:
+                notes.append(f"{_of(task)}no log of {listed(absent)}; left out")
+            continue
+        scores = _Task(table, task, models, rules, notes).scores(rows)
+        if scores is not None:
+            tasks.append(scores)
+    if not tasks:
+        raise DataError(
+            f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
+        )
+    return Paired(models, tuple(tasks), tuple(notes))
+
+
+def _codes(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    return [names.index(name) for name in wanted]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Task:
+    """A task of some models; what is left out goes into the notes."""
+
+    table: LogTable
+    name: str
+    models: Sequence[str]
+    rules: Rules
+    notes: list[str]
+
+    def scores(self, rows: np.ndarray) -> TaskScores | None:
+        """The scores in some rows of the table; None: no metric of it is wanted."""
+        metric = self._metric(rows)
+        if metric is None:
+            return None
+        table = self.table
+        of_metric = table.metric[rows] == table.names["metric"].index(metric)
+        rows = rows[of_metric | (table.status[rows] == _FAILED)]
+        keys, wrong = self._matched(rows)
+        task = self._of_items(rows[~wrong], keys[~wrong], metric)
+        if task is None or not task.items:
+            raise self._error(f"no item that {listed(self.models)} all have a score of")
+        return task
+
+    def _of_items(self, rows: np.ndarray, keys: np.ndarray, metric: str) -> TaskScores | None:
+        """The scores of items by key; None: a model has none."""
+        table = self.table
+        of_model = {m: table.model[rows] == table.names["model"].index(m) for m in self.models}
+        if not all(mine.any() for mine in of_model.values()):
+            return None
+        _, first, item = np.unique(keys, return_index=True, return_inverse=True)
+        items = self._named("item", rows[first])
+        every = np.arange(len(items))
+        higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
+        of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
+        return item_scores.common(
+            TaskScores(
+                self.name,
+                metric,
+                higher,
+                items,
+                {
+                    model: self._cube(rows[mine], item[mine], len(items), higher)
+                    for model, mine in of_model.items()
+                },
+                self._clusters(rows, item, len(items)),
+                failed={m: int(np.sum(of == _FAILED)) for m, of in of_status.items()},
+                unscored={m: int(np.sum(of == _UNSCORED)) for m, of in of_status.items()},
+                lacking={
+                    model: tuple(items[k] for k in np.setdiff1d(every, item[mine]))
+                    for model, mine in of_model.items()
+                },
+            )
+        )
+
+    def _error(self, message: str) -> DataError:
+        return DataError(f"{_of(self.name)}{message}")
+
+    def _named(self, what: str, rows: np.ndarray) -> tuple[str, ...]:
+        names = self.table.names[what]
+        return tuple(names[code] for code in getattr(self.table, what)[rows].tolist())
+
+    def _metric(self, rows: np.ndarray) -> str | None:
+        """The task's metric that is compared, one that all models have."""
+        table = self.table
+        pairs = np.unique(np.stack([table.model[rows], table.metric[rows]]), axis=1)
+        names = table.names["model"]
+        by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
+        common = sorted(set.intersection(*by_model))
+        metrics = [name for code in common if (name := table.names["metric"][code])]
+        wanted = [name for name in self.rules.metrics if name in metrics]
+        if wanted:
+            return wanted[0]
+        if self.rules.metrics or not metrics:
+            known = listed(metrics) if metrics else "none that all models have"
+            self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
+            return None
+        if len(metrics) > 1:
+            raise self._error(
+                f"several metrics ({listed(metrics)}); expected --metric with one of them"
+            )
+        return metrics[0]
+
+    def _matched(self, rows: np.ndarray) -> matching.Matched:
+        """Which rows are of one item; those of items that logs differ on are refused or noted."""
+        table = self.table
+        ids = table.item[rows]
+        if self.rules.mismatched == "pair":
+            return matching.Matched(ids, np.zeros(len(rows), bool))
+        log = table.run[rows] * len(table.names["model"]) + table.model[rows]
+        found = matching.matched(
+            ids, table.content[rows], table.prompt[rows], table.model[rows], log
+        )
+        if found.wrong.any():
+            names = list(dict.fromkeys(self._named("item", rows[found.wrong])))
+            said = (
+                f"{len(names)} of {len(set(ids.tolist()))} items are not the same in all logs, by "
+                f"their content or prompt ({listed(names, _FEW)})"
+            )
+            if self.rules.mismatched == "error":
+                raise self._error(
+                    f"{said}; --mismatched drop leaves them out, --mismatched pair takes equal "
+                    "ids for equal items, such as where only chat templates differ"
+                )
+            self.notes.append(f"{_of(self.name)}{said}; they are left out")
+        return found
+
+    def _cube(self, rows: np.ndarray, item: np.ndarray, items: int, higher: bool) -> np.ndarray:
+        """[I, R, K] of a model."""
+        values = self._values(rows, higher)
+        _, run = np.unique(self.table.run[rows], return_inverse=True)
+        order = np.lexsort((self.table.sample[rows], item, run))
+        cell = (run * items + item)[order]
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        sizes = np.diff([*starts, len(cell)])
+        shape = items, int(run.max()) + 1, int(sizes.max())
+        if np.prod(shape, dtype=float) > _MOST_CELLS:
+            raise self._error(f"{' x '.join(map(str, shape))} (items, runs, answers) are too many")
+        cube = np.full(shape, np.nan)
+        cube[item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)] = values[
+            order
+        ]
+        return cube
+
+    def _values(self, rows: np.ndarray, higher: bool) -> np.ndarray:
+        """Scores of rows: NaN or, with --missing zero, 0 where there is none."""
+        values = self.table.score[rows].copy()
+        bad = ~np.isfinite(values)
+        unexplained = bad & (self.table.status[rows] == _SCORED)
+        if unexplained.any() and self.rules.missing == "error":
+            row = rows[unexplained][:1]
+            model, name = (self._named(what, row)[0] for what in ("model", "item"))
+            raise self._error(
+                f"{int(unexplained.sum())} scores of {model} are not finite, the first "
+                f"{self.table.score[row[0]]} of item {name:.60}; --missing drop leaves them out, "
+                "--missing zero counts them as 0"
+            )
+        if bad.any() and self.rules.missing == "zero" and not higher:
+            raise self._error("--missing zero: 0 would be the best; expected --missing drop")
+        values[bad] = 0.0 if self.rules.missing == "zero" else np.nan
+        return values
+
+    def _clusters(self, rows: np.ndarray, item: np.ndarray, items: int) -> np.ndarray | None:
+        """[I] the cluster of each item; None where no log has one."""
+        codes, names = self.table.cluster[rows], self.table.names["cluster"]
+        if not any(names[code] for code in {*codes.tolist()}):
+            return None
+        torn = matching.several(item, codes)
+        if torn.any():
+            name = self._named("item", rows[torn][:1])[0]
+            raise self._error(f"item {name:.60} is in two clusters")
+        of_item = np.zeros(items, int)
+        of_item[item] = codes
+        return np.array(names, object)[of_item]
+
+
+def _of(task: str) -> str:
+    """How a message on a task begins."""
+    return f"task {task}: " if task else ""

@@ -1,0 +1,116 @@
+"""JSON lines of predictions or scores of items, with one or several runs in a line.
+
+A line is an item, or an item of a run. Keys by role (`--column ROLE=KEY` names others):
+
+    item        what identifies it; without it the line's number
+    score       a number, or `correct` (true, false), or `gold` and `predicted` (any label)
+    model, task, run, sample, cluster, metric, prompt     where they are known
+
+A list under score, correct or predicted holds the runs. Where `gold` is a list, a line holds
+several items (the targets of a text): `item` may be a list too, and predictions are lists of it,
+one a run. A key that ends in `*` gives the predictions of all models, named by what it stands for.
+"""
+
+import math
+from collections.abc import Iterator
+
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+from jaxeval.runs.logs import records, streaming
+from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
+from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+
+
+def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+    """The scores in a file.
+
+    Raises:
+      DataError: naming the line, or a role that is none.
+    """
+    wrong = [role for role in wanted.columns if role not in ROLES]
+    if wrong:
+        expected = ", ".join(ROLES)
+        raise DataError(f"--column {wrong[0]}: of logs, expected one of {expected}", source.path)
+    any_answer = False
+    for number, tree in streaming.objects(source.path):
+        line = Line(source, wanted.columns, number, tree)
+        answered = False
+        for model, role, value in line.answers():
+            answered = True
+            yield from _of_model(line, model, role, value, wanted)
+        if any_answer and not answered:  # such as what a program writes of all items together
+            notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
+        elif not answered:
+            raise line.error(
+                f"expected a key {', '.join(ANSWERS)} (--column ROLE=KEY names another); its "
+                f"keys are {', '.join([*tree][:12]) or 'none'}"
+            )
+        any_answer = any_answer or answered
+
+
+def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) -> Iterator[Record]:
+    gold = line.get("gold")
+    if role == "predicted" and gold is None:
+        raise line.error("predicted without gold; expected both, or correct, or score")
+    several = role == "predicted" and isinstance(gold, list)
+    depth = 2 if several else 1
+    runs = value if isinstance(value, list) and _depth(value, depth) else [value]
+    metric = line.text("metric", "score" if role == "score" else "accuracy")
+    base = Record(
+        line.text("model", "") or model or line.source.path.stem,
+        line.text("task", line.source.name if model or line.get("model") else ""),
+        metric,
+        line.text("item", str(line.number)) if not several else "",
+        math.nan,
+        sample=records.sample(line.get("sample"), line.source, line.number),
+        cluster=_cluster(line, wanted),
+        prompt=records.digest(line.get("prompt")) if line.get("prompt") else "",
+    )
+    for k, answer in enumerate(runs, 1):
+        run = line.text("run", str(k)) if len(runs) == 1 else str(k)
+        of_run = base._replace(run=run)
+        if several:
+            yield from _of_items(line, of_run, gold, answer)
+        else:
+            yield _scored(line, of_run, role, gold, answer)
+
+
+def _depth(value: Json, depth: int) -> bool:
+    """Whether lists are nested at least so deep."""
+    while depth and isinstance(value, list):
+        value, depth = (value[0] if value else None), depth - 1
+    return not depth
+
+
+def _cluster(line: Line, wanted: Wanted) -> str:
+    """By --cluster KEY; by the role where the line has it."""
+    if wanted.cluster:
+        item = line.tree.get(line.columns.get("item", "item"))
+        return records.cluster_of(line.tree, wanted, line.source, str(item))
+    return line.text("cluster", "")
+
+
+def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Record]:
+    """The items of a line that holds several."""
+    assert isinstance(gold, list)
+    item = line.get("item")
+    numbered = [f"{item or line.number}:{k}" for k in range(len(gold))]
+    names = item if isinstance(item, list) else numbered
+    if not isinstance(answer, list) or not len(answer) == len(gold) == len(names):
+        raise line.error(f"expected {len(gold)} predictions in each run, as many as gold labels")
+    for name, truth, label in zip(names, gold, answer, strict=True):
+        of = base._replace(item=records.label(name, "item", line.source, line.number))
+        yield _scored(line, of, "predicted", truth, label)
+
+
+def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
+    if answer is None:
+        return base._replace(status="failed")
+    if role == "predicted":
+        # gold is part of what two logs must agree on
+        return base._replace(score=float(answer == gold), prompt=f"{base.prompt} {gold!r}")
+    score = records.number(answer)
+    if score is None or (role == "correct" and score not in (0.0, 1.0)):
+        expected = "a number" if role == "score" else "true or false"
+        raise line.error(f"{role}: expected {expected}, found {str(answer)[:40]!r}")
+    return base._replace(score=score)

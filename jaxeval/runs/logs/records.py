@@ -1,0 +1,144 @@
+"""What all readers of logs give: a score of a sample of an item, in a run of a model."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+
+Status = Literal["scored", "unscored", "failed"]
+STATUSES: tuple[Status, ...] = ("scored", "unscored", "failed")
+
+
+class Source(NamedTuple):
+    """A log, as it was asked for.
+
+    Attributes:
+      name: of the file in the folder that was named; "" if it was itself named.
+      model: its model's name by --log NAME=PATH; "": the log says.
+    """
+
+    path: Path
+    name: str = ""
+    model: str = ""
+
+
+class Wanted(NamedTuple):
+    """What is read of logs.
+
+    Attributes:
+      cluster: key of an item's data that says to which cluster it belongs; "": none.
+      columns: role -> key, of JSON lines of predictions.
+    """
+
+    cluster: str = ""
+    columns: Mapping[str, str] = {}
+
+
+class Record(NamedTuple):
+    """A score.
+
+    Attributes:
+      model: as the log names it.
+      metric: "" with "failed": of all metrics.
+      run: what tells runs within a log apart; "" where it holds one.
+      sample: number of the answer, where a run answers an item several times.
+      content: hash of what the item asks; "" unknown.
+      prompt: hash of all else in which one item can differ between two logs; "" unknown.
+      status: "failed": the item ended in an error; "unscored": its scorer gave nothing.
+      higher_is_better: None: unknown.
+    """
+
+    model: str
+    task: str
+    metric: str
+    item: str
+    score: float
+    run: str = ""
+    sample: int = 1
+    cluster: str = ""
+    content: str = ""
+    prompt: str = ""
+    status: Status = "scored"
+    higher_is_better: bool | None = None
+
+
+Notes = Counter[str]  # what a user should know of the logs, and how often
+Reader = Callable[[Source, Wanted, Notes], Iterator[Record]]
+
+
+def digest(tree: Json) -> str:
+    """A hash of JSON data; ids that a program draws at random in it do not count."""
+    text = json.dumps(_without_ids(tree), sort_keys=True, ensure_ascii=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _without_ids(tree: Json) -> Json:
+    if isinstance(tree, Mapping):
+        return {key: _without_ids(value) for key, value in tree.items() if key != "id"}
+    if isinstance(tree, list):
+        return [_without_ids(value) for value in tree]
+    return tree
+
+
+def cluster_of(data: object, wanted: Wanted, source: Source, item: str) -> str:
+    """The cluster of an item, by its own data.
+
+    Raises:
+      DataError: the item does not say.
+    """
+    if not wanted.cluster:
+        return ""
+    value = data.get(wanted.cluster) if isinstance(data, Mapping) else None
+    if value is None or isinstance(value, Mapping | list):
+        keys = ", ".join(map(str, [*data][:12])) if isinstance(data, Mapping) and data else "none"
+        raise DataError(
+            f"item {item:.60}: no {wanted.cluster!r} to cluster it by; its keys are {keys}",
+            source.path,
+        )
+    return str(value)
+
+
+def label(value: object, what: str, source: Source, line: int | None = None) -> str:
+    """A name or number that identifies something, as text.
+
+    Raises:
+      DataError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
+        raise DataError(message, source.path, line)
+    return printable(str(value))
+
+
+def printable(name: str) -> str:
+    """A name that a terminal shows as it is: what is no printable character is escaped."""
+    return name if name.isprintable() else name.encode("unicode_escape").decode()
+
+
+def sample(value: object, source: Source, line: int | None = None) -> int:
+    """The number of an answer; 1 where the log has none.
+
+    Raises:
+      DataError: no whole number.
+    """
+    if value is None:
+        return 1
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        message = f"expected a whole number of an answer, found {str(value)[:40]!r}"
+        raise DataError(message, source.path, line)
+    return value
+
+
+def number(value: object) -> float | None:
+    """A score as a number: true is 1; None for what is none."""
+    if isinstance(value, bool | int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    return None

@@ -1,0 +1,138 @@
+"""Large JSON piece by piece: the objects of lines, the elements of arrays."""
+
+import codecs
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from jaxeval.data import text
+from jaxeval.errors import DataError
+from jaxeval.files import Json
+
+_CHUNK = 1 << 20
+_LARGEST = 1 << 28  # characters of one value
+_EXPONENT = 3  # characters behind which a number does not go on: 1 and e-5
+_BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+class Stream(Protocol):
+    """What is read, such as a file in binary mode."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes; none at the end."""
+
+
+def objects(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
+    """Number and object of each line of JSON lines that is not blank.
+
+    Raises:
+      DataError: naming the line that is no object; a torn last one too.
+    """
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            tree = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"not valid JSON ({_said(error)})", path, number) from None
+        if not isinstance(tree, dict):
+            raise DataError("expected a JSON object in each line", path, number)
+        yield number, tree
+
+
+def members(stream: Stream, path: Path, one_by_one: Collection[str]) -> Iterator[tuple[str, Json]]:
+    """Key and value of each member of a JSON object.
+
+    Of an array under a key of `one_by_one`, each element by itself under that key; so too those of
+    an array that is itself the whole, under "".
+
+    Raises:
+      DataError: not JSON, neither object nor array, or a value too large.
+    """
+    scanner = _Scanner(stream, path)
+    if scanner.next_of("{[") == "[":
+        yield from (("", element) for element in scanner.elements())
+    else:
+        separator = "," if scanner.peek() != "}" else scanner.next_of("}")
+        while separator == ",":
+            key = scanner.value()
+            scanner.next_of(":")
+            if key in one_by_one and scanner.peek() == "[":
+                scanner.next_of("[")
+                yield from ((str(key), element) for element in scanner.elements())
+            else:
+                yield str(key), scanner.value()
+            separator = scanner.next_of(",}")
+    if scanner.peek():
+        raise DataError("not valid JSON (more behind its end)", path)
+
+
+class _Scanner:
+    """A position in a stream of JSON; the text before it is forgotten."""
+
+    def __init__(self, stream: Stream, path: Path):
+        self._stream, self._path = stream, path
+        self._bytes = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = json.JSONDecoder()
+        self._text, self._at, self._ended = "", 0, False
+
+    def peek(self) -> str:
+        """The next character that is no space; "" at the end."""
+        while True:
+            blanks = _BLANKS.match(self._text, self._at)
+            self._at = blanks.end() if blanks else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if self._ended:
+                return ""
+            self._more()
+
+    def next_of(self, expected: str) -> str:
+        """The next character, one of these, which is passed."""
+        character = self.peek()
+        if not character or character not in expected:
+            what = repr(character) if character else "its end"
+            raise DataError(
+                f"not valid JSON (expected one of {expected}, found {what})", self._path
+            )
+        self._at += 1
+        return character
+
+    def value(self) -> Json:
+        """The next value, which is passed."""
+        self.peek()
+        while True:
+            try:
+                tree, end = self._decoder.raw_decode(self._text, self._at)
+                if end + _EXPONENT < len(self._text) or self._ended:
+                    self._at = end
+                    return tree
+            except (ValueError, RecursionError) as error:
+                if self._ended or not isinstance(error, json.JSONDecodeError):
+                    raise DataError(f"not valid JSON ({_said(error)})", self._path) from None
+            self._more()
+
+    def elements(self) -> Iterator[Json]:
+        """The elements of an array whose bracket is passed, and the bracket at its end."""
+        separator = "," if self.peek() != "]" else self.next_of("]")
+        while separator == ",":
+            yield self.value()
+            separator = self.next_of(",]")
+
+    def _more(self) -> None:
+        """Reads on, twice as much of a value that is twice as large."""
+        rest = self._text[self._at :]
+        if len(rest) > _LARGEST:
+            raise DataError(f"a JSON value of more than {_LARGEST >> 20} MiB", self._path)
+        raw = self._stream.read(max(_CHUNK, len(rest)))
+        self._ended = not raw
+        try:
+            self._text, self._at = rest + self._bytes.decode(raw, self._ended), 0
+        except UnicodeDecodeError:
+            raise DataError("not UTF-8", self._path) from None
+
+
+def _said(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:100]

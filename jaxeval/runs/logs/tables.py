@@ -1,0 +1,164 @@
+"""All scores of logs as one long table of numpy columns."""
+
+import dataclasses
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs.imported import collector_paused
+from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source, printable
+
+MOST = 50_000_000  # scores of a table
+_UNKNOWN = -1
+_CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt")
+_NAMED = ("model", "task", "metric", "item", "cluster")
+
+
+@dataclasses.dataclass(frozen=True)
+class LogTable:
+    """A row a score; a name is a place in the tuple of its kind.
+
+    Attributes:
+      names: of "model", "task", "metric", "item" and "cluster".
+      metric: "" of a failed item, which has no score in any metric.
+      item: of different tasks may share their names.
+      sample: number of an answer to an item in a run.
+      run: number, from 0, among the runs of a model on a task.
+      content, prompt: hashes, -1 where unknown.
+      status: place in `records.STATUSES`; only with "scored" is there a score.
+      higher_is_better: (task, metric) -> what its log says.
+      notes: what a user should know, with how often.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    model: np.ndarray
+    task: np.ndarray
+    metric: np.ndarray
+    item: np.ndarray
+    cluster: np.ndarray
+    sample: np.ndarray
+    run: np.ndarray
+    score: np.ndarray
+    status: np.ndarray
+    content: np.ndarray
+    prompt: np.ndarray
+    higher_is_better: Mapping[tuple[str, str], bool]
+    logs: int
+    notes: Mapping[str, int]
+
+
+class _Codes(dict[str, int]):
+    """Names, numbered as they come."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = code = len(self)
+        return code
+
+
+@dataclasses.dataclass(frozen=True)
+class _Columns:
+    """Rows as they are read: 4 or 8 bytes a cell."""
+
+    codes: Mapping[str, _Codes]
+    cells: Mapping[str, array] = dataclasses.field(
+        default_factory=lambda: {
+            name: array("d" if name == "score" else "i")
+            for name in (*_CODED, "sample", "score", "status")
+        }
+    )
+
+    def add(self, record: Record, model: str, run: str) -> None:
+        """Appends a score."""
+        names = (model, record.task, record.metric, record.item, record.cluster, run)
+        for name, value in zip(_CODED, names, strict=False):
+            self.cells[name].append(self.codes[name][value])
+        for name, digest in (("content", record.content), ("prompt", record.prompt)):
+            self.cells[name].append(self.codes[name][digest] if digest else _UNKNOWN)
+        self.cells["sample"].append(record.sample)
+        self.cells["score"].append(record.score)
+        self.cells["status"].append(STATUSES.index(record.status))
+
+    def table(
+        self, directions: Mapping[tuple[str, str], bool], logs: int, notes: Notes
+    ) -> LogTable:
+        """All of them."""
+        cells = {name: np.asarray(column) for name, column in self.cells.items()}
+        if not np.any(cells["status"] == 0):
+            said = "; ".join(notes) or "they hold no items"
+            raise DataError(f"no score in {logs} log{'s' if logs > 1 else ''} ({said})")
+        cells["run"] = _runs(cells["model"], cells["task"], cells["run"])
+        return LogTable(
+            **cells,
+            names={name: tuple(map(printable, self.codes[name])) for name in _NAMED},
+            higher_is_better=directions,
+            logs=logs,
+            notes=dict(notes),
+        )
+
+
+@collector_paused()
+def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> LogTable:
+    """The table of what several readers give.
+
+    Logs of one model and task are its runs, as are logs of several models that --log NAME=PATH
+    puts under one name.
+
+    Args:
+      notes: what the readers had to note, complete when all are read.
+
+    Raises:
+      DataError: too many scores, no score, or one that is there twice.
+    """
+    columns = _Columns({name: _Codes() for name in _CODED})
+    directions: dict[tuple[str, str], bool] = {}
+    count = 0
+    for source, records in logs:
+        count += 1
+        for record in records:
+            if len(columns.cells["score"]) == MOST:
+                raise DataError(f"more than {MOST} scores", source.path)
+            if record.higher_is_better is not None:
+                _direct(directions, record, source)
+            run = f"{count} {record.run}"
+            columns.add(record, source.model or record.model, run)
+    table = columns.table(directions, count, notes)
+    _refuse_twice(table)
+    return table
+
+
+def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Source) -> None:
+    assert record.higher_is_better is not None
+    key = record.task, record.metric
+    if directions.setdefault(key, record.higher_is_better) != record.higher_is_better:
+        message = f"{record.task}, {record.metric}: logs differ in whether higher is better"
+        raise DataError(message, source.path)
+
+
+def _runs(model: np.ndarray, task: np.ndarray, log: np.ndarray) -> np.ndarray:
+    """[N] the number, from 0, of each score's run among those of its model on its task."""
+    pair = model.astype(np.int64) * (int(task.max(initial=0)) + 1) + task
+    logs = int(log.max(initial=0)) + 1
+    triples, inverse = np.unique(pair * logs + log, return_inverse=True)
+    _, starts, counts = np.unique(triples // logs, return_index=True, return_counts=True)
+    within = np.arange(len(triples)) - np.repeat(starts, counts)
+    return np.asarray(within[inverse])
+
+
+def _refuse_twice(table: LogTable) -> None:
+    """Raises DataError if an answer to an item has two scores."""
+    keys = np.stack([table.model, table.task, table.metric, table.run, table.item, table.sample])
+    order = np.lexsort(keys)
+    same = np.all(np.diff(keys[:, order], axis=1) == 0, axis=0)
+    if not same.any():
+        return
+    k = int(order[int(np.argmax(same))])
+    model, task, item = (
+        f"{what} {table.names[what][int(getattr(table, what)[k])]:.60}"
+        for what in ("model", "task", "item")
+    )
+    raise DataError(
+        f"{int(same.sum())} scores are there twice: {model}, {task}, {item}, sample "
+        f"{int(table.sample[k])}; expected one score of each answer in a log"
+    )

@@ -1,0 +1,224 @@
+"""A model's mean over items and runs, and the difference of two models, with honest errors.
+
+Scores are crossed: every run answers every item, x_ir = mean + item + run + rest. What a standard
+error speaks of is named by `over`:
+
+    items   other items, these runs:  Miller (2024), clustered by Bell & McCaffrey (2002)
+    runs    other runs, these items:  the means of runs as a sample; of two models Welch's t
+    both    other items and other runs: the items' part and what runs bring beyond it
+
+Notation: I items, R runs, C clusters.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.stats import crossed
+from jaxeval.stats.items import errors_of_means, pairs, proportions, results, tables
+from jaxeval.stats.items.errors_of_means import Part, Parts
+from jaxeval.stats.items.results import Estimate, Factor, Sizes
+from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
+from jaxeval.stats.results import Interval, fraction
+
+_T = "t, Satterthwaite"
+_QUARTER = 0.25  # of an item
+
+
+def mean(
+    scores: Scores,
+    *,
+    over: Collection[Factor] | None = None,
+    clusters: Labels | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Mean score of a model.
+
+    Args:
+      scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
+      over: what the interval is to generalise over; None: items and, with two or more runs, runs.
+      clusters: [I] labels of items that belong together, such as questions on one text.
+
+    Raises:
+      DataError: shapes; `over` runs with a single run; a single item or cluster.
+    """
+    fraction(confidence, "confidence")
+    table = tables.table(scores)
+    groups = tables.groups(clusters, table, len(scores))
+    sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
+    factors = results.factors_of(over, sizes)
+    parts = parts_of_mean(table, groups)
+    part = errors_of_means.total(parts, factors)
+    value = table.cells.mean()
+    if table.binary:
+        low, high = binary_limits(value, parts, sizes, factors, confidence)
+        method = "Jeffreys, effective number of answers"
+    else:
+        low, high = t_limits(value, part, confidence)
+        method = _T
+    return Estimate(
+        float(value),
+        float(np.sqrt(part.variance)),
+        float(part.df),
+        Interval(float(low), float(high), confidence, method),
+        factors,
+        sizes,
+        warnings=results.warnings_of(sizes, factors, clusters is not None),
+    )
+
+
+def difference(
+    a: Scores,
+    b: Scores,
+    *,
+    over: Collection[Factor] | None = None,
+    clusters: Labels | None = None,
+    paired_runs: bool = False,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Mean of A less that of B, on the same items.
+
+    Items that one of them has no score of are left out and counted.
+
+    Args:
+      a, b: as of `mean`; row i is the same item in both. Numbers of runs may differ.
+      paired_runs: whether column r of both is one run (the same split and seed of the training):
+        its own effect cancels.
+
+    Raises:
+      DataError: as of `mean`; different items; paired runs of different number.
+    """
+    fraction(confidence, "confidence")
+    pair = pairs.pair(a, b, clusters, paired_runs)
+    sizes = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped)
+    factors = results.factors_of(over, sizes)
+    return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
+
+
+class Gap(NamedTuple):
+    """A difference before its error is known.
+
+    Attributes:
+      parts: of its variance.
+      middle, tested: value and parts that interval and test are made of.
+      unpaired: parts, had the models been scored on different items.
+    """
+
+    value: float
+    parts: Parts
+    middle: float
+    tested: Parts
+    binary: bool
+    unpaired: Parts
+    correlation: float | None
+
+
+def gap_of(pair: pairs.Pair) -> Gap:
+    """The difference of two models on one task."""
+    parts, value = pair.parts(), float(pair.gaps.mean())
+    middle, tested = value, parts
+    if pair.binary:
+        shrunk, tested = with_two_items(pair.gaps, parts)
+        middle = float(shrunk)
+    unpaired = pair._replace(paired=None)
+    means = [table.cells.mean(1) for table in (pair.a, pair.b)]
+    apart = [errors_of_means.items_part(mean, pair.groups) for mean in means]
+    runs = unpaired.run_parts() if pair.paired else parts.runs
+    of_others = Parts(errors_of_means.added(apart), runs)
+    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means))
+
+
+def of_gap(
+    gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
+) -> Estimate:
+    """A difference with its error over the factors named."""
+    part, unpaired = (errors_of_means.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    with_two = gap.binary and "items" in over
+    middle = gap.middle if with_two else gap.value
+    tested = errors_of_means.total(gap.tested, over) if with_two else part
+    low, high = t_limits(np.asarray(middle), tested, confidence)
+    return Estimate(
+        gap.value,
+        float(np.sqrt(part.variance)),
+        float(tested.df),
+        Interval(float(low), float(high), confidence, _T + ", two items added" * with_two),
+        over,
+        sizes,
+        _two_sided(float(middle), tested),
+        float(np.sqrt(unpaired.variance)),
+        gap.correlation,
+        results.warnings_of(sizes, over, clustered),
+    )
+
+
+def parts_of_mean(table: Table, groups: Groups) -> Parts:
+    """Of the variance of one model's mean."""
+    items = errors_of_means.items_part(table.cells.mean(1), groups)
+    if table.cells.shape[1] == 1:
+        return Parts(items, ())
+    return Parts(items, (errors_of_means.run_part(table.cells, groups, table.inflation),))
+
+
+def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """[...] ends of the t interval."""
+    half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
+    return value - half, value + half
+
+
+def binary_limits(
+    share: np.ndarray, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """[...] ends of Jeffreys' interval, with as many answers as the variance is worth.
+
+    One answer to each of independent items is Jeffreys' own interval. Otherwise a quarter of an
+    item, half right and half wrong, is added to the items' part, which a few rare failures tell
+    too low, and there are no more answers than were given.
+    """
+    answers = sizes.items * sizes.runs[0] * sizes.samples
+    units, most = sizes.clusters, float(answers)
+    if answers == sizes.clusters:
+        return proportions.limits(share, np.full(np.shape(share), most), confidence)
+    if "items" in over:
+        more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+        variance = parts.items.variance * sizes.items**2 + more
+        items = Part(variance / (sizes.items + _QUARTER) ** 2, parts.items.df)
+        parts = parts._replace(items=items)
+    else:
+        units, most = answers, np.inf  # answers to fixed items spread less than a coin's
+    part = errors_of_means.total(parts, over)
+    n = proportions.effective(share, part.variance, part.df, units, most, confidence)
+    return proportions.limits(share, n, confidence)
+
+
+def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
+    """[...] mean difference and its parts with two more items, on which each model wins one.
+
+    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
+    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
+    differ by as much as the models do where they differ: sum d^2 / sum |d|.
+
+    Args:
+      gaps: [..., I] differences of items.
+    """
+    items, value = gaps.shape[-1], gaps.mean(-1)
+    size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
+    more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
+    centred = parts.items.variance * items * (items - 1)
+    variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
+    part = Part(variance, parts.items.df)
+    return value * items / (items + 2), parts._replace(items=part)
+
+
+def _two_sided(value: float, part: Part) -> float:
+    from scipy import special
+
+    if part.variance <= 0:
+        return float(value == 0)
+    return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None
+    return float(np.corrcoef(a, b)[0, 1])

@@ -1,0 +1,277 @@
+"""How many items, samples or runs show a difference, and which of them is cheapest.
+
+The variance of the difference of two models that answer the same I items, each with R runs and K
+samples of every answer, is
+
+    v_items / I + v_runs / R + v_items_x_runs / (I R) + v_samples / (I R K)
+
+where one run each is taken as fixed: without v_runs, and other runs are not spoken of. The number
+of items is as of Miller (2024, section 5), which the normal distribution gives; runs are few, and
+count with t and 2 (R - 1) degrees of freedom.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from jaxeval.errors import DataError
+from jaxeval.stats.items import pairs, variances
+from jaxeval.stats.items.tables import Labels, Scores
+from jaxeval.stats.power import fewest, shown
+from jaxeval.stats.results import fraction
+
+MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
+_SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
+Way = Literal["items", "samples", "runs"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Variances of the difference of two models' scores of an item.
+
+    Attributes:
+      items: over items, of the true difference (Miller's omega^2).
+      runs: of a run's mean, both models' summed; 0 also where it is unknown.
+      items_x_runs, samples: both models' summed.
+    """
+
+    items: float
+    runs: float = 0.0
+    items_x_runs: float = 0.0
+    samples: float = 0.0
+
+    def __post_init__(self) -> None:
+        values = dataclasses.astuple(self)
+        if min(values) < 0 or not all(map(math.isfinite, values)) or not sum(values):
+            raise DataError(f"variances: expected numbers from 0, not all 0, found {values}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """In any unit.
+
+    Attributes:
+      answer: one answer to one item by one run of a model.
+      item: a new item (written, annotated).
+      run: a new run of one model (trained).
+    """
+
+    answer: float = 1.0
+    item: float = 0.0
+    run: float = 0.0
+
+
+class Size(NamedTuple):
+    """Items, and runs and samples of each model."""
+
+    items: int
+    runs: int = 1
+    samples: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """What is to be had in all; `cost` of what is new, `power` to show the difference."""
+
+    size: Size
+    cost: float
+    power: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to buy next.
+
+    Attributes:
+      now: what is there.
+      ways: the least of one kind alone that reaches the power; None where none does.
+      cheapest: of all designs with at least what is there; None where none reaches the power.
+    """
+
+    difference: float
+    target: float
+    now: Design
+    ways: Mapping[Way, Design | None]
+    cheapest: Design | None
+
+
+def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spread, Size]:
+    """The variances that a pilot shows, and its size; arguments and errors as of `difference`.
+
+    Items in clusters count with their design effect: new items are taken to come in such clusters.
+    """
+    pair = pairs.pair(a, b, clusters)
+    items, _ = pair.a.cells.shape
+    runs = min(pair.a.cells.shape[1], pair.b.cells.shape[1])
+    variance = items * float(pair.parts().items.variance)
+    kinds = {"run": 0.0, "item x run": 0.0, "sample": 0.0}
+    rest = 0.0
+    for scores, table in ((a, pair.a), (b, pair.b)):
+        of_model = variances.mean_squares_of(scores, table, pair.groups)
+        parts = variances.combinations(of_model)
+        for name in kinds.keys() & parts.keys():
+            kinds[name] += max(0.0, float(parts[name].estimate))
+        within = of_model.interaction or of_model.sample
+        if within is not None:
+            each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
+            rest += float(within.value) / each
+    found = Spread(max(0.0, variance - rest), kinds["run"], kinds["item x run"], kinds["sample"])
+    return found, Size(items, runs, pair.a.samples)
+
+
+def required_items(
+    difference: float,
+    of: Spread,
+    *,
+    runs: int = 1,
+    samples: int = 1,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> int | None:
+    """Fewest items that show a difference; with one run Miller's (2024) equation.
+
+    Returns:
+      None where no number does: the runs alone leave too much open.
+    """
+    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    size = _items(target, of, Size(2, runs, samples))
+    return None if size is None else size.items
+
+
+def plan(
+    difference: float,
+    of: Spread,
+    now: Size,
+    costs: Costs = Costs(),
+    *,
+    pilot: bool = True,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> Plan:
+    """What to buy after a pilot: of items, samples and runs alone, and of all together.
+
+    Args:
+      difference: that is to be shown, in the unit of the scores.
+      now: what is there already.
+      pilot: False: nothing is there, and `now` is the least that is to be had.
+
+    Raises:
+      DataError: a difference of 0, or a negative cost.
+    """
+    if difference == 0 or min(dataclasses.astuple(costs)) < 0:
+        raise DataError("plan: expected a difference other than 0 and no negative cost")
+    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+
+    paid = now if pilot else Size(0, 0, 0)
+
+    def design(size: Size | None) -> Design | None:
+        if size is None:
+            return None
+        return Design(size, _cost(paid, size, costs), target.of(of, size))
+
+    ways = {way: design(size) for way, size in _alone(target, of, now).items()}
+    cheapest = min(filter(None, ways.values()), key=_order, default=None)
+    for least in sorted(_with_more(of, now), key=lambda size: _cost(paid, size, costs)):
+        if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
+            break  # more items cost no less
+        other = design(_items(target, of, least))
+        if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
+            cheapest = other
+    have = design(now)
+    assert have is not None
+    return Plan(difference, power, have, ways, cheapest)
+
+
+class _Target(NamedTuple):
+    difference: float
+    power: float
+    alpha: float
+
+    def of(self, spread: Spread, size: Size) -> float:
+        """The power of a design."""
+        variance, df = error(spread, size)
+        if variance == 0:
+            return 1.0
+        return shown(self.difference / math.sqrt(variance), df, self.alpha)
+
+    def reached(self, spread: Spread, size: Size) -> bool:
+        """Whether a design shows the difference with the probability asked for."""
+        return self.of(spread, size) >= self.power
+
+    def guess(self, spread: Spread, size: Size) -> int:
+        """About how many items are needed, by the quantiles of t."""
+        from scipy import special
+
+        _, runs, samples = size
+        df = 2.0 * (runs - 1) if runs > 1 and spread.runs else math.inf
+        tails = self.alpha / 2, 1 - self.power
+        reach = sum(
+            float(special.ndtri(p) if df == math.inf else special.stdtrit(df, p)) for p in tails
+        )
+        left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
+        each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
+        return int(min(MOST_ITEMS / 2, each / left)) if left > 0 else 2
+
+
+def error(of: Spread, size: Size) -> tuple[float, float]:
+    """Variance of the difference, and its degrees of freedom (inf where runs are fixed)."""
+    items, runs, samples = size
+    between = (of.items_x_runs + of.samples / samples) / (items * runs)
+    if runs == 1:
+        return of.items / items + between, math.inf
+    between += of.runs / runs
+    variance = of.items / items + between
+    return variance, 2 * (runs - 1) * (variance / between) ** 2 if between else math.inf
+
+
+def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
+    """The least of each kind, the others as they are."""
+    items = _items(target, of, now)
+    samples = runs = None
+    if of.samples:
+        least = fewest(lambda k: target.reached(of, now._replace(samples=k)), now.samples)
+        samples = None if least is None else now._replace(samples=max(least, now.samples))
+    if now.runs > 1:
+        least = fewest(lambda r: target.reached(of, now._replace(runs=r)), now.runs)
+        if least is not None and least <= MOST_RUNS:
+            runs = now._replace(runs=max(least, now.runs))
+    return {"items": items, "samples": samples, "runs": runs}
+
+
+def _order(design: Design) -> tuple[float, Size]:
+    return design.cost, design.size
+
+
+def _with_more(of: Spread, now: Size) -> Iterator[Size]:
+    """All numbers of runs and samples that are tried, with the items that are there."""
+    runs = _rising(now.runs) if now.runs > 1 else [1]
+    samples = [now.samples, *(k for k in _SAMPLES if k > now.samples and of.samples)]
+    for r, k in itertools.product(runs, samples):
+        yield now._replace(runs=r, samples=k)
+
+
+def _items(target: _Target, of: Spread, now: Size) -> Size | None:
+    """The fewest items, at least those that are there, with the runs and samples of `now`."""
+    if target.reached(of, now):
+        return now
+    if not target.reached(of, now._replace(items=MOST_ITEMS)):
+        return None
+    guess = max(now.items, target.guess(of, now))
+    least = fewest(lambda n: target.reached(of, now._replace(items=n)), guess)
+    return None if least is None else now._replace(items=max(least, now.items))
+
+
+def _rising(runs: int) -> Iterator[int]:
+    """Every number for a while, then about a tenth more each time."""
+    while runs <= MOST_RUNS:
+        yield runs
+        runs += max(1, runs // 10)
+
+
+def _cost(paid: Size, size: Size, costs: Costs) -> float:
+    """Of what is new, of both models."""
+    answers = math.prod(size) - math.prod(paid)
+    of_runs = 2 * (size.runs - paid.runs) * costs.run
+    return 2 * answers * costs.answer + (size.items - paid.items) * costs.item + of_runs

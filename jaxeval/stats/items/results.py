@@ -1,0 +1,135 @@
+"""What is said of means and differences over items and runs: sizes, estimates, warnings."""
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from jaxeval.errors import DataError
+from jaxeval.stats.items.tables import Groups, Table
+from jaxeval.stats.results import Interval
+
+Factor = Literal["items", "runs"]
+FACTORS: tuple[Factor, ...] = ("items", "runs")
+FEW_CLUSTERS = 30
+_OFTEN_MISSING = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """What an estimate rests on.
+
+    Attributes:
+      items: with a score of every model.
+      dropped: items left out, since a model has no score of them.
+      runs: of each model.
+      samples: most answers to an item in a run.
+      missing: cells (item, run) without a score, of all models.
+    """
+
+    items: int
+    dropped: int
+    clusters: int
+    runs: tuple[int, ...]
+    samples: int
+    missing: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A mean, or the difference of two means.
+
+    Attributes:
+      over: what the error generalises over: items, runs; over several tasks also tasks.
+      se, df: standard error, and its degrees of freedom by Satterthwaite (1946).
+      interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
+        items added; otherwise t.
+      p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
+        a mean.
+      unpaired_se: of a difference, had the models been scored on different items; None of a mean.
+      correlation: of the two models' scores over items, each the mean of its runs; None of a mean
+        and where a model's scores are all equal.
+      warnings: what a reader must know, a sentence each.
+    """
+
+    value: float
+    se: float
+    df: float
+    interval: Interval
+    over: tuple[str, ...]
+    sizes: Sizes
+    p_value: float | None = None
+    unpaired_se: float | None = None
+    correlation: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    def p_above(self, margin: float = 0.0) -> float:
+        """One-sided p-value that the true difference is not above `margin`: small says it is.
+
+        Below: `1 - p_above(-margin)` is that of "not below -margin".
+
+        Raises:
+          DataError: the estimate is a mean.
+        """
+        from scipy import special
+
+        if self.p_value is None:
+            raise DataError("p_above: expected a difference, found a mean")
+        low, high, confidence, _ = self.interval
+        above = (low + high) / 2 - margin
+        if high == low:
+            return float(above <= 0)
+        se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
+        return float(special.stdtr(self.df, -above / se))
+
+
+def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
+    """Items, and runs where every model has two or more."""
+    return FACTORS if min(runs) > 1 else ("items",)
+
+
+def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
+    """Of one model, or of several on the same items."""
+    return Sizes(
+        len(of[0].kept),
+        dropped,
+        len(groups.sizes),
+        tuple(table.cells.shape[1] for table in of),
+        max(table.samples for table in of),
+        sum(table.missing for table in of),
+    )
+
+
+def factors_of(over: Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
+    """The factors in order, each once; None: as `default_over`.
+
+    Raises:
+      DataError: none, an unknown one, or runs of which a model has one.
+    """
+    if over is None:
+        over = default_over(sizes.runs)
+    wrong = set(over) - set(FACTORS)
+    if wrong or not over:
+        raise DataError(f"over: expected items, runs or both, found {', '.join(over) or 'none'}")
+    if "runs" in over and min(sizes.runs) < 2:
+        raise DataError(
+            "over runs: expected two or more runs of every model; one says nothing of others"
+        )
+    return tuple(factor for factor in FACTORS if factor in over)
+
+
+def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tuple[str, ...]:
+    """What a reader must know, a sentence each."""
+    lines = []
+    if min(sizes.runs) == 1:
+        lines.append("One run of a model: this says nothing of other runs.")
+    if "items" in over and sizes.clusters < FEW_CLUSTERS:
+        what = "clusters" if clustered else "items"
+        lines.append(
+            f"Only {sizes.clusters} {what}: fewer than {FEW_CLUSTERS} tell little of others."
+        )
+    cells = sizes.items * sum(sizes.runs)
+    if sizes.missing > _OFTEN_MISSING * cells:
+        lines.append(
+            f"{sizes.missing} of {cells} scores are missing: expected as item and run suggest."
+        )
+    return tuple(lines)

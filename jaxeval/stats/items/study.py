@@ -1,0 +1,282 @@
+"""Models compared item by item on several tasks: everything that a report says of them."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.stats import multiple
+from jaxeval.stats.items import comparing, estimates, suites
+from jaxeval.stats.items.results import FACTORS, Estimate, Factor
+from jaxeval.stats.items.suites import Suite
+from jaxeval.stats.items.task_means import Task
+from jaxeval.stats.results import HypothesisTest, count, fraction
+
+Outcome = Literal["better", "not shown", "worse"]
+Over = tuple[Factor, ...]
+MOST_TESTED = 12  # pairs on tasks of which tests are made beside their intervals
+_MOST_RESAMPLES = 2000  # of joint bootstraps over all tasks
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """How models are compared.
+
+    Attributes:
+      over: what is generalised over; None: items and, where all models have several, runs.
+      alpha: level of the tests, after Holm's correction.
+      margin: difference from which on A counts as better or worse, in the unit of the scores.
+      resamples: of permutations and bootstraps.
+    """
+
+    over: Over | None = None
+    alpha: float = 0.05
+    margin: float = 0.0
+    resamples: int = 9999
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        fraction(self.alpha, "alpha")
+        count(self.resamples, "resamples")
+        if not 0 <= self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number from 0, got {self.margin}")
+
+    @property
+    def confidence(self) -> float:
+        """Of all intervals."""
+        return 1 - self.alpha
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskPair:
+    """Two models on a task.
+
+    Attributes:
+      means: of A and of B.
+      difference: A - B, over what the verdict generalises over.
+      p_adjusted: of the difference, Holm's over all pairs and tasks.
+      outcome: of A against B, by the margin, corrected alike.
+      estimates: the same difference over items, over runs and over both, as far as can be said.
+      tests: function name -> test that treats items alone as random; p-values are not corrected.
+    """
+
+    task: TaskScores
+    a: str
+    b: str
+    means: tuple[Estimate, Estimate]
+    difference: Estimate
+    p_adjusted: float
+    outcome: Outcome
+    estimates: tuple[Estimate, ...]
+    tests: Mapping[str, HypothesisTest]
+
+
+@dataclasses.dataclass(frozen=True)
+class ItemStudy:
+    """All of it.
+
+    Attributes:
+      suite: means over tasks, ranks and tie groups.
+      overall: outcome of each of `suite.overall`.
+      warnings: what a reader of the scores should know.
+    """
+
+    source: str
+    models: tuple[str, ...]
+    tasks: tuple[TaskScores, ...]
+    pairs: tuple[TaskPair, ...]
+    suite: Suite
+    overall: tuple[Outcome, ...]
+    rules: Rules
+    warnings: tuple[str, ...]
+
+
+def study(paired: Paired, rules: Rules | None = None, source: str = "scores") -> ItemStudy:
+    """Compares all pairs of models, task by task and over all tasks.
+
+    Raises:
+      DataError: one model; `over` runs where a model has one; clusters or items too few.
+    """
+    rules = rules or Rules()
+    if len(paired.models) < 2:
+        raise DataError(
+            f"one model ({', '.join(paired.models)}); expected logs of two or more: --log "
+            "NAME=PATH names those of a folder or file"
+        )
+    suite = suites.compare(
+        [
+            Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
+            for task in paired.tasks
+        ],
+        over=rules.over,
+        alpha=rules.alpha,
+        resamples=min(rules.resamples, _MOST_RESAMPLES),
+        seed=rules.seed,
+    )
+    return ItemStudy(
+        source,
+        paired.models,
+        paired.tasks,
+        _pairs(paired.tasks, suite, rules),
+        suite,
+        outcomes(
+            [pair.mean_over_tasks for pair in suite.overall],
+            [paired.tasks[0].higher_is_better] * len(suite.overall),
+            rules,
+        ),
+        rules,
+        (*paired.notes, *itertools.chain.from_iterable(map(_warnings, paired.tasks))),
+    )
+
+
+def outcomes(
+    differences: Sequence[Estimate], higher_is_better: Sequence[bool], rules: Rules
+) -> tuple[Outcome, ...]:
+    """Whether A is shown to be better, or worse, by more than the margin.
+
+    Each is a one-sided test at half the level, and so at a margin of 0 the two-sided test of the
+    difference; p-values are corrected (Holm) over all differences.
+    """
+    p_better, p_worse = [], []
+    for difference, higher in zip(differences, higher_is_better, strict=True):
+        above = difference.p_above(rules.margin)
+        below = 1 - difference.p_above(-rules.margin)
+        p_better.append(above if higher else below)
+        p_worse.append(below if higher else above)
+    both = np.minimum(1.0, 2 * np.minimum(p_better, p_worse)) if differences else np.zeros(0)
+    shown = multiple.adjust_p_values(both, "holm") <= rules.alpha
+    return tuple(
+        ("better" if better < worse else "worse") if is_shown else "not shown"
+        for is_shown, better, worse in zip(shown, p_better, p_worse, strict=True)
+    )
+
+
+def verdict(study: ItemStudy) -> Outcome:
+    """What is said of the first model against the second, on all tasks together.
+
+    Worse where it is on any task, or on their mean; better where it is on their mean or, of tasks
+    that have none, on each; not shown otherwise.
+    """
+    a, b = study.models[:2]
+    on_tasks = [pair.outcome for pair in study.pairs if (pair.a, pair.b) == (a, b)]
+    together = [
+        outcome
+        for pair, outcome in zip(study.suite.overall, study.overall, strict=True)
+        if (pair.a, pair.b) == (a, b) and len(study.tasks) > 1
+    ]
+    if "worse" in (*on_tasks, *together):
+        return "worse"
+    decisive = together or on_tasks
+    return "better" if all(outcome == "better" for outcome in decisive) else "not shown"
+
+
+def equivalent(difference: Estimate, rules: Rules) -> bool:
+    """Whether the difference is shown to lie within the margin, both ways (TOST)."""
+    inside = max(1 - difference.p_above(rules.margin), difference.p_above(-rules.margin))
+    return rules.margin > 0 and inside <= rules.alpha
+
+
+def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[TaskPair, ...]:
+    by_name = {task.task: task for task in tasks}
+    means = {
+        (task.task, model): estimates.mean(
+            scores,
+            over=_possible(rules.over, scores.shape[1]),
+            clusters=task.clusters,
+            confidence=rules.confidence,
+        )
+        for task in tasks
+        for model, scores in task.scores.items()
+    }
+    shown = outcomes(
+        [pair.difference for pair in suite.pairs],
+        [by_name[pair.task].higher_is_better for pair in suite.pairs],
+        rules,
+    )
+    return tuple(
+        TaskPair(
+            by_name[pair.task],
+            pair.a,
+            pair.b,
+            (means[pair.task, pair.a], means[pair.task, pair.b]),
+            pair.difference,
+            pair.p_adjusted,
+            outcome,
+            _by_over(by_name[pair.task], pair, rules),
+            _tests(by_name[pair.task], pair.a, pair.b, rules)
+            if len(suite.pairs) <= MOST_TESTED
+            else {},
+        )
+        for pair, outcome in zip(suite.pairs, shown, strict=True)
+    )
+
+
+def _possible(over: Over | None, runs: int) -> Over | None:
+    """What one model's mean can generalise over, of what a difference does."""
+    if over is None or runs > 1:
+        return over
+    return tuple(factor for factor in over if factor != "runs") or None
+
+
+def _by_over(task: TaskScores, pair: suites.TaskPair, rules: Rules) -> tuple[Estimate, ...]:
+    """The difference over items and, of several runs, over runs and over both."""
+    several = min(task.scores[model].shape[1] for model in (pair.a, pair.b)) > 1
+    every: list[Over] = [("items",), ("runs",), FACTORS] if several else [("items",)]
+    return tuple(
+        pair.difference
+        if over == pair.difference.over
+        else estimates.difference(
+            task.scores[pair.a],
+            task.scores[pair.b],
+            over=over,
+            clusters=task.clusters,
+            confidence=rules.confidence,
+        )
+        for over in every
+    )
+
+
+def _tests(task: TaskScores, a: str, b: str, rules: Rules) -> Mapping[str, HypothesisTest]:
+    return comparing.paired_tests(
+        task.scores[a],
+        task.scores[b],
+        clusters=task.clusters,
+        permutations=rules.resamples,
+        seed=rules.seed,
+    )
+
+
+def _warnings(task: TaskScores) -> list[str]:
+    """What was left out of a task, and runs that are copies of one another."""
+    head = f"task {task.task}: " if task.task else ""
+    lines = []
+    if task.left_out:
+        lacking = [f"{m} lacks {_some(items)}" for m, items in task.lacking.items() if items]
+        why = f": {'; '.join(lacking)}" if lacking else ""
+        lines.append(f"{head}{task.left_out} items are left out{why}")
+    for what, counts in (("ended in an error", task.failed), ("have no score", task.unscored)):
+        said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
+        if said:
+            lines.append(f"{head}answers that {what}: {said}")
+    for model, cube in task.scores.items():
+        copies = len(cube) > 1 and any(
+            np.array_equal(cube[:, i], cube[:, j], equal_nan=True)
+            for i, j in itertools.combinations(range(cube.shape[1]), 2)
+        )
+        if copies:
+            lines.append(
+                f"{head}two runs of {model} have the same score on every item: decoding that "
+                "draws nothing gives copies, which are no other runs"
+            )
+    return lines
+
+
+def _some(items: Sequence[str]) -> str:
+    """How many, and the first few."""
+    named = ", ".join(f"{item:.40}" for item in items[:3])
+    return f"{len(items)} ({named}{' ...' if len(items) > 3 else ''})"

@@ -1,0 +1,173 @@
+"""Several tasks: every pair of models on each, means over tasks, ranks and ties.
+
+Two questions are told apart. The mean over these very tasks: its error is that of the items within
+tasks and of runs. The tasks as a sample of such tasks: its error is the spread between tasks.
+Notation: T tasks, M models, I items, R runs, C clusters of items, B resamples.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Collection, Sequence
+
+from jaxeval.errors import DataError
+from jaxeval.stats import multiple
+from jaxeval.stats.items import estimates, places, results, tables, task_means
+from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.results import Estimate, Factor
+from jaxeval.stats.items.task_means import Task
+from jaxeval.stats.results import fraction
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskPair:
+    """Two models on a task; `p_adjusted` is Holm's over all pairs and tasks."""
+
+    task: str
+    a: str
+    b: str
+    difference: Estimate
+    p_adjusted: float
+
+
+@dataclasses.dataclass(frozen=True)
+class OverallPair:
+    """Two models over all tasks.
+
+    Attributes:
+      mean_over_tasks: mean of the tasks' differences: on these very tasks.
+      tasks_as_sample: the same mean, with the spread between tasks: on other such tasks; None for
+        a single task.
+      p_adjusted: Holm's over all pairs, of `mean_over_tasks`.
+    """
+
+    a: str
+    b: str
+    mean_over_tasks: Estimate
+    tasks_as_sample: Estimate | None
+    p_adjusted: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """Everything that is said of models on several tasks.
+
+    Attributes:
+      overall, places, tie_groups: empty where tasks have several metrics, which `notes` says.
+      tie_groups: the largest groups of neighbouring places of which no two models differ
+        (`OverallPair.p_adjusted` at alpha), best first.
+    """
+
+    pairs: tuple[TaskPair, ...]
+    overall: tuple[OverallPair, ...]
+    places: tuple[Place, ...]
+    tie_groups: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def compare(
+    tasks: Sequence[Task],
+    *,
+    over: Collection[Factor] | None = None,
+    shared_runs: bool = True,
+    alpha: float = 0.05,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Suite:
+    """Compares all pairs of models on every task and over all tasks.
+
+    Args:
+      over: None: items and, where every model has two or more runs of every task, runs.
+      shared_runs: whether run r of a model is the same trained network on every task; ignored, and
+        said in `notes`, where a model's numbers of runs differ between tasks.
+
+    Raises:
+      DataError: as of `estimates.difference`; no task, two of one name, or one of a single model.
+    """
+    fraction(alpha, "alpha")
+    _check(tasks)
+    runs = [tables.array(s).shape[1] for task in tasks for s in task.scores.values()]
+    factors = results.default_over(runs) if over is None else tuple(over)
+    on_tasks = _on_tasks(tasks, factors, 1 - alpha)
+    notes = task_means.not_averaged(tasks)
+    if notes:
+        return Suite(on_tasks, (), (), (), notes)
+    if shared_runs and not _same_runs(tasks):
+        shared_runs = False
+        notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
+    overall = _overall(tasks, on_tasks, factors, shared_runs, 1 - alpha)
+    ranked = places.places(tasks, factors, shared_runs, alpha, resamples, seed)
+    differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
+    groups = places.tie_groups([place.model for place in ranked], differ)
+    return Suite(on_tasks, overall, ranked, groups, notes)
+
+
+def _check(tasks: Sequence[Task]) -> None:
+    names = [task.name for task in tasks]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if not tasks or twice is not None:
+        what = "none" if twice is None else f"{twice} twice"
+        raise DataError(f"tasks: expected one or more of different names, found {what}")
+    alone = next((task for task in tasks if len(task.scores) < 2), None)
+    if alone is not None:
+        raise DataError(f"task {alone.name}: expected two or more models, found {[*alone.scores]}")
+
+
+def _same_runs(tasks: Sequence[Task]) -> bool:
+    """Whether every model has as many runs of all tasks."""
+    return all(
+        len({tables.array(task.scores[model]).shape[1] for task in tasks}) == 1
+        for model in tasks[0].scores
+    )
+
+
+def _on_tasks(
+    tasks: Sequence[Task], over: tuple[Factor, ...], confidence: float
+) -> tuple[TaskPair, ...]:
+    compared = [
+        (
+            task.name,
+            a,
+            b,
+            estimates.difference(
+                task.scores[a],
+                task.scores[b],
+                over=over,
+                clusters=task.clusters,
+                confidence=confidence,
+            ),
+        )
+        for task in tasks
+        for a, b in itertools.combinations(task.scores, 2)
+    ]
+    adjusted = _holm([each[-1] for each in compared])
+    return tuple(TaskPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
+
+
+def _overall(
+    tasks: Sequence[Task],
+    on_tasks: Sequence[TaskPair],
+    over: tuple[Factor, ...],
+    shared_runs: bool,
+    confidence: float,
+) -> tuple[OverallPair, ...]:
+    """Over all tasks; of a single one its own differences."""
+    if len(tasks) == 1:
+        return tuple(
+            OverallPair(pair.a, pair.b, pair.difference, None, pair.p_adjusted)
+            for pair in on_tasks
+        )
+    compared = []
+    for a, b in itertools.combinations(tasks[0].scores, 2):
+        mean, as_sample = (
+            find(tasks, a, b, over=over, shared_runs=shared_runs, confidence=confidence)
+            for find in (task_means.mean_difference, task_means.difference_over_tasks)
+        )
+        compared.append((a, b, mean, as_sample))
+    adjusted = _holm([mean for _, _, mean, _ in compared])
+    return tuple(OverallPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
+
+
+def _holm(differences: Sequence[Estimate]) -> list[float]:
+    p_values = [each.p_value for each in differences if each.p_value is not None]
+    adjusted: list[float] = multiple.adjust_p_values(p_values, "holm").tolist()
+    return adjusted

@@ -1,0 +1,98 @@
+"""For tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.runs.item_scores import Paired
+    from jaxeval.stats.items.results import Factor
+
+Scores = Sequence | np.ndarray
+_NAMES = ("a", "b")
+
+
+def assert_better(
+    a: Scores | str | PathLike[str],
+    b: Scores | str | PathLike[str],
+    *,
+    margin: float = 0.0,
+    over: "Sequence[Factor] | None" = None,
+    clusters: Sequence | str | None = None,
+    metric: str | None = None,
+    higher_is_better: bool = True,
+    alpha: float = 0.05,
+) -> None:
+    """Passes if A is shown to be better than B by more than the margin.
+
+    Args:
+      a, b: scores of the same items, [items] or [items, runs], NaN where one is missing; or paths
+        of evaluation logs (docs/evaluation_logs.md).
+      margin: in the unit of the scores.
+      over: "items", "runs" or both; None: items and, where there are several, runs.
+      clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
+      metric: of logs with several.
+      alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
+
+    Raises:
+      AssertionError: A is worse, or neither was shown; with the numbers.
+      ConfigError, DataError: what cannot be compared.
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line
+    from jaxeval.report.items import verdict
+    from jaxeval.stats.items import study as studies
+    from jaxeval.stats.items.results import FACTORS
+
+    paths = [isinstance(of, str | PathLike) for of in (a, b)]
+    if any(paths) and not all(paths):
+        raise ConfigError("assert_better: expected two paths or two arrays of scores")
+    read = _of_logs if any(paths) else _of_arrays
+    paired = read(a, b, clusters, metric, higher_is_better)
+    factors = None if over is None else tuple(factor for factor in FACTORS if factor in over)
+    study = studies.study(paired, studies.Rules(factors, alpha, margin))
+    if studies.verdict(study) != "better":
+        raise AssertionError("\n".join([verdict.outcome(study), *verdict.of_study(study)]))
+
+
+def _of_logs(
+    a: object, b: object, key: object, metric: str | None, higher_is_better: bool
+) -> "Paired":
+    from jaxeval.runs.logs import finding, pairing
+    from jaxeval.runs.logs.records import Wanted
+
+    if not (key is None or isinstance(key, str)):
+        raise ConfigError("assert_better: of logs, clusters is the key that holds them")
+    paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
+    table = finding.read(paths, Wanted(key or ""))
+    metrics = [metric] if metric else []
+    rules = pairing.Rules(_NAMES, metrics, lower_is_better=not higher_is_better)
+    return pairing.paired(table, rules)
+
+
+def _of_arrays(
+    a: object,
+    b: object,
+    clusters: Sequence | str | None,
+    metric: str | None,
+    higher_is_better: bool,
+) -> "Paired":
+    from jaxeval.runs import item_scores
+    from jaxeval.stats.items import tables
+
+    arrays = [tables.array(np.asarray(of), name) for name, of in zip(_NAMES, (a, b), strict=True)]
+    sizes = [len(array) for array in arrays]
+    if len({*sizes, *([len(clusters)] if clusters is not None else [])}) > 1:
+        raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
+    task = item_scores.TaskScores(
+        "",
+        metric or "score",
+        higher_is_better,
+        tuple(map(str, range(sizes[0]))),
+        dict(zip(_NAMES, arrays, strict=True)),
+        None if clusters is None else np.array(clusters, object),
+    )
+    return item_scores.Paired(_NAMES, (item_scores.common(task),))

@@ -1,0 +1,195 @@
+"""Logs that nobody vouches for: one clear line, bounded memory, nothing executed."""
+
+import json
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.runs.logs import archive, finding, streaming, tables
+from tests.runs.logs import writing
+
+SAMPLE = writing.inspect_sample(1, "C")
+HEAD = writing.inspect_head()
+
+
+def _cut(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:-40])
+    return path
+
+
+def _lines(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _torn_member(path: Path) -> Path:
+    """An archive with a member that does not inflate."""
+    whole = writing.inspect_eval(path, HEAD, [SAMPLE] * 50)
+    with zipfile.ZipFile(whole) as zipped:
+        info = zipped.getinfo("summaries.json")
+    raw = bytearray(whole.read_bytes())
+    begin = info.header_offset + 30 + len(info.filename)
+    raw[begin + 5 : begin + 60] = b"\xff" * 55
+    whole.write_bytes(bytes(raw))
+    return whole
+
+
+def _lm_eval_twice(path: Path) -> Path:
+    folder = writing.lm_eval(path, "a", {"none": [1.0, 0.0]})
+    for samples in folder.glob("samples*"):
+        samples.write_text(samples.read_text() * 2)
+    return folder
+
+
+MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "cut archive": (
+        lambda f: _cut(writing.inspect_eval(f / "a.eval", HEAD, [SAMPLE])),
+        "not a whole zip archive, perhaps cut short",
+    ),
+    "damaged member": (lambda f: _torn_member(f / "a.eval"), "damaged, perhaps cut short"),
+    "other archive": (
+        lambda f: writing.zipped(f / "a.eval", {"x": ""}),
+        "no log of Inspect: neither header.json",
+    ),
+    "no archive": (lambda f: _lines(f / "a.eval", "text"), "not a whole zip archive"),
+    "cut JSON": (
+        lambda f: _cut(writing.inspect_json(f / "a.json", HEAD, [SAMPLE])),
+        "not valid JSON",
+    ),
+    "deep JSON": (
+        lambda f: _lines(f / "a.json", '{"version": 2, "eval": ' + "[" * 100_000),
+        "not valid JSON (nested too deeply)",
+    ),
+    "two documents": (
+        lambda f: _lines(f / "a.json", f'{{"version": 2, "eval": {json.dumps(HEAD)}}} {{}}'),
+        "more behind its end",
+    ),
+    "no eval": (
+        lambda f: _lines(f / "a.json", '{"version": 2, "samples": [{"eval": 1}]}'),
+        "eval",
+    ),
+    "sample without id": (
+        lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "id": None}]),
+        "a sample's id: expected a name or a number, found 'None'",
+    ),
+    "epoch": (
+        lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "epoch": 2**40}]),
+        "expected a whole number of an answer",
+    ),
+    "sample twice": (
+        lambda f: writing.inspect_json(f / "a.json", HEAD, [SAMPLE, SAMPLE]),
+        "1 scores are there twice: model openai/a, task popularity, item 1, sample 1",
+    ),
+    "document twice": (_lm_eval_twice, "2 scores are there twice: model a, task arc, item 0"),
+    "no object": (lambda f: _lines(f / "samples_x.jsonl", "[1]"), ":1: expected a JSON object"),
+    "torn line": (
+        lambda f: _lines(f / "samples_x.jsonl", '{"doc_id": 1, "metrics": []}', '{"doc_'),
+        ":2: not valid JSON",
+    ),
+    "no prediction": (
+        lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
+        ":1: expected a key score, correct, predicted (--column ROLE=KEY names another); its keys",
+    ),
+    "no gold": (lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'), ":1: predicted without"),
+    "fewer predictions": (
+        lambda f: _lines(f / "a.jsonl", '{"gold": ["a", "b"], "predicted": [["a"]]}'),
+        ":1: expected 2 predictions in each run",
+    ),
+    "score is text": (lambda f: _lines(f / "a.jsonl", '{"score": "good"}'), ":1: score: expected"),
+    "spec is none": (lambda f: _lines(f / "a.jsonl", '{"spec": 1}'), ":1: expected a first line"),
+    "no scores": (
+        lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "scores": None}]),
+        "no score in 1 log (a.json: samples without scores count as failed)",
+    ),
+    "results alone": (
+        lambda f: _lines(f / "results_2026.json", "{}").parent,
+        "results without samples: run lm_eval with --log_samples",
+    ),
+    "empty folder": (lambda f: f, "no log of items in it; expected samples_*.jsonl"),
+    "no file": (lambda f: f / "nothing", "no such file or folder"),
+    "not UTF-8": (
+        lambda f: writing.helm(f, "m", {("i", 0): 1.0}, "t") / "per_instance_stats.json",
+        "not UTF-8",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_one_clear_line(case: str, tmp_path: Path) -> None:
+    """Dies if a damaged log ends in another exception, in several lines, or passes."""
+    write, said = MALFORMED[case]
+    path = write(tmp_path)
+    if case == "not UTF-8":
+        path.write_bytes(path.read_bytes().replace(b"exact", b"ex\xe9ct"))
+    with pytest.raises(DataError) as caught:
+        finding.read([str(path)])
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    """Dies if a control character or half a surrogate pair of a log reaches the output."""
+    line = {"model": "a\x1b[2J", "item": "\ud800", "metric": "m\n", "score": 1}
+    table = finding.read([str(_lines(tmp_path / "a.jsonl", json.dumps(line)))])
+    assert table.names["model"] == ("a\\x1b[2J",)
+    assert table.names["item"] == ("\\ud800",)
+    assert table.names["metric"] == ("m\\n",)
+
+
+def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a member is inflated past the bound, or past what the archive says of it."""
+    path = writing.inspect_eval(tmp_path / "a.eval", HEAD, [SAMPLE] * 100)
+    monkeypatch.setattr(archive, "_MOST_BYTES", 1000)
+    with pytest.raises(DataError, match=r"summaries.json: \d+ bytes; expected at most 1000"):
+        finding.read([str(path)])
+    too_long = pytest.raises(DataError, match="more bytes than it declares or may have")
+    with path.open("rb") as file, too_long:
+        archive.Bounded(file, path, 10).read(11)
+
+
+def test_a_value_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if one value of a file may fill the memory."""
+    monkeypatch.setattr(streaming, "_LARGEST", 1 << 12)
+    monkeypatch.setattr(streaming, "_CHUNK", 1 << 10)
+    path = _lines(tmp_path / "a.json", '{"version": 2, "eval": "' + "x" * 100_000 + '"}')
+    with pytest.raises(DataError, match="a JSON value of more than"):
+        finding.read([str(path)])
+
+
+def test_pieces_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a number, a word or an escape that a piece cuts is read as another."""
+    tree = {"a": [1.5e-3, -12, True, None, '\\u20ac " €'], "eval": {}, "b": [], "c": {"d": 17}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(tree, ensure_ascii=False, indent=1))
+    expected = [*(("a", value) for value in tree["a"]), ("eval", {}), ("b", []), ("c", {"d": 17})]
+    for size in (1, 2, 3, 5, 64):
+        monkeypatch.setattr(streaming, "_CHUNK", size)
+        with path.open("rb") as file:
+            assert [*streaming.members(file, path, ("a",))] == expected
+
+
+def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:
+    """Dies if a log's texts are kept: 15 MB of answers, 1,500 scores."""
+    text = "answer " * 1400
+    path = tmp_path / "a.jsonl"
+    with path.open("w") as file:
+        for k in range(1500):
+            file.write(f'{{"item": {k}, "score": {k}, "answer": "{text}"}}\n')
+    tracemalloc.start()
+    table = finding.read([str(path)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(table.score, np.arange(1500.0))
+    assert peak < 6e6 < path.stat().st_size
+
+
+def test_scores_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a table may grow without bound."""
+    monkeypatch.setattr(tables, "MOST", 2)
+    path = _lines(tmp_path / "a.jsonl", *(f'{{"score": {k}}}' for k in range(3)))
+    with pytest.raises(DataError, match="more than 2 scores"):
+        finding.read([str(path)])

@@ -1,0 +1,45 @@
+"""Scores of summed counts, and their items' values by the delta method."""
+
+import numpy as np
+import pytest
+
+from jaxeval.runs import counts
+
+DRAW = np.random.default_rng(5)
+GOLD = DRAW.integers(0, 5, 500)
+PREDICTED = DRAW.integers(0, 5, 500)
+SPANS = np.stack([DRAW.binomial(np.minimum(GOLD, PREDICTED), 0.8), PREDICTED, GOLD], axis=1)
+CLASSES = np.eye(3)[DRAW.integers(0, 3, 500)]
+SAID = np.where(DRAW.random((500, 1)) < 0.6, CLASSES, np.eye(3)[DRAW.integers(0, 3, 500)])
+# right, predicted, gold of each class in turn
+MACRO = np.stack([CLASSES * SAID, SAID, CLASSES], axis=-1).reshape(500, 9)
+NATS = np.stack([DRAW.gamma(2.0, 3.0, 500), DRAW.integers(1, 9, 500)], axis=1)
+
+
+def _perplexity(sums: np.ndarray) -> np.ndarray:
+    return np.exp(counts.ratio(sums))
+
+
+@pytest.mark.parametrize(
+    ("of", "score"),
+    [
+        (SPANS, counts.f1),
+        (MACRO, counts.macro_f1),
+        (NATS, counts.ratio),
+        (NATS, _perplexity),
+    ],
+)
+def test_values_of_items_have_the_score_and_its_error(of: np.ndarray, score: counts.Score) -> None:
+    """Dies if a value leaves out what an item adds below the fraction line: the error is that of
+    items drawn anew."""
+    values = counts.of_items(of, score)
+    assert values.mean() == pytest.approx(float(score(of.sum(0))), rel=1e-9)
+    drawn = DRAW.multinomial(500, np.full(500, 1 / 500), 4000) @ of
+    assert values.std(ddof=1) / np.sqrt(500) == pytest.approx(score(drawn).std(), rel=0.06)
+
+
+def test_of_a_share_they_are_the_items_own() -> None:
+    """Dies if right and wrong answers become other numbers than 1 and 0."""
+    right = (DRAW.random(80) < 0.7).astype(float)
+    values = counts.of_items(np.stack([right, np.ones(80)], axis=1), counts.ratio)
+    assert np.allclose(values, right, atol=1e-9)

@@ -1,0 +1,312 @@
+"""Means and differences over items and runs: published figures, limits, brute force."""
+
+import numpy as np
+import pytest
+from scipy import linalg, stats
+
+from jaxeval.errors import DataError
+from jaxeval.stats import crossed, items
+from jaxeval.stats.items import errors_of_means, estimates, pairs, tables
+
+SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
+BOTH = ("items", "runs")
+
+
+def _draw(seed: int, items: int = 40, runs: int = 3, of_run: float = 0.3) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    shapes = (items, 1), (1, runs), (items, runs)
+    item, run, rest = (generator.normal(size=shape) for shape in shapes)
+    return item + of_run * run + 0.5 * rest
+
+
+def test_standard_errors_of_one_run_are_the_published_ones() -> None:
+    """Dies if an error is not unbiased: .235702, Miller's formula, or .204124 without clusters."""
+    assert items.mean(SCORES).se == pytest.approx(0.223607, abs=5e-7)
+    assert items.mean(SCORES, clusters=PASSAGES).se == pytest.approx(0.288675, abs=5e-7)
+
+
+def test_clustered_error_is_millers_but_for_the_number_of_clusters() -> None:
+    """Dies if deviations of a cluster's items are not multiplied with one another (Miller 2024,
+    section 2.2, written out here for 50 clusters of 4)."""
+    scores, clusters = _draw(0, 200, 1)[:, 0], np.repeat(np.arange(50), 4)
+    scores += np.repeat(np.random.default_rng(1).normal(size=50), 4)
+    centred = scores - scores.mean()
+    together = clusters[:, None] == clusters
+    np.fill_diagonal(together, False)
+    miller = np.mean(centred**2) / 200 + centred @ together @ centred / 200**2
+    found = items.mean(scores, clusters=clusters)
+    assert found.se == pytest.approx(np.sqrt(miller * 50 / 49))
+    assert found.df == 49
+
+
+def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
+    """Dies if the error or its degrees of freedom differ from CR2 by explicit matrices."""
+    generator, sizes = np.random.default_rng(2), [1, 3, 3, 9, 14]
+    count, clusters = sum(sizes), np.repeat(np.arange(5), sizes)
+    scores = generator.normal(size=count) + generator.normal(size=5)[clusters]
+    annihilator = np.eye(count) - 1 / count
+    variance, columns = 0.0, []
+    for cluster in range(5):
+        inside = clusters == cluster
+        root = linalg.inv(linalg.sqrtm(annihilator[np.ix_(inside, inside)]).real)
+        weights = annihilator[:, inside] @ root @ np.ones(sizes[cluster]) / count
+        columns.append(weights)
+        variance += float(weights @ scores) ** 2
+    table = tables.table(scores)
+    groups = tables.groups(clusters, table, count)
+    rho = float(errors_of_means._intraclass(scores, groups))
+    working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
+    b = np.array(columns) @ working @ np.array(columns).T
+    found = items.mean(scores, clusters=clusters)
+    assert 0.1 < rho < 0.9
+    assert found.se**2 == pytest.approx(variance)
+    assert found.df == pytest.approx(np.trace(b) ** 2 / np.sum(b**2))
+    assert found.df < 4
+
+
+def test_over_runs_is_the_t_test_of_the_runs_means() -> None:
+    """Dies if items bring anything where they are fixed: the seeds-only limit, Welch's t."""
+    a, b = _draw(3, runs=4), _draw(4, runs=6)
+    found = items.difference(a, b, over=["runs"])
+    welch = stats.ttest_ind(a.mean(0), b.mean(0), equal_var=False)
+    assert found.p_value == pytest.approx(welch.pvalue)
+    assert found.interval[:2] == pytest.approx(welch.confidence_interval())
+    one = stats.ttest_1samp(a.mean(0), 0).confidence_interval()
+    assert items.mean(a, over=["runs"]).interval[:2] == pytest.approx(one)
+
+
+def test_over_both_is_the_crossed_design() -> None:
+    """Dies if the interaction is subtracted twice or not at all: `crossed`, seed by split."""
+    for seed in range(6):
+        scores = _draw(seed, 12, 4, of_run=0.1 * seed)
+        found, expected = items.mean(scores), crossed.components(scores)
+        assert found.over == BOTH
+        assert (found.se, found.df) == pytest.approx((expected.mean_se, expected.mean_df))
+        assert found.interval[:2] == pytest.approx(expected.mean_interval[:2])
+
+
+def test_difference_over_both_by_brute_force() -> None:
+    """Dies if a part of the analysis of variance, written out in loops here, is left out."""
+    a, b = _draw(5, of_run=1.0), _draw(6, runs=5, of_run=1.0)
+    gaps = a.mean(1) - b.mean(1)
+    variance = gaps.var(ddof=1) / 40
+    for scores in (a, b):
+        runs = scores.shape[1]
+        rest = sum(
+            (scores[i, r] - scores[i].mean() - scores[:, r].mean() + scores.mean()) ** 2
+            for i in range(40)
+            for r in range(runs)
+        )
+        of_run = scores.mean(0).var(ddof=1) - rest / (39 * (runs - 1)) / 40
+        assert of_run > 0
+        variance += of_run / runs
+    assert items.difference(a, b).se == pytest.approx(np.sqrt(variance))
+
+
+def test_runs_alike_on_every_item_leave_the_runs_only() -> None:
+    """Dies if items without a spread of their own widen the error over both."""
+    runs = np.random.default_rng(7).normal(size=5)
+    scores = np.broadcast_to(runs, (30, 5))
+    assert items.mean(scores).se == pytest.approx(runs.std(ddof=1) / np.sqrt(5))
+
+
+def test_equal_runs_leave_the_items_only() -> None:
+    """Dies if runs that are all the same count as more items."""
+    scores = _draw(8, runs=1)
+    repeated = np.repeat(scores, 4, axis=1)
+    assert items.mean(repeated).se == pytest.approx(items.mean(scores).se)
+
+
+def test_samples_are_averaged_within_an_item() -> None:
+    """Dies if answers to an item count as items."""
+    scores = np.random.default_rng(9).normal(size=(30, 1, 5))
+    assert items.mean(scores).se == pytest.approx(items.mean(scores[:, 0].mean(-1)).se)
+
+
+@pytest.mark.parametrize("over", [["items"], ["runs"], BOTH])
+def test_exchanging_the_models_mirrors_everything(over: list[str]) -> None:
+    """Dies if A and B are treated differently."""
+    a, b = (np.round(_draw(seed, runs=runs)) for seed, runs in ((10, 3), (11, 4)))
+    there, back = items.difference(a, b, over=over), items.difference(b, a, over=over)
+    assert back.value == -there.value
+    assert back.interval[:2] == pytest.approx((-there.interval.high, -there.interval.low))
+    assert back.p_value == pytest.approx(there.p_value)
+    assert back.p_above() == pytest.approx(1 - there.p_above())
+
+
+def test_a_model_and_its_copy_do_not_differ() -> None:
+    """Dies if equal scores give a small p-value, or an interval of no width for right and wrong
+    answers."""
+    scores = (_draw(12, runs=1) > 0).astype(float)
+    found = items.difference(scores, scores)
+    assert (found.value, found.se, found.p_value) == (0.0, 0.0, 1.0)
+    assert found.interval.low == -found.interval.high < 0
+
+
+def test_two_items_are_added_to_right_and_wrong_answers() -> None:
+    """Dies if the interval is not that of the differences with +1 and -1 among them (Bonett &
+    Price 2012)."""
+    generator = np.random.default_rng(13)
+    a, b = (generator.random((2, 50)) < 0.8).astype(float)
+    more = np.array([*(a - b), 1, -1])
+    wald = np.sqrt(more.var() / 52)
+    found = items.difference(a, b)
+    middle = (found.interval.low + found.interval.high) / 2
+    assert middle == pytest.approx(more.mean())
+    half = found.interval.high - middle
+    assert half == pytest.approx(stats.t.ppf(0.975, 49) * wald)
+
+
+def test_p_value_is_near_mcnemars() -> None:
+    """Dies if the correction of few discordant items is lost: 0 against 5 and 6 of 100."""
+    for discordant, exact in ((5, 0.0625), (6, 0.03125), (7, 0.015625)):
+        a, b = np.ones(100), np.ones(100)
+        b[:discordant] = 0
+        assert items.difference(a, b).p_value == pytest.approx(exact, rel=0.25)
+
+
+def test_one_run_of_right_and_wrong_answers_is_jeffreys() -> None:
+    """Dies if the effective number of answers is not that of the items."""
+    answers = np.array([1.0] * 27 + [0.0] * 3)
+    expected = stats.beta.ppf([0.025, 0.975], 27.5, 3.5)
+    assert items.mean(answers).interval[:2] == pytest.approx(tuple(expected))
+    low, high, *_ = items.mean(np.ones(30)).interval
+    assert high == 1 and 0.9 < low < 0.94
+
+
+def test_missing_cells_are_what_least_squares_fits() -> None:
+    """Dies if a run that misses hard items looks better: Yates's estimate by lstsq."""
+    scores = _draw(14, 20, 4)
+    hidden = scores.copy()
+    hidden[np.argsort(scores.mean(1))[:5], 0] = np.nan
+    item, run = np.nonzero(~np.isnan(hidden))
+    design = np.zeros((len(item), 24))
+    design[np.arange(len(item)), item] = design[np.arange(len(item)), 20 + run] = 1
+    effects = np.linalg.lstsq(design, hidden[item, run], rcond=None)[0]
+    fitted = effects[:20, None] + effects[None, 20:]
+    expected = np.where(np.isnan(hidden), fitted, hidden)
+    found = items.mean(hidden)
+    assert found.value == pytest.approx(expected.mean())
+    assert np.nanmean(hidden) - found.value > 0.05
+    assert found.sizes.missing == 5
+
+
+def test_items_without_a_score_are_left_out_and_counted() -> None:
+    """Dies if pairs are compared of which one is missing."""
+    a, b = _draw(15), _draw(16)
+    full = items.difference(a[2:], b[2:])
+    a[0], b[1] = np.nan, np.nan
+    found = items.difference(a, b)
+    assert (found.value, found.se) == pytest.approx((full.value, full.se))
+    assert (found.sizes.items, found.sizes.dropped, found.sizes.missing) == (38, 2, 0)
+
+
+def test_paired_runs_cancel_what_they_share() -> None:
+    """Dies if the run's effect, the same in both models, stays in the error."""
+    shared = 2.0 * np.random.default_rng(17).normal(size=(1, 4))
+    a, b = _draw(18, runs=4) + shared, _draw(19, runs=4) + shared
+    paired = items.difference(a, b, paired_runs=True)
+    assert paired.se < 0.5 * items.difference(a, b).se
+    assert paired.se == pytest.approx(items.mean(a - b).se)
+    assert paired.df == pytest.approx(items.mean(a - b).df)
+
+
+def test_pairing_is_told_beside_what_it_saves() -> None:
+    """Dies if the error of models on different items, or the correlation, is not that of both."""
+    a, b = _draw(20, runs=1), _draw(20, runs=1) + 0.1 * _draw(21, runs=1)
+    found = items.difference(a, b)
+    assert found.correlation == pytest.approx(np.corrcoef(a[:, 0], b[:, 0])[0, 1])
+    expected = np.hypot(items.mean(a).se, items.mean(b).se)
+    assert found.unpaired_se == pytest.approx(expected)
+    assert found.se < 0.2 * expected
+
+
+def test_one_sided_p_value_against_a_margin() -> None:
+    """Dies if the margin is added: the t test of the differences less it."""
+    gaps = _draw(22, runs=1)[:, 0] + 0.4
+    found = items.difference(gaps, np.zeros(40))
+    for margin in (-0.2, 0.0, 0.3):
+        expected = stats.ttest_1samp(gaps - margin, 0, alternative="greater").pvalue
+        assert found.p_above(margin) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("scores", "clusters", "words"),
+    [
+        (_draw(23, 40, 1), None, "nothing of other runs"),
+        (_draw(23, 29, 2), None, "Only 29 items"),
+        (_draw(23, 40, 2), np.arange(40) // 2, "Only 20 clusters"),
+        (np.where(np.arange(80).reshape(40, 2) % 13, _draw(23, 40, 2), np.nan), None, "7 of 80"),
+    ],
+)
+def test_what_a_reader_must_know_is_said(
+    scores: np.ndarray, clusters: np.ndarray | None, words: str
+) -> None:
+    """Dies if a warning is lost, or given where nothing is amiss."""
+    warnings = items.mean(scores, clusters=clusters).warnings
+    assert len(warnings) == 1 and words in warnings[0]
+    assert items.mean(_draw(23, 30, 2)).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: items.mean([[1.0], [0.0]], over=["runs"]), "two or more runs"),
+        (lambda: items.mean([1.0]), "two or more"),
+        (lambda: items.mean([1.0, 0.0], clusters=["a", "a"]), "clusters: expected two"),
+        (lambda: items.mean([1.0, 0.0], clusters=["a"]), "one of each of 2 items"),
+        (lambda: items.mean([1.0, 0.0], over=["seeds"]), "expected items, runs or both"),
+        (lambda: items.mean([1.0, np.inf]), "item 1 in run 0 is infinite"),
+        (lambda: items.mean([np.nan, np.nan]), "every score is missing"),
+        (lambda: items.mean([["a"], ["b"]]), "of numbers"),
+        (lambda: items.mean(np.zeros((2, 2, 2, 2))), "found shape"),
+        (lambda: items.difference([1.0, 0.0], [1.0, 0.0, 1.0]), "2 of A and 3 of B"),
+        (lambda: items.difference([1.0, np.nan], [np.nan, 1.0]), "score of both"),
+        (lambda: items.mean([[1, np.nan], [2, np.nan], [np.nan, 1.0]]), "share no item"),
+        (lambda: items.mean([1.0, 0.0]).p_above(), "expected a difference"),
+    ],
+)
+def test_what_cannot_be_estimated_is_an_error(call: object, words: str) -> None:
+    """Dies if a check is lost."""
+    with pytest.raises(DataError, match=words):
+        call()  # type: ignore[operator]
+
+
+def test_intervals_hold_what_they_say() -> None:
+    """Dies if an error is too small by a tenth, over each of the factors: 1,000 tables at once."""
+    generator, count = np.random.default_rng(24), 1_000
+    item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
+    cells = item + run + generator.normal(size=(count, 40, 5))
+    groups = tables.groups(None, tables.table(cells[0]), 40)
+    parts = errors_of_means.Parts(
+        errors_of_means.items_part(cells.mean(-1), groups),
+        (errors_of_means.run_part(cells, groups),),
+    )
+    truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
+    for over, truth in truths.items():
+        part = errors_of_means.total(parts, over)
+        low, high = estimates.t_limits(cells.mean((1, 2)), part, 0.95)
+        assert np.mean((low <= truth) & (truth <= high)) == pytest.approx(0.95, abs=0.02)
+
+
+def test_pair_keeps_the_items_of_both() -> None:
+    """Dies if the tables of a pair stand for different items."""
+    a, b = _draw(25), _draw(26)
+    a[3] = np.nan
+    pair = pairs.pair(a, b, list(range(40)))
+    assert np.array_equal(pair.a.kept, pair.b.kept) and 3 not in pair.a.kept
+    assert pair.gaps == pytest.approx(np.delete(a.mean(1) - b.mean(1), 3))
+
+
+def test_added_items_differ_as_much_as_the_models_do() -> None:
+    """Dies if runs that are averaged are met by whole items: sum d^2 / sum |d| of three runs."""
+    generator = np.random.default_rng(27)
+    a, b = (generator.random((60, 3)) < 0.8 for _ in range(2))
+    gaps = a.mean(1) - b.mean(1)
+    size = np.sum(gaps**2) / np.abs(gaps).sum()
+    more = np.array([*gaps, size, -size])
+    assert 0.3 < size < 0.8
+    found = items.difference(a, b, over=["items"])
+    assert (found.interval.low + found.interval.high) / 2 == pytest.approx(more.mean())
+    half = (found.interval.high - found.interval.low) / 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 59) * np.sqrt(more.var() / 62))

@@ -1,0 +1,148 @@
+"""Plans over items, samples and runs: Miller's example, simulation, costs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.stats import items
+from jaxeval.stats.items import planning
+
+SPREAD = items.Spread(0.1, 0.0004, 0.05, 0.2)
+
+
+def test_millers_number_of_items() -> None:
+    """Dies if the equation changes: omega^2 1/9, many samples, 3 points, power .8 -> 969."""
+    assert items.required_items(0.03, items.Spread(1 / 9)) == 969
+    assert items.required_items(-0.03, items.Spread(1 / 9)) == 969
+    more = items.Spread(1 / 9, samples=2 / 6)
+    expected = (1.959964 + 0.841621) ** 2 * (1 / 9 + 2 / 6 / 10) / 0.03**2
+    assert items.required_items(0.03, more, samples=10) == int(np.ceil(expected))
+
+
+def test_no_number_of_items_makes_up_for_few_runs() -> None:
+    """Dies if the variance of runs falls with items: .02 between runs, two runs, one point."""
+    assert items.required_items(0.01, SPREAD, runs=2) is None
+    assert items.required_items(0.05, SPREAD, runs=3) is not None
+
+
+def test_variance_is_that_of_simulated_differences() -> None:
+    """Dies if a part is divided by another number: 2,000 simulated tables of 30 x 3 x 2."""
+    generator, (i, r, k) = np.random.default_rng(0), (30, 3, 2)
+    shapes = ((i, 1, 1), (1, r, 1), (i, r, 1), (i, r, k))
+    variances = (0.3, 0.2, 0.5, 1.0)
+    means = [
+        sum(
+            np.sqrt(v) * generator.normal(size=size).mean()
+            for v, size in zip(variances, shapes, strict=True)
+        )
+        for _ in range(2_000)
+    ]
+    found, _ = planning.error(items.Spread(*variances), planning.Size(i, r, k))
+    assert np.var(means) == pytest.approx(found, rel=0.1)
+
+
+def test_power_is_what_the_test_has() -> None:
+    """Dies if degrees of freedom of few runs are ignored: 300 differences of 3 runs each."""
+    generator = np.random.default_rng(1)
+    spread, size = items.Spread(0.5, 0.08, 0.5), planning.Size(40, 3)
+    plan = items.plan(0.9, spread, size)
+    shown = 0
+    for _ in range(300):
+        item = np.sqrt(0.5) * generator.normal(size=(40, 1)), 0.0
+        a, b = (
+            each + 0.2 * generator.normal(size=(1, 3)) + 0.5 * generator.normal(size=(40, 3))
+            for each in item
+        )
+        found = items.difference(a + 0.9, b)
+        shown += found.p_value is not None and found.p_value < 0.05
+    assert shown / 300 == pytest.approx(plan.now.power, abs=0.08)
+    assert 0.5 < plan.now.power < 0.97
+
+
+def test_pilot_gives_back_its_variances() -> None:
+    """Dies if a variance is that of one model, or what items share is not taken out: mean of 100
+    pilots."""
+    generator, found = np.random.default_rng(2), []
+    for _ in range(100):
+        item = generator.normal(size=(60, 1, 1))
+        a, b = (
+            share * item
+            + 0.5 * generator.normal(size=(1, 5, 1))
+            + generator.normal(size=(60, 5, 1))
+            + 2 * generator.normal(size=(60, 5, 2))
+            for share in (2, 1)
+        )
+        spread, size = items.spread(a, b)
+        found.append([spread.items, spread.runs, spread.items_x_runs, spread.samples])
+    assert size == (60, 5, 2)
+    assert np.mean(found, axis=0) == pytest.approx([1, 0.5, 2, 8], rel=0.12)
+
+
+def test_error_of_the_pilot_is_that_of_its_difference() -> None:
+    """Dies if the parts do not add up to the error that `difference` tells."""
+    generator = np.random.default_rng(3)
+    a, b = (
+        generator.normal(size=(50, 1))
+        + generator.normal(size=(1, 4))
+        + generator.normal(size=(50, 4))
+        for _ in range(2)
+    )
+    variance, df = planning.error(*items.spread(a, b))
+    expected = items.difference(a, b)
+    assert np.sqrt(variance) == pytest.approx(expected.se)
+    assert df == pytest.approx(expected.df, rel=0.2)  # that of items is taken as infinite
+
+
+def test_cheapest_is_found_by_trying_all() -> None:
+    """Dies if a cheaper design than the plan's exists: all of up to 12 runs and 6 samples."""
+    costs, now = items.Costs(1.0, 4.0, 300.0), planning.Size(100, 2)
+    plan = items.plan(0.06, SPREAD, now, costs)
+    best = np.inf
+    for runs, samples in itertools.product(range(2, 13), (1, 2, 3, 4, 5, 6)):
+        n = items.required_items(0.06, SPREAD, runs=runs, samples=samples)
+        if n is not None:
+            n = max(n, 100)
+            answers = 2 * (n * runs * samples - 200)
+            best = min(best, answers + 4 * (n - 100) + 600 * (runs - 2))
+    assert plan.cheapest is not None
+    assert plan.cheapest.cost == pytest.approx(best)
+    assert plan.cheapest.power >= 0.8
+
+
+def test_ways_change_one_number_each() -> None:
+    """Dies if a way buys what it does not name, or one item less would do too."""
+    now = planning.Size(200, 4)
+    plan = items.plan(0.06, SPREAD, now)
+    for place, (way, design) in enumerate(plan.ways.items()):
+        if design is not None:
+            others = [k for k in range(3) if k != {"items": 0, "runs": 1, "samples": 2}[way]]
+            assert [design.size[k] for k in others] == [now[k] for k in others], place
+    more = plan.ways["items"]
+    assert more is not None and more.power >= 0.8
+    fewer = items.plan(0.06, SPREAD, more.size._replace(items=more.size.items - 1))
+    assert fewer.now.power < 0.8
+
+
+def test_one_run_is_fixed() -> None:
+    """Dies if runs are planned of which nothing is known."""
+    plan = items.plan(0.05, items.Spread(0.1, samples=0.1), planning.Size(2), pilot=False)
+    assert plan.ways["runs"] is None
+    assert plan.cheapest is not None and plan.cheapest.size.runs == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: items.plan(0, SPREAD, planning.Size(2)), "other than 0"),
+        (lambda: items.plan(1, SPREAD, planning.Size(2), items.Costs(-1)), "negative cost"),
+        (lambda: items.Spread(-1.0), "variances"),
+        (lambda: items.Spread(0.0), "not all 0"),
+        (lambda: items.required_items(0.1, SPREAD, power=1.0), "power"),
+    ],
+)
+def test_impossible_plans_are_errors(call: object, words: str) -> None:
+    """Dies if a check is lost."""
+    with pytest.raises(DataError, match=words):
+        call()  # type: ignore[operator]

@@ -1,0 +1,64 @@
+"""Outcomes by a margin: against the two-sided test, mirrored, and equivalence."""
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.stats import multiple
+from jaxeval.stats.items import estimates, study
+from jaxeval.stats.items.study import Rules
+
+DRAW = np.random.default_rng(11)
+B = DRAW.normal(size=(60, 90))
+A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
+DIFFERENCES = [estimates.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+
+
+def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
+    """Dies if one side's level is not half of alpha, or if Holm's correction is left out."""
+    p_values = [difference.p_value or 0.0 for difference in DIFFERENCES]
+    for few in (slice(None), slice(36, 37), slice(20, 44)):
+        adjusted = multiple.adjust_p_values(p_values[few], "holm")
+        expected = [
+            "not shown" if p > 0.05 else "better" if d.value > 0 else "worse"
+            for p, d in zip(adjusted, DIFFERENCES[few], strict=True)
+        ]
+        higher = [True] * len(expected)
+        assert list(study.outcomes(DIFFERENCES[few], higher, Rules())) == expected
+    alone = [study.outcomes([d], [True], Rules())[0] != "not shown" for d in DIFFERENCES]
+    assert alone == [p <= 0.05 for p in p_values]
+    assert any(0.05 < p < 0.1 for p in p_values)
+
+
+def test_losses_mirror_and_margins_move_the_border() -> None:
+    """Dies if lower is not better for losses, or if a margin is no part of the test."""
+    higher, lower = (
+        study.outcomes(DIFFERENCES, [is_higher] * 90, Rules()) for is_higher in (True, False)
+    )
+    other = {"better": "worse", "worse": "better", "not shown": "not shown"}
+    assert [other[outcome] for outcome in lower] == list(higher)
+    difference = DIFFERENCES[-1]
+    low = difference.interval.low
+    assert low > 0
+    for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
+        assert study.outcomes([difference], [True], Rules(margin=margin)) == (expected,)
+
+
+def test_equivalence_takes_both_sides() -> None:
+    """Dies if a difference is called small for one end of its interval."""
+    low, high, *_ = estimates.difference(A[:, [44]], B[:, [44]], confidence=0.9).interval
+    least = max(-low, high)
+    for margin, expected in ((least + 0.01, True), (least - 0.01, False)):
+        assert study.equivalent(DIFFERENCES[44], Rules(margin=margin)) is expected
+
+
+def test_what_cannot_be_studied() -> None:
+    """Dies if a rule that no test has passes."""
+    with pytest.raises(ConfigError, match="margin"):
+        Rules(margin=float("nan"))
+    with pytest.raises(DataError, match="alpha"):
+        Rules(alpha=1.0)
+    task = TaskScores("t", "m", True, ("1", "2"), {"a": np.zeros((2, 1, 1))})
+    with pytest.raises(DataError, match=r"one model \(a\)"):
+        study.study(Paired(("a",), (task,)))

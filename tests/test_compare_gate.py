@@ -1,0 +1,88 @@
+"""`python -m jaxeval.compare --log --gate`: exit codes, JUnit XML and Markdown."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import ConfigError, DataError
+from tests.runs.logs import models
+
+
+def _run(*words: object) -> int:
+    return compare.main([*map(str, words), "--resamples", "99"])
+
+
+@pytest.mark.parametrize(
+    ("skills", "margin", "status"),
+    [((1.0, -0.5), "", 0), ((0.0, 0.0), "", 1), ((-0.5, 1.0), "", 3), ((0.9, 0.2), "0.5", 1)],
+)
+def test_the_gate_has_a_code_of_its_own(
+    tmp_path: Path, skills: tuple[float, float], margin: str, status: int
+) -> None:
+    """Dies if better, not shown and worse share an exit code, if a margin is not kept, or if the
+    files for CI say something else."""
+    folder = models.logs(tmp_path, dict(zip("ab", skills, strict=True)))
+    words = ["--log", folder, "--gate", *(("--margin", margin) if margin else ())]
+    junit, line = tmp_path / "junit.xml", tmp_path / "line.md"
+    assert _run(*words, "--junit", junit, "--markdown", line) == status
+    suite = ElementTree.parse(junit).getroot()
+    counts = {key: int(suite.attrib[key]) for key in ("tests", "failures", "skipped", "errors")}
+    expected = {0: (1, 0, 0, 0), 1: (1, 0, 1, 0), 3: (1, 1, 0, 0)}[status]
+    assert tuple(counts.values()) == expected
+    (case,) = suite.findall("testcase")
+    assert (case.get("classname"), case.get("name")) == ("a against b", "arc acc")
+    (text,) = line.read_text().splitlines()
+    said = {0: "a is better than b", 1: "a was not shown to be better or worse", 3: "a is worse"}
+    assert text.startswith(f"**{said[status]}") and "arc acc" in text
+    assert _run(*words[:2]) == 0  # without --gate the command does what it was asked for
+
+
+def test_the_gate_refuses_bad_input(tmp_path: Path) -> None:
+    """Dies if a gate could pass on what it cannot read, or on three models."""
+    with pytest.raises(DataError, match="no such file"):
+        compare.main(["--log", str(tmp_path / "nothing"), "--gate"])
+    folder = models.logs(tmp_path, dict.fromkeys("abc", 0.0))
+    with pytest.raises(ConfigError, match="--gate: expected two models, found 3; name them"):
+        compare.main(["--log", str(folder), "--gate"])
+    with pytest.raises(DataError, match=r"one model \(a\); expected logs of two or more"):
+        compare.main(["a", "--log", str(folder)])
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    """Dies if a model's name breaks the XML or the Markdown."""
+    for name, scores in models.answers({"<a|b>": 1.0, "c&*": -0.5}).items():
+        lines = [{"model": name, "item": k, "score": s} for k, s in enumerate(scores)]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{len(name)}.jsonl").write_text(text)
+    junit, line = tmp_path / "out" / "junit.xml", tmp_path / "out" / "line.md"
+    files = [f"--log={path}" for path in sorted(tmp_path.glob("*.jsonl"))]
+    _run(*files, "--junit", junit, "--markdown", line)
+    cases = ElementTree.parse(junit).getroot().findall("testcase")
+    assert {case.get("classname") for case in cases} <= {"<a|b> against c&*", "c&* against <a|b>"}
+    assert "\\<a\\|b>" in line.read_text() and "c&\\*" in line.read_text()
+
+
+def test_several_tasks_in_continuous_integration(tmp_path: Path) -> None:
+    """Dies if JUnit or Markdown leave out a task or the mean over tasks, or if a model that is
+    worse on one task passes the gate."""
+    folder = tmp_path / "logs"
+    for task in ("arc", "boolq"):
+        models.logs(folder, {"a": 1.4, "b": -0.6}, task)
+    junit, line = tmp_path / "junit.xml", tmp_path / "line.md"
+    words: list[Any] = ["--log", folder, "--junit", junit, "--markdown", line, "--gate"]
+    assert _run(*words) == 0
+    cases = ElementTree.parse(junit).getroot().findall("testcase")
+    names = ["mean over tasks", "arc acc", "boolq acc"]
+    assert [case.get("name") for case in cases] == names
+    assert (cases[0].findtext("system-out") or "").startswith("Mean over these 2 tasks: a scores")
+    (text,) = line.read_text().splitlines()
+    assert all(name in text for name in names)
+    models.logs(folder, {"a": -0.6, "b": 1.4}, "copa")
+    assert _run(*words) == 3
+    cases = ElementTree.parse(junit).getroot().findall("testcase")
+    failed = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert failed == ["copa acc"]
