@@ -6,7 +6,7 @@ of moore2021/{tdlstm,ian,ae} (docs/fiesta.md). For every data set, model and met
 ours and theirs, ours minus theirs with its 95 % interval (Welch) and Brunner-Munzel's p corrected
 over all lines (Holm), as `compare` has them. One JSON line each.
 
-    python benchmarks/beside_released.py --items test.csv laptop=runs_laptop restaurant=runs_rest
+    python benchmarks/beside_released.py laptop=laptop_runs --items test.csv
 """
 
 import argparse

@@ -7,7 +7,7 @@ if models were trained anew: sequential halving and the non-adaptive rule at sev
 the fixed-confidence rules at three deltas. "Best" is the model of the highest mean score. Prints
 tables, then one JSON line; finished trainings are found in --out again.
 
-    python benchmarks/fiesta_live.py --out live --plot figure4.png
+    python benchmarks/fiesta_live.py training.epochs=12 --out live --plot figure4.png
 """
 
 import argparse
