@@ -1,5 +1,5 @@
-"""How often does each rule find the best of four models that are trained here? Figure 4 of Moss et
-al. (2019) at small size.
+"""How often does each rule find the best of models that are trained here? Figure 4 of Moss et al.
+(2019) at small size.
 
 The four small models (moss2019/*_small) are trained on random splits of the generated corpus, one
 population each; then every rule selects from these scores many times, drawn without replacement as
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="of all four configs")
     parser.add_argument("--out", type=Path, required=True, help="runs folder")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="(all four)")
     parser.add_argument("--splits", type=int, default=40, help="trainings of each model (40)")
     parser.add_argument("--budgets", type=int, nargs="+", default=[8, 16, 24, 32, 48, 64])
     parser.add_argument("--repetitions", type=int, default=500)
@@ -72,12 +73,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _trained(args: argparse.Namespace) -> Scores:
     """Test accuracy of each model on every split."""
-    for model in MODELS:
+    for model in args.models:
         words = [f"moss2019/{model}", *args.changes, "--splits", str(args.splits), "--seeds", "1"]
         command = [sys.executable, "-m", "jaxeval.train", *words, "--out", str(args.out)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     rows = runs.load(args.out)
-    return {model: [row.test for row in rows if row.name == model] for model in MODELS}
+    return {model: [row.test for row in rows if row.name == model] for model in args.models}
 
 
 def _points(
