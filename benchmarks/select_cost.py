@@ -1,10 +1,11 @@
 """What does a selection save by training its models in one process?
 
 The same fixed-confidence search among the four small models of Moss et al. (2019) on the generated
-corpus, by the verb `select`, in wall seconds from its start to its end: with configs as models,
-trained in process; and with `--command`, one `python -m jaxeval.train` an evaluation. The first
-search begins with an empty compilation cache (`first`); then both find all programs in it, so that
-the commands do not compile either. All must evaluate the same, to the same scores. One JSON line.
+corpus, by the verb `select`: with configs as models, trained in process; and with `--command`, one
+`python -m jaxeval.train` an evaluation. In wall seconds from its start to its end, and in CPU
+seconds of all its processes, which other programs on the machine change less. The first search
+begins with an empty compilation cache (`first`); then both find all programs in it, so that the
+commands do not compile either. All must evaluate the same, to the same scores. One JSON line.
 
     python benchmarks/select_cost.py
 
@@ -14,6 +15,7 @@ With --workers above 1 the rule must not depend on which result comes first: --r
 import argparse
 import json
 import os
+import resource
 import shlex
 import subprocess
 import sys
@@ -28,9 +30,10 @@ MODELS = ("lstm_small", "tdlstm_small", "atae_small", "ian_small")
 
 
 class Timed(NamedTuple):
-    """A search's wall seconds, and what `select --json` tells of it."""
+    """A search's seconds, its own and its commands', and what `select --json` tells of it."""
 
     seconds: float
+    cpu_seconds: float
     told: Mapping[str, Any]
 
 
@@ -57,7 +60,13 @@ def main() -> None:
             "in_process": round(within.seconds, 1),
             "by_command": round(apart.seconds, 1),
         },
+        cpu_seconds={
+            "in_process_first": round(first.cpu_seconds, 1),
+            "in_process": round(within.cpu_seconds, 1),
+            "by_command": round(apart.cpu_seconds, 1),
+        },
         ratio=round(apart.seconds / within.seconds, 2),
+        ratio_cpu=round(apart.cpu_seconds / within.cpu_seconds, 2),
         ratio_first=round(apart.seconds / first.seconds, 2),
     )
 
@@ -99,14 +108,21 @@ def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
 def _search(words: Sequence[str], folder: Path) -> Timed:
     """Runs the verb in a process of its own; all searches share a compilation cache."""
     answer = folder / "answer.json"
-    begin = time.perf_counter()
+    begin, spent = time.perf_counter(), _cpu_seconds()
     subprocess.run(
         [sys.executable, "-m", "jaxeval.select", *words, "--json", str(answer)],
         env={**os.environ, "JAX_COMPILATION_CACHE_DIR": str(folder / "cache")},
         cwd=ROOT,
         check=True,
     )
-    return Timed(time.perf_counter() - begin, json.loads(answer.read_text()))
+    seconds, cpu = time.perf_counter() - begin, _cpu_seconds() - spent
+    return Timed(seconds, cpu, json.loads(answer.read_text()))
+
+
+def _cpu_seconds() -> float:
+    """Of all processes started from here that have ended, and of those that they started."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_batches_are_those_of_our_steps(scripts: Scripts, case: Case) -> None:
     steps = jax.device_get(population.engine.shared.steps)
     assert len(batches) == len(steps.bucket)
     assert [b["forms"].shape[1] for b in batches] == [
-        prepared.data.widths[number] for number in steps.bucket
+        prepared.data.shapes[number].width for number in steps.bucket
     ]
     train = prepared.data.split(0).train
     expected = [

@@ -18,6 +18,7 @@ Layers = Annotated[int, pydantic.Field(ge=1, le=128)]  # each is compiled by its
 Rows = Annotated[int, pydantic.Field(ge=1, le=2**20)]  # of a batch, all in memory at once
 Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]  # of dropout, and other probabilities
 LearningRate = Annotated[float, pydantic.Field(ge=0, le=1000)]
+FilePattern = Annotated[str, pydantic.Field(description="file name pattern")]
 
 
 def about(text: str) -> FieldInfo:

@@ -1,10 +1,11 @@
-"""Length buckets: few padded widths, chosen so that compiling and padding together cost least.
+"""Buckets: few padded shapes, chosen so that compiling and padding together cost least.
 
-Every width is one more compiled branch of the training step, every padded position is work for
-nothing. The widths are found exactly, by dynamic programming over the lengths that occur.
+Every shape is one more compiled branch of the training step, every padded position is work for
+nothing. Shapes are found exactly, by dynamic programming over the lengths that occur.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,27 +30,117 @@ def choose_widths(
       most: widths at most.
       shape_cost: of one more width, in positions an epoch.
     """
+    chosen = _best_widths(lengths, batch_size, most, shape_cost)
+    return min(chosen, key=lambda choice: choice.cost).widths
+
+
+class Shape(NamedTuple):
+    """What the rows of a bucket are padded to."""
+
+    width: int
+    targets: int
+
+
+def choose_shapes(
+    lengths: Sequence[int],
+    targets: Sequence[int],
+    batch_size: int,
+    most: int = 12,
+    shape_cost: float = SHAPE_COST,
+) -> list[Shape]:
+    """Padded shapes of rows that have a length and a number of targets, ascending by targets.
+
+    Rows are parted by their number of targets first, and those of each range by length. A bucket
+    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions, plus
+    `shape_cost`; no other such choice costs less. Where all rows have one target the widths are
+    those of `choose_widths`.
+
+    Args:
+      lengths, targets: of the rows, each >= 1.
+      batch_size: rows a step.
+      most: shapes at most.
+      shape_cost: of one more shape, in positions an epoch.
+    """
+    sizes, numbers = np.asarray(lengths), np.asarray(targets)
+    values = np.unique(numbers).tolist()
+    # best[j][k]: the least cost of rows with one of the j smallest numbers, in k shapes
+    best = [{0: _Shapes(0.0, [])}]
+    for last, number in enumerate(values):
+        costs: dict[int, _Shapes] = {}
+        for first in range(last + 1):
+            inside = sizes[(numbers >= values[first]) & (numbers <= number)]
+            for choice in _best_widths(inside, batch_size, most, shape_cost, number):
+                shapes = [Shape(width, number) for width in choice.widths]
+                for before in best[first].values():
+                    both = _Shapes(before.cost + choice.cost, [*before.shapes, *shapes])
+                    count = len(both.shapes)
+                    if count <= most and both.cost < costs.get(count, _NONE).cost:
+                        costs[count] = both
+        best.append(costs)
+    return min(best[-1].values(), key=lambda choice: choice.cost).shapes
+
+
+class _Widths(NamedTuple):
+    cost: float
+    widths: list[int]
+
+
+class _Shapes(NamedTuple):
+    cost: float
+    shapes: list[Shape]
+
+
+_NONE = _Shapes(np.inf, [])
+
+
+def _best_widths(
+    lengths: Sequence[int] | np.ndarray,
+    batch_size: int,
+    most: int,
+    shape_cost: float,
+    position_cost: int = 1,
+) -> list[_Widths]:
+    """The cheapest choice of 1, 2 ... widths, `most` at most; see `choose_widths`."""
     values, counts = np.unique(np.asarray(lengths), return_counts=True)
     upto = np.concatenate([[0], np.cumsum(counts)])
-    # best[k][j]: least cost of the j shortest lengths in k buckets; cut: where the last one begins
-    best = np.full((most + 1, len(values) + 1), np.inf)
-    best[0, 0] = 0.0
-    cut = np.zeros((most + 1, len(values) + 1), int)
-    for k in range(1, most + 1):
-        for j in range(1, len(values) + 1):
-            steps = -(-(upto[j] - upto[:j]) // batch_size)
-            cost = best[k - 1, :j] + steps * batch_size * values[j - 1] + shape_cost
-            cut[k, j] = int(np.argmin(cost))
-            best[k, j] = cost[cut[k, j]]
-    k, j = int(np.argmin(best[:, -1])), len(values)
-    widths = []
-    while j:
-        widths.append(int(values[j - 1]))
-        j, k = cut[k, j], k - 1
+    # cost[i, j]: of a bucket of the lengths from the i-th up to before the j-th
+    rows = -(-(upto[None] - upto[:, None]) // batch_size) * batch_size
+    cost = rows * np.concatenate([[0.0], values])[None] * position_cost + shape_cost
+    cost[np.tril_indices(len(upto))] = np.inf
+    least, chosen = np.where(upto > 0, np.inf, 0.0), []
+    cuts: list[np.ndarray] = []  # of each number of buckets: where the last one begins
+    for _ in range(min(most, len(values))):
+        total = least[:, None] + cost
+        cuts.append(np.argmin(total, axis=0))
+        least = np.min(total, axis=0)
+        chosen.append(_Widths(float(least[-1]), _read_back(values, cuts)))
+    return chosen
+
+
+def _read_back(values: np.ndarray, cuts: Sequence[np.ndarray]) -> list[int]:
+    """The widths, ascending, that the last of these cuts leads to."""
+    widths, end = [], len(values)
+    for cut in reversed(cuts):
+        widths.append(int(values[end - 1]))
+        end = int(cut[end])
     return widths[::-1]
 
 
-def assign(lengths: Sequence[int], widths: Sequence[int]) -> list[np.ndarray]:
+def assign(lengths: Sequence[int] | np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
     """Row numbers of each bucket: the rows that fit its width and no smaller one, in order."""
     bucket = np.searchsorted(np.asarray(widths), np.asarray(lengths))
     return [np.flatnonzero(bucket == b) for b in range(len(widths))]
+
+
+def assign_shapes(
+    lengths: Sequence[int], targets: Sequence[int], shapes: Sequence[Shape]
+) -> list[np.ndarray]:
+    """Row numbers of each bucket: shapes of fewest targets first, then the narrowest that fits."""
+    sizes, limits = np.asarray(lengths), sorted({shape.targets for shape in shapes})
+    limit = np.searchsorted(limits, np.asarray(targets))
+    assigned = []
+    for number, most in enumerate(limits):
+        inside = np.flatnonzero(limit == number)
+        widths = [shape.width for shape in shapes if shape.targets == most]
+        assigned += [inside[rows] for rows in assign(sizes[inside], widths)]
+    return assigned

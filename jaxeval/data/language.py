@@ -37,9 +37,9 @@ class LanguageData:
         pydantic.Field(description="folder of three files, one file or tfds:NAME"),
     ] = ""
     unit: Annotated[Unit, pydantic.Field(description="word (split at spaces) or byte")] = "word"
-    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
-    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*valid*"
-    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    train: fields.FilePattern = "*train*"
+    dev: fields.FilePattern = "*valid*"
+    test: fields.FilePattern = "*test*"
     text_feature: Annotated[
         str | None, pydantic.Field(description="tfds: feature that holds the text")
     ] = None

@@ -1,7 +1,7 @@
 """Sentiment of targets in their texts, or of whole texts: files (or generated) -> padded arrays.
 
-Notation: N rows of a bucket, T its width in words, K targets of a row, F word forms, V rows of the
-word table, Y classes. Form 0 and row 0 are padding.
+Notation: N rows of a bucket, T words and K targets that they are padded to, F word forms, V rows
+of the word table, Y classes. Form 0 and row 0 are padding.
 """
 
 import dataclasses
@@ -14,6 +14,7 @@ import pydantic
 from jaxeval.config import reading
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
+    buckets,
     checks,
     group_splits,
     sentiment_checks,
@@ -101,11 +102,11 @@ class Classified(NamedTuple):
       labels: names of the Y classes.
       targeted: whether labels are of targets, not of whole texts.
       tokenised: whether words are what stands between blanks in the files.
-      most_targets: K; 1 where a row is a target.
       groups: rows that random splits keep together: those of one text.
       sizes: [P, B] rows of each part and bucket in the arrays of all splits.
       settings: by which random splits are drawn.
       fingerprint: of the sentences.
+      shapes: T and K of each bucket.
       positions: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
     """
 
@@ -115,12 +116,11 @@ class Classified(NamedTuple):
     labels: Sequence[str]
     targeted: bool
     tokenised: bool
-    most_targets: int
     groups: group_splits.Groups
     sizes: np.ndarray
     settings: SentimentData
     fingerprint: str
-    widths: Sequence[int]
+    shapes: Sequence[buckets.Shape]
     findings: checks.Findings
     positions: Sequence[np.ndarray]
 
@@ -206,12 +206,11 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
         labels,
         read.targeted,
         read.tokenised,
-        laid_out.most_targets,
         groups,
         _sizes(settings, groups, given_split),
         settings,
         splits.fingerprint(parts),
-        laid_out.widths,
+        laid_out.shapes,
         findings,
         laid_out.numbers,
     )

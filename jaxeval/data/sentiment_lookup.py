@@ -1,7 +1,7 @@
 """Texts as arrays by the vocabulary of a trained classifier, which need not know their words.
 
-Notation: N rows of a bucket, T its width, K targets of a row, F word forms. Form 0 and row 0 of
-the word table are padding.
+Notation: N rows of a bucket, T words and K targets that they are padded to, F word forms. Form 0
+and row 0 of the word table are padding.
 """
 
 from collections.abc import Sequence

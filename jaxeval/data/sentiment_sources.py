@@ -40,6 +40,9 @@ _SUFFIXES = {  # what a file's name tells
     ".jsonl": "json",
     ".tsv": "tsv",
 }
+_PatternIfAny = Annotated[
+    str | None, pydantic.Field(description="file name pattern; absent: drawn from train")
+]
 
 
 @reading.settings
@@ -57,13 +60,9 @@ class SentimentSource:
         Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
         pydantic.Field(description="auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
     ] = "auto"
-    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*[Tt]rain*"
-    dev: Annotated[
-        str | None, pydantic.Field(description="file name pattern; absent: drawn from train")
-    ] = "*[Dd]ev*"
-    test: Annotated[
-        str | None, pydantic.Field(description="file name pattern; absent: drawn from train")
-    ] = "*[Tt]est*"
+    train: fields.FilePattern = "*[Tt]rain*"
+    dev: _PatternIfAny = "*[Dd]ev*"
+    test: _PatternIfAny = "*[Tt]est*"
     seed: Annotated[
         fields.Natural, pydantic.Field(description="of the generated corpus, of drawn parts")
     ] = 1

@@ -31,9 +31,9 @@ class Seq2SeqData:
         markers.IMMATERIAL,
         pydantic.Field(description="folder of three tab-separated files, one pair per line"),
     ] = ""
-    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
-    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
-    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    train: fields.FilePattern = "*train*"
+    dev: fields.FilePattern = "*dev*"
+    test: fields.FilePattern = "*test*"
     source_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 1
     target_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 2
     features_column: Annotated[

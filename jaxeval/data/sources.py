@@ -39,9 +39,9 @@ class SentenceSource:
         Literal["auto", "conll", "conllu", "tempeval3"],
         pydantic.Field(description="auto: conllu for *.conllu files, else conll"),
     ] = "auto"
-    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
-    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
-    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    train: fields.FilePattern = "*train*"
+    dev: fields.FilePattern = "*dev*"
+    test: fields.FilePattern = "*test*"
     word_column: Annotated[
         int, pydantic.Field(ge=-(2**16), le=2**16, description="from 0; conll, tempeval3")
     ] = 0

@@ -1,6 +1,6 @@
 """Texts in words: sentences with their targets, and the rows that they become.
 
-Notation: N rows, T words of the longest, K targets of a row. Form 0 is padding.
+Notation: N rows of a bucket, T words and K targets that they are padded to. Form 0 is padding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,42 +80,46 @@ class LaidOut(NamedTuple):
     Attributes:
       columns: of each bucket its arrays, as `columns` gives them.
       numbers: of each bucket the rows in it.
-      widths: T of each bucket.
-      most_targets: K.
+      shapes: T and K of each bucket.
     """
 
     columns: tuple[dict[str, np.ndarray], ...]
     numbers: Sequence[np.ndarray]
-    widths: Sequence[int]
-    most_targets: int
+    shapes: Sequence[buckets.Shape]
 
 
-def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, max_widths: int) -> LaidOut:
-    """Rows as arrays, in buckets by length for batches of `batch_size`."""
+def lay_out(of: Sequence[Row], numbers: Numbers, batch_size: int, max_shapes: int) -> LaidOut:
+    """Rows as arrays, in buckets by targets and length for batches of `batch_size`.
+
+    Rows of one text lie in one bucket, since splits deal them together: each counts as having as
+    many targets as the one that has most.
+    """
     lengths = [len(row.sentence.words) for row in of]
-    widths = buckets.choose_widths(lengths, batch_size, max_widths)
-    chosen = buckets.assign(lengths, widths)
-    most = max(len(row.targets) for row in of)
+    most: dict[tuple[str, ...], int] = {}
+    for row in of:
+        most[row.sentence.words] = max(len(row.targets), most.get(row.sentence.words, 1))
+    targets = [most[row.sentence.words] for row in of]
+    shapes = buckets.choose_shapes(lengths, targets, batch_size, max_shapes)
+    chosen = buckets.assign_shapes(lengths, targets, shapes)
     arrays = (
-        columns([of[row] for row in of_bucket], numbers, width, most)
-        for of_bucket, width in zip(chosen, widths, strict=True)
+        columns([of[row] for row in of_bucket], numbers, shape)
+        for of_bucket, shape in zip(chosen, shapes, strict=True)
     )
-    return LaidOut(tuple(arrays), chosen, widths, most)
+    return LaidOut(tuple(arrays), chosen, shapes)
 
 
-def columns(of: Sequence[Row], numbers: Numbers, width: int, most: int) -> dict[str, np.ndarray]:
+def columns(of: Sequence[Row], numbers: Numbers, shape: buckets.Shape) -> dict[str, np.ndarray]:
     """Arrays of rows: forms [N, T], length [N], start, end and labels [N, K], targets [N].
 
     Args:
       of: the rows.
       numbers: of their words and labels.
-      width: T.
-      most: K.
+      shape: T and K.
     """
     forms = {form: number for number, form in enumerate(numbers.forms)}
     labels = {label: number for number, label in enumerate(numbers.labels)}
-    words = np.zeros((len(of), width), np.int32)
-    start, end, classes = (np.zeros((len(of), most), np.int32) for _ in range(3))
+    words = np.zeros((len(of), shape.width), np.int32)
+    start, end, classes = (np.zeros((len(of), shape.targets), np.int32) for _ in range(3))
     for row, (sentence, targets) in enumerate(of):
         words[row, : len(sentence.words)] = [forms[word] for word in sentence.words]
         start[row, : len(targets)] = [target.start for target in targets]

@@ -26,7 +26,7 @@ LowerCase = Annotated[
     bool, pydantic.Field(description="words without a pretrained vector: Word = word")
 ]
 MaxWidths = Annotated[
-    fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
+    fields.Widths, pydantic.Field(description="padded shapes (compiled branches) at most")
 ]
 Scope = Literal["train", "train+dev", "all"]
 PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}

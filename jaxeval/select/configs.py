@@ -5,6 +5,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import jax
+
 from jaxeval import runs, studies
 from jaxeval.bandits import state as states
 from jaxeval.bandits.evaluate import Told
@@ -13,7 +15,8 @@ from jaxeval.bandits.state import State
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
-from jaxeval.studies import cohorts, events
+from jaxeval.population import lanes
+from jaxeval.studies import cohorts, events, prepared
 from jaxeval.tasks import registry
 
 Part = Literal["dev", "test"]
@@ -137,8 +140,8 @@ def select(
     """Goes on with a selection until the rule has its answer.
 
     What is pending in the state is finished before the rule is asked again, so that a selection
-    which was stopped anywhere goes on as if it had not been. Every batch has as many lanes as the
-    rule asks for at most, and finds the programs of the one before.
+    which was stopped anywhere goes on as if it had not been. Every batch has the same number of
+    lanes, and finds the programs of the one before.
 
     Args:
       state: of `rule.begin`, or of an earlier selection.
@@ -161,7 +164,7 @@ def select(
         yield BatchStarted(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
         trials = {of.trial(model, number): (model, number) for model, number in pending}
         happening = studies.run(
-            trials, store, folder, session=of.session, lanes=_lanes(rule, len(pending))
+            trials, store, folder, session=of.session, lanes=_lanes(rule, of, len(pending))
         )
         for event in happening:
             yield event
@@ -184,9 +187,18 @@ def _spent(state: State, of: Arms, store: runs.Store) -> float:
     return seconds
 
 
-def _lanes(rule: Rule, asked: int) -> int:
-    """The same for all batches of a rule, so that they share compiled programs."""
-    return getattr(rule, "batch_size", asked)
+def _lanes(rule: Rule, of: Arms, asked: int) -> int:
+    """The same for all batches of a rule, so that they share compiled programs.
+
+    Under `map`, where no score depends on it and a device's lanes run one after the other, it is
+    one a device: selections by other rules, batches and budgets find the programs too.
+    """
+    modes = {prepared.at(config, "training.lane_mode") for config in of.configs.values()}
+    return (
+        len(jax.devices())
+        if {*map(lanes.resolve, modes)} == {"map"}
+        else getattr(rule, "batch_size", asked)
+    )
 
 
 def _told(

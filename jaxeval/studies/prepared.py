@@ -17,6 +17,8 @@ from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 
+_REMEMBERED = 32  # configs
+
 
 class Prepared(NamedTuple):
     """A config with its data and its task.
@@ -67,13 +69,18 @@ def data_changes(task: str, data: str | None) -> list[str]:
 
 
 class Loader:
-    """Prepares configs; those with the same data share it."""
+    """Prepares configs; those with the same data share it.
+
+    The last ones are remembered: a selection asks for the same few again and again, and what jax
+    has traced of a task serves only the same task.
+    """
 
     def __init__(self) -> None:
         self._data: dict[str, Any] = {}
+        self._prepared: dict[str, Prepared] = {}
 
     def prepare(self, config: Any, random_splits: bool = False) -> Prepared:
-        """Reads the data, unless that has been done, and builds the task.
+        """Reads the data and builds the task, unless that has been done.
 
         Args:
           random_splits: for members of random splits of all the data instead of the given split.
@@ -82,6 +89,14 @@ class Loader:
           ConfigError: random splits of a task that has none, or batches that cannot be cut.
           DataError: the data cannot be read or used.
         """
+        key = reading.canonical([reading.to_dict(config), random_splits])
+        prepared = self._prepared.pop(key, None) or self._build(config, random_splits)
+        self._prepared[key] = prepared
+        if len(self._prepared) > _REMEMBERED:
+            del self._prepared[next(iter(self._prepared))]
+        return prepared
+
+    def _build(self, config: Any, random_splits: bool) -> Prepared:
         kind = registry.kind(config.task)
         if random_splits:
             config = kind.random_splits(config)

@@ -142,7 +142,8 @@ def _source(config: Config, classified: data.Classified) -> kind.Source:
                 part: sum(map(len, r)) for part, r in classified.given_split.items()
             },
             "labels": [*classified.labels],
-            "padded_widths": [*classified.widths],
+            "padded_widths": [shape.width for shape in classified.shapes],
+            "padded_targets": [shape.targets for shape in classified.shapes],
         },
         classified.vocabulary,
         classified.positions,

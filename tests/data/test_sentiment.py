@@ -1,5 +1,6 @@
 """From classified texts to arrays: a hand-made corpus, splits of all kinds, real counts."""
 
+import functools
 import json
 import os
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 
 from jaxeval.config import reading
 from jaxeval.contracts import Split
-from jaxeval.data import sentiment, sentiment_lookup, sentiment_sources, splits, words
+from jaxeval.data import buckets, sentiment, sentiment_lookup, sentiment_sources, splits, words
 from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.errors import ConfigError, DataError
 
@@ -88,20 +89,16 @@ def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     }
     split = classified.split(0)
     assert {part: _items(classified, split, part) for part in splits.PARTS} == expected
-    assert classified.most_targets == (1 if rows == "targets" else 2)
     assert classified.labels == ["neg", "pos"] and classified.targeted
     counts = {part: sum(map(len, classified.given_split[part])) for part in splits.PARTS}
     assert counts == {"train": 3 if rows == "targets" else 2, "dev": 1, "test": 1}
     assert sorted(np.concatenate(classified.positions).tolist()) == [*range(sum(counts.values()))]
-    for bucket, width, places in zip(
-        classified.corpus.buckets, classified.widths, classified.positions, strict=True
+    for bucket, shape, places in zip(
+        classified.corpus.buckets, classified.shapes, classified.positions, strict=True
     ):
-        assert bucket["forms"].shape == (len(places), width)
-        assert (
-            bucket["start"].shape
-            == bucket["labels"].shape
-            == (len(places), classified.most_targets)
-        )
+        assert bucket["forms"].shape == (len(places), shape.width)
+        assert bucket["start"].shape == bucket["labels"].shape == (len(places), shape.targets)
+    assert max(shape.targets for shape in classified.shapes) == (1 if rows == "targets" else 2)
 
 
 @pytest.mark.parametrize("rows", ["targets", "sentences"])
@@ -170,6 +167,21 @@ def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None
         assert len(whole) == 1 and sum(map(Counter.total, together)) == 8
 
 
+def test_rows_of_a_text_lie_in_one_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a text that stands again with fewer targets lies in the bucket of these: what is
+    dealt as a whole is counted in one bucket, and arrays of random splits are too short."""
+    free = functools.partial(buckets.choose_shapes, shape_cost=0)
+    monkeypatch.setattr(buckets, "choose_shapes", free)
+    again = [("Good bar , bad food .", "food", "neg")]
+    parts = {**HAND, "dev": [*HAND["dev"], *again], "test": [*HAND["test"], ("a b", "a", "neg")]}
+    classified = _build(tmp_path / "c", parts, rows="sentences", vocabulary="all")
+    assert [shape.targets for shape in classified.shapes] == [1, 2]
+    assert [bucket["targets"].tolist() for bucket in classified.corpus.buckets][1] == [2, 1]
+    for number in range(1, 9):
+        real = _real(classified.split(number))
+        assert sum(len(rows) for of_part in real.values() for rows in of_part) == 6
+
+
 def test_random_splits_need_all_words(tmp_path: Path) -> None:
     """Dies if words of a random split's train have no row, or random splits are drawn without."""
     settings = _settings(tmp_path / "c")
@@ -230,7 +242,8 @@ def test_texts_without_targets(tmp_path: Path) -> None:
         (folder / part).write_text(lines)
     source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
     classified = sentiment.build(sentiment.SentimentData(source=source), 2)
-    assert not classified.targeted and classified.most_targets == 1
+    assert not classified.targeted
+    assert {shape.targets for shape in classified.shapes} == {1}
     for bucket in classified.corpus.buckets:
         assert bucket["targets"].tolist() == [1] * len(bucket["length"])
         assert not bucket["start"].any() and not bucket["end"].any()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from jaxeval.data import targeted
+from jaxeval.data.buckets import Shape
 from jaxeval.data.labelled_text import LabelledText, Target, by_text
 from jaxeval.data.targeted import Row, TargetedSentence
 
@@ -91,7 +92,7 @@ def test_rows() -> None:
 def test_arrays_of_rows() -> None:
     """Dies if padding is no 0, a target takes another's place or label, or K is not kept."""
     numbers = targeted.Numbers(["", "a", "b", "c"], ["x", "y"])
-    arrays = targeted.columns(targeted.rows(SENTENCES, "sentences"), numbers, 4, 3)
+    arrays = targeted.columns(targeted.rows(SENTENCES, "sentences"), numbers, Shape(4, 3))
     expected = {
         "forms": [[1, 2, 3, 0], [2, 0, 0, 0]],
         "length": [3, 1],

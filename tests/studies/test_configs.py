@@ -169,6 +169,25 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     assert [dict(member.hparams)["hidden"] for member in made.members] == [24, 40]
 
 
+def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a config is prepared anew for every batch of a selection, its task traced anew, if
+    random splits get the given split's vocabulary, or all configs of a search are kept."""
+    monkeypatch.setattr(prepared, "_REMEMBERED", 2)
+    sizes = [f"model.hidden={size}" for size in (4, 5, 6)]
+    base = ["task=sentiment", "data.source.sentences=30"]
+    first, second, third = (studies.read(None, [*base, size]) for size in sizes)
+    loader = prepared.Loader()
+    known = loader.prepare(first)
+    assert loader.prepare(studies.read(None, [*base, sizes[0]])) is known
+    assert loader.prepare(first, random_splits=True).config.data.vocabulary == "all"
+    assert loader.prepare(first) is known
+    loader.prepare(second)
+    assert loader.prepare(first) is known
+    loader.prepare(third)
+    loader.prepare(second)
+    assert loader.prepare(first) is not known
+
+
 @pytest.mark.parametrize("data", ["", " "])
 def test_an_empty_data_path_is_refused(data: str) -> None:
     """Dies if --data of a shell variable that is not set trains on the generated corpus."""

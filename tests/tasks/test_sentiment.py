@@ -1,5 +1,6 @@
 """The task sentiment: the laws of a Task, what is refused, training and predictions end to end."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 from jaxeval import predict, runs, studies
 from jaxeval.config import shipped
 from jaxeval.contracts import Batch
-from jaxeval.data import generated_sentiment
+from jaxeval.data import buckets, generated_sentiment
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.models import sentiment as models
 from jaxeval.studies import prepared as preparing
+from jaxeval.tasks import sentiment
 from jaxeval.train import main as train
 from tests import conformance
 
@@ -43,8 +46,8 @@ def _prepared(*changes: str) -> studies.Prepared:
     return studies.prepare(studies.read(None, [*SMALL, *changes]))
 
 
-def _batch(prepared: studies.Prepared, rows: Any) -> Batch:
-    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[0].items()}
+def _batch(prepared: studies.Prepared, rows: Any, bucket: int = 0) -> Batch:
+    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[bucket].items()}
     shared = jax.tree.map(jnp.asarray, prepared.data.corpus.shared)
     tables = jax.tree.map(jnp.asarray, prepared.data.split(0).tables)
     return Batch(columns, jnp.ones(len(rows)), shared, tables)
@@ -75,7 +78,7 @@ def test_laws(name: str) -> None:
 def test_the_loss_is_a_mean_over_targets() -> None:
     """Dies if sentences of many targets count as much as those of one, or padding counts."""
     apart, whole = _prepared(), _prepared("data.rows=sentences")
-    assert (apart.data.most_targets, whole.data.most_targets) == (1, 3)
+    assert [p.data.shapes[0].targets for p in (apart, whole)] == [1, 3]
     assert np.ptp(whole.data.corpus.buckets[0]["targets"]) > 0
     rows = [np.arange(len(p.data.corpus.buckets[0]["length"])) for p in (apart, whole)]
     losses = []
@@ -85,6 +88,33 @@ def test_the_loss_is_a_mean_over_targets() -> None:
         losses.append(jax.jit(task.loss)(params, (), batch, jax.random.key(0), {})[0])
         assert task.normaliser(batch) == len(rows[0])
     np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+def _logits(prepared: studies.Prepared, params: Any) -> list[np.ndarray]:
+    """[targets, Y] of every row of a corpus of sentences."""
+    choices, sizes = prepared.config.model, sentiment.sizes_of(prepared.data)
+    of_row: dict[int, np.ndarray] = {}
+    for number, places in enumerate(prepared.data.positions):
+        batch = _batch(prepared, np.arange(len(places)), number)
+        logits = models.logits(choices, sizes, params, batch, {})
+        for row, place in enumerate(places.tolist()):
+            of_row[place] = np.asarray(logits[row, : batch.rows["targets"][row]])
+    return [of_row[place] for place in sorted(of_row)]
+
+
+@pytest.mark.parametrize("name", ["ian", "tdlstm"])
+def test_outputs_do_not_depend_on_buckets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a row goes to a bucket of fewer targets, or a place where no target is adds to the
+    others: in the LSTM over a sentence's targets, in their order, or in attention."""
+    free = functools.partial(buckets.choose_shapes, shape_cost=0)
+    monkeypatch.setattr(buckets, "choose_shapes", free)
+    changes = [*CHOICES[name], "data.rows=sentences", "training.batch_size=1"]
+    one, many = (_prepared(*changes, f"data.max_widths={most}") for most in (1, 4))
+    assert [shape.targets for shape in one.data.shapes] == [3]
+    assert [shape.targets for shape in many.data.shapes] == [2, 2, 3, 3]
+    params = jax.jit(one.task.init)(jax.random.key(0), _batch(one, np.arange(2)), {})
+    for alone, bucketed in zip(_logits(one, params), _logits(many, params), strict=True):
+        np.testing.assert_allclose(bucketed, alone, rtol=1e-5, atol=1e-6)
 
 
 def test_the_uniform_scale_is_a_members_own() -> None:

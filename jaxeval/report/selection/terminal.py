@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from jaxeval.bandits import Rule
 from jaxeval.bandits.evaluate import Told
 from jaxeval.report import tables, text
 from jaxeval.report.selection import as_json
 from jaxeval.report.selection.as_json import Result, Simulated
-from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
 
@@ -44,9 +45,9 @@ def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
     probability = "-" if p is None else f"{p:.4f}"
     if not scores:
         return model, "0", "-", "-", probability
-    described = describe.summarize(scores)
-    sd = "-" if described.sd is None else f"{described.sd:.4g}"
-    return model, str(described.n), f"{described.mean:.4g}", sd, probability
+    # not `stats.describe`: its intervals import scipy.stats, as long as an evaluation takes
+    sd = "-" if len(scores) < 2 else f"{np.std(scores, ddof=1):.4g}"
+    return model, str(len(scores)), f"{np.mean(scores):.4g}", sd, probability
 
 
 def notes(tree: Result) -> Iterator[str]:
