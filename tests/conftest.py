@@ -26,6 +26,8 @@ import jax  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+from tests import sharing  # noqa: E402
+
 _TESTS = Path(__file__).parent
 # rooms that train nothing
 _QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", "tuning"}
@@ -33,8 +35,9 @@ _QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", 
 
 @pytest.fixture(autouse=True, scope="module")
 def fresh_caches() -> Iterator[None]:
-    """A file's programs are forgotten: a worker would hold gigabytes of them."""
-    yield
+    """A file's tests share programs, which are then forgotten: a worker would hold gigabytes."""
+    with sharing.programs():
+        yield
     jax.clear_caches()
     gc.collect()
 

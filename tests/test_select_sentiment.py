@@ -3,8 +3,8 @@
 The models see a corpus of 30 sentences for two epochs: what they learn does not matter here.
 """
 
-import subprocess
-import sys
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from jaxeval import runs, studies
 from jaxeval.bandits import TopTwoThompson
 from jaxeval.population import engine
 from jaxeval.select import configs, training
+from tests import processes
 
 TINY = [
     *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1", "model.hidden=8"),
@@ -64,13 +65,12 @@ def test_a_killed_selection_ends_as_one_that_was_not(tmp_path: Path, compiled: l
     arms = configs.arms(models, [*TINY, "data.split=block"], None)
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]
-    command = [sys.executable, "-m", "jaxeval.select", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b", evaluation " in line:  # a score was told: the state is on disk
-                break
-        process.kill()
+    process = processes.start("jaxeval.select.__main__", *words)
+    while ", evaluation " not in process.errors():  # a score was told: the state is on disk
+        assert not process.ended(), process.errors()
+        time.sleep(0.02)
+    process.send(signal.SIGKILL)
+    process.wait()
     known = len(runs.load(tmp_path / "killed"))
     assert 0 < known < 14
     again = training.select(RULE, arms, tmp_path / "killed", quiet=True)
