@@ -1,5 +1,6 @@
 """What the server of tests/processes.py imports: the whole package, and no device."""
 
+import gc
 import importlib
 from pathlib import Path
 
@@ -12,3 +13,6 @@ _PACKAGE = Path(jaxeval.__file__).parent
 
 for _file in sorted(_PACKAGE.rglob("*.py")):
     importlib.import_module(".".join(_file.relative_to(_PACKAGE.parent).with_suffix("").parts))
+
+gc.collect()
+gc.freeze()  # forks need not look through it, nor copy it

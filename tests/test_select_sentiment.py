@@ -61,7 +61,7 @@ def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> Non
 def test_a_killed_selection_ends_as_one_that_was_not(tmp_path: Path, compiled: list[Any]) -> None:
     """Dies if kill -9 loses what was pending, the same command chooses anything else, or a block
     is as large as its split lets it be: another shape, another program."""
-    models = ["moss2019/lstm_small", "moss2019/tdlstm_small"]
+    models = ["baselines/bag", "moss2019/tdlstm_small"]
     arms = configs.arms(models, [*TINY, "data.split=block"], None)
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]
