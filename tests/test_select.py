@@ -181,9 +181,9 @@ def test_bad_arguments_are_explained(
     monkeypatch.chdir(tmp_path)
     state = tmp_path / "s.json"
     state.write_text("[]")
-    given = {"T": _table(tmp_path), "S": str(state)}
+    paths = {"T": _table(tmp_path), "S": str(state)}
     with pytest.raises(JaxevalError, match=message):
-        select.main([given.get(word, word) for word in words])
+        select.main([paths.get(word, word) for word in words])
     assert state.read_text() == "[]"
 
 

@@ -33,9 +33,9 @@ _DEATHS = {
 }
 
 
-def _die(place: str, count: int) -> None:
+def _die(where: str, count: int) -> None:
     """Lets this process kill itself after so many calls of a method."""
-    owner, name = _DEATHS[place]
+    owner, name = _DEATHS[where]
     original, calls = getattr(owner, name), itertools.count(1)
 
     def deadly(*arguments: Any, **options: Any) -> Any:
@@ -181,7 +181,7 @@ def test_random_splits(environment: dict, tmp_path: Path) -> None:
     members, _ = _rows(tmp_path)
     assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
     assert len({m.test for m in members}) == 3
-    one = _train(environment, tmp_path, "--seed-list", "7", "--split-list", "2", "--json", "-")
-    assert json.loads(one.stdout)["test"]["median"] == members[1].test
+    second = _train(environment, tmp_path, "--seed-list", "7", "--split-list", "2", "--json", "-")
+    assert json.loads(second.stdout)["test"]["median"] == members[1].test
     wrong = _train(environment, tmp_path, "--split-list", "0,2")
     assert wrong.returncode == 2 and "expected numbers from 1" in wrong.stderr

@@ -32,14 +32,14 @@ def _rounds(models: int, budget: int) -> list[list[int]]:
     """Evaluations of each model after each round of sequential halving; model k scores k."""
     rule = SequentialHalving(budget=budget)
     state = rule.begin([str(k) for k in range(models)])
-    found = []
+    rounds = []
     while asked := rule.ask(state):
         for model in asked:
             state = rule.tell(state, model, float(model))
-        found.append(list(Counter(asked).values()))
+        rounds.append(list(Counter(asked).values()))
     answer = rule.answer(state)
     assert answer is not None and answer.best == str(models - 1)
-    return found
+    return rounds
 
 
 def test_sequential_halving_has_the_published_rounds() -> None:
@@ -101,9 +101,9 @@ def test_claimed_confidence_holds(rule: Any) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
 def test_two_equal_best_models_end_by_indifference(rule: Any) -> None:
     """Dies if equal arms go on for ever, or the worse one is named."""
-    made = dataclasses.replace(rule, epsilon=0.01, budget=3000)
-    state = _play(made, {"a": 0.7, "b": 0.7, "c": 0.6}, 0.02, 1)
-    answer = made.answer(state)
+    indifferent = dataclasses.replace(rule, epsilon=0.01, budget=3000)
+    state = _play(indifferent, {"a": 0.7, "b": 0.7, "c": 0.6}, 0.02, 1)
+    answer = indifferent.answer(state)
     assert answer is not None and answer.best in "ab" and answer.reason == "confident"
     assert state.evaluations < 1000
 
@@ -124,9 +124,9 @@ def test_lower_is_better_mirrors() -> None:
     """Dies if the highest loss wins."""
     for rule in (bandits.TopTwoThompson, lambda **k: SequentialHalving(budget=24, **k)):
         up = _play(rule(), {"a": 1.0, "b": 2.0, "c": 3.0}, 0.1, 3)
-        made = rule(higher_is_better=False)
-        down = _play(made, {"a": -1.0, "b": -2.0, "c": -3.0}, 0.1, 3)
-        answer = made.answer(down)
+        mirrored = rule(higher_is_better=False)
+        down = _play(mirrored, {"a": -1.0, "b": -2.0, "c": -3.0}, 0.1, 3)
+        answer = mirrored.answer(down)
         assert answer is not None and answer.best == "c" and up.evaluations > 0
 
 
@@ -318,12 +318,12 @@ def test_equal_scores_keep_a_selection_open() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{type(r).__name__}-{r.batch_size}")
 def test_equal_scores_end_by_the_budget_without_a_probability(rule: Any) -> None:
     """Dies if equal scores are asked for beyond the budget, or a probability is made of them."""
-    made = dataclasses.replace(rule, budget=8)
-    state = made.begin(["a", "b"])
-    while models := made.ask(state):
+    budgeted = dataclasses.replace(rule, budget=8)
+    state = budgeted.begin(["a", "b"])
+    while models := budgeted.ask(state):
         for model in models:
-            state = made.tell(state, model, {"a": 0.1, "b": 0.7}[model])
-    answer = made.answer(state)
+            state = budgeted.tell(state, model, {"a": 0.1, "b": 0.7}[model])
+    answer = budgeted.answer(state)
     assert answer is not None
     assert (answer.best, answer.probability, answer.evaluations) == ("b", None, 8)
     assert answer.reason == "the budget is spent"

@@ -135,8 +135,8 @@ def test_gradients_equal_finite_differences(cell: Cell) -> None:
         ends = jax.tree.map(lambda s: draw.normal(size=s.shape), state)
 
         def loss(tree: tuple) -> jax.Array:
-            p, given, begin = tree
-            end, outputs = layer.apply({"params": p}, given, begin, masks)
+            p, inputs, begin = tree
+            end, outputs = layer.apply({"params": p}, inputs, begin, masks)
             last = sum(
                 jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True)
             )

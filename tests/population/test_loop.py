@@ -33,10 +33,10 @@ def _run(
     ended: dict = {}
 
     def record(report: Report) -> None:
-        for found in report.scores:
-            entry = (found.epoch, found.part, *found.scores.items())
-            if entry not in scores.setdefault(found.member, []):
-                scores[found.member].append(entry)
+        for scored in report.scores:
+            entry = (scored.epoch, scored.part, *scored.scores.items())
+            if entry not in scores.setdefault(scored.member, []):
+                scores[scored.member].append(entry)
         ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     problem = toy.problem(**changes)
@@ -240,15 +240,15 @@ def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None
     problem = changed._replace(training=dataclasses.replace(changed.training, stopping=stopping))
 
     def ends(name: str, stop: int | None = None) -> dict:
-        found = {}
+        ended = {}
         members = [toy.member(1), toy.member(2)]
         reports = toy.reports(problem, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
-            found.update({end.member.seed: end[1:6] for end in report.ended})
+            ended.update({end.member.seed: end[1:6] for end in report.ended})
             if number == stop:
                 reports.close()
                 break
-        return found
+        return ended
 
     whole = ends("whole")
     for status, epochs, best_epoch, _, test in whole.values():
@@ -262,17 +262,17 @@ def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) 
     falling = markers.active(Plateau(patience=1, factor=0.01))
 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
-        found = {}
+        by_epoch = {}
         members = [toy.member(1, **plateau), toy.member(2, **plateau)]
         reports = toy.reports(changed, members, tmp_path / name, lambda r: None, 2)
         for number, report in enumerate(reports, 1):
-            for one in report.scores:
-                if one.part == "train":
-                    found[one.member.seed, one.epoch] = one.scores["loss"]
+            for entry in report.scores:
+                if entry.part == "train":
+                    by_epoch[entry.member.seed, entry.epoch] = entry.scores["loss"]
             if number == stop:
                 reports.close()
                 break
-        return found
+        return by_epoch
 
     whole = losses(falling, "whole")
     assert whole != losses({}, "without")
@@ -303,14 +303,20 @@ def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
     for end in kept.values():
         assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
         assert end.test == (None if diverges else 0.0)
-    tests = {one.member: (one.epoch, one.scores["right"]) for one in scores if one.part == "test"}
+    tests = {
+        entry.member: (entry.epoch, entry.scores["right"])
+        for entry in scores
+        if entry.part == "test"
+    }
     if diverges:
         assert not tests
         return
     last = dataclasses.replace(problem.task, score=_growing())
     scores.clear()
     list(loop.train(problem._replace(task=last), members, tmp_path / "d", record, 2))
-    assert tests == {one.member: (6, one.scores["right"]) for one in scores if one.part == "test"}
+    assert tests == {
+        entry.member: (6, entry.scores["right"]) for entry in scores if entry.part == "test"
+    }
 
 
 def _nothing(counts: dict) -> dict[str, float]:

@@ -231,8 +231,8 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 
     def first(**more: float) -> np.ndarray:
         hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
-        made = optimisers.make(settings, hparams, jnp.int32(0), 8)
-        return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
+        optimiser = optimisers.make(settings, hparams, jnp.int32(0), 8)
+        return np.asarray(optimiser.update(grads, optimiser.init(params), params)[0]["w"])
 
     np.testing.assert_array_equal(first(warmup=0.0), first())
     np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
@@ -305,9 +305,9 @@ def test_a_member_without_a_chance_ends() -> None:
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
     values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
-    made = optimisers.tf_adam(**values)
+    optimiser = optimisers.tf_adam(**values)
     params = {"w": jnp.zeros(1)}
-    update, _ = made.update({"w": jnp.full(1, 1e-4)}, made.init(params))
+    update, _ = optimiser.update({"w": jnp.full(1, 1e-4)}, optimiser.init(params))
     assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
 
 

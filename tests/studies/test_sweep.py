@@ -62,16 +62,16 @@ checkpoint_every = 1
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A config, a space, and words to be reversed."""
-    made = tmp_path_factory.mktemp("sweep")
+    sweep_folder = tmp_path_factory.mktemp("sweep")
     generator = np.random.default_rng(0)
-    (made / "data").mkdir()
+    (sweep_folder / "data").mkdir()
     for part, count in (("train", 48), ("dev", 12), ("test", 12)):
         words = ["".join(generator.choice(list("abc"), 3)) for _ in range(count)]
         lines = [f"{word}\t{word[::-1]}\n" for word in words]
-        (made / "data" / f"{part}.tsv").write_text("".join(lines))
-    (made / "config.toml").write_text(CONFIG)
-    (made / "space.toml").write_text(SPACE)
-    return made
+        (sweep_folder / "data" / f"{part}.tsv").write_text("".join(lines))
+    (sweep_folder / "config.toml").write_text(CONFIG)
+    (sweep_folder / "space.toml").write_text(SPACE)
+    return sweep_folder
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -53,9 +53,9 @@ def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str
     who = Member(1)
     lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
-    given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
+    inputs = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
     counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
-        params, *given
+        params, *inputs
     )
     return {name: float(value) for name, value in counts.items()}
 
@@ -126,9 +126,9 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
     n, first = text.tokens["dev"], text.tokens["train"] + 1
     whole = tasks.build(_language(text, window=n))
     rows = {"start": jnp.array([first]), "length": jnp.array([n])}
-    one = Batch(rows, jnp.ones(1), jax.tree.map(jnp.asarray, text.corpus.shared), ())
-    outputs, _ = jax.jit(whole.predict)(params, whole.start(1), one, jax.random.key(0), {})
-    expected = jax.jit(whole.count)(outputs, one)
+    window = Batch(rows, jnp.ones(1), jax.tree.map(jnp.asarray, text.corpus.shared), ())
+    outputs, _ = jax.jit(whole.predict)(params, whole.start(1), window, jax.random.key(0), {})
+    expected = jax.jit(whole.count)(outputs, window)
     counts = _evaluate(task, text, 1, params)
     assert counts["nats"] == pytest.approx(float(expected["nats"]), rel=1e-5)
 

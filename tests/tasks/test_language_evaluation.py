@@ -195,5 +195,5 @@ def test_gradient_scale_is_a_root_mean_square() -> None:
         squares = actual if squares is None else jax.tree.map(np.add, squares, actual)
     expected = jax.tree.map(lambda s: np.sqrt(s / len(train.start)), squares)
     scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, jnp.asarray(TOKENS), train)
-    for one, other in zip(jax.tree.leaves(scale), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
+    for leaf, other in zip(jax.tree.leaves(scale), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=2e-4, atol=1e-6)
