@@ -16,15 +16,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
+os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 compiling.prepare()
 
 from jaxeval import backend  # noqa: E402  (the environment must be set before)
 
 backend.prepare()
-
-import jax  # noqa: E402
-
-jax.config.update("jax_numpy_rank_promotion", "raise")
 
 _TESTS = Path(__file__).parent
 # rooms that train nothing
@@ -43,10 +40,26 @@ _QUICK = {
 
 @pytest.fixture(autouse=True, scope="module")
 def fresh_caches() -> Iterator[None]:
-    """A file's programs are forgotten: a worker would hold gigabytes of them."""
-    yield
+    """A file's tests share programs, which are then forgotten: a worker would hold gigabytes.
+
+    Imported here: the process that only hands tests out to workers needs no jax.
+    """
+    import jax
+
+    from tests import sharing
+
+    with sharing.programs():
+        yield
     jax.clear_caches()
     gc.collect()
+
+
+def pytest_collection_finish() -> None:
+    """Imported modules are garbage of no collection: tracing, which makes many objects, sets off
+    one after the other."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

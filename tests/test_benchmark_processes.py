@@ -121,10 +121,10 @@ def test_a_peer_takes_its_fastest_way_and_the_harder_peer_leads(scripts: Any) ->
     rounds = peers.measure(lambda: 2.0, Group(), offered, 3)
     assert rounds.peers["processes"] == peers.Peer("packed", 2, 1)
     assert rounds.peers["one_process"] == peers.Peer("padded", 1, 2)
-    found = peers.summary(rounds, "items_per_second", lambda value: 10 / value)
-    assert found["hardest_peer"] == "processes"
-    assert [*found["ratio"]] == [*found["peers"]] == ["processes", "one_process"]
-    assert [ratio["median"] for ratio in found["ratio"].values()] == [1.25, 1.5]
-    assert found["items_per_second"]["median"] == 5
-    assert found["peers"]["processes"]["items_per_second"]["median"] == 4
-    assert found["peers"]["processes"]["result"] == 0.5
+    summarized = peers.summary(rounds, "items_per_second", lambda value: 10 / value)
+    assert summarized["hardest_peer"] == "processes"
+    assert [*summarized["ratio"]] == [*summarized["peers"]] == ["processes", "one_process"]
+    assert [ratio["median"] for ratio in summarized["ratio"].values()] == [1.25, 1.5]
+    assert summarized["items_per_second"]["median"] == 5
+    assert summarized["peers"]["processes"]["items_per_second"]["median"] == 4
+    assert summarized["peers"]["processes"]["result"] == 0.5

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval.__main__ import VERBS
+from tests import processes
+
 ROOT = str(Path(__file__).parents[1])
 
 
-def _verb(folder: Path, verb: str, *arguments: str) -> subprocess.CompletedProcess:
+def _typed(folder: Path, verb: str, *arguments: str) -> subprocess.CompletedProcess:
+    """A verb as it is typed."""
     environment = {**os.environ, "PYTHONPATH": ROOT, "XDG_CACHE_HOME": str(folder / ".cache")}
     command = [sys.executable, "-m", f"jaxeval.{verb}", *arguments]
     return subprocess.run(
@@ -32,7 +36,7 @@ def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
     seconds = []
     for _ in range(3):
         begin = _seconds_of_children()
-        done = _verb(tmp_path, verb, "--help")
+        done = _typed(tmp_path, verb, "--help")
         seconds.append(_seconds_of_children() - begin)
         assert done.returncode == 0 and "examples:" in done.stdout
     assert min(seconds) < 0.5
@@ -68,17 +72,18 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_one_line_and_touch_nothing(tmp_path: Path, name: str) -> None:
     """Dies if a user's mistake is a traceback, or leaves a folder behind."""
-    arguments, expected = ERRORS[name]
-    done = _verb(tmp_path, *arguments)
+    (verb, *words), expected = ERRORS[name]
+    done = processes.run(VERBS[verb][0], *words, folder=tmp_path)
     assert done.returncode == 2, done.stderr
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("error: ") and expected in lines[0]
-    assert [p for p in tmp_path.iterdir() if p.name != ".cache"] == []
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_all_errors_of_a_config_at_once(tmp_path: Path) -> None:
     """Dies if only the first mistake is told."""
-    done = _verb(tmp_path, "train", "training.patience=-1", "model.casing=onehot", "x=1")
+    words = ["training.patience=-1", "model.casing=onehot", "x=1"]
+    done = processes.run("jaxeval.train", *words, folder=tmp_path)
     assert done.returncode == 2
     assert all(
         word in done.stderr for word in ("training.patience", "'one_hot'", "x: unknown key")
@@ -87,16 +92,18 @@ def test_all_errors_of_a_config_at_once(tmp_path: Path) -> None:
 
 def test_dry_run(tmp_path: Path) -> None:
     """Dies if the dry run trains, writes, or leaves out what would be compiled."""
-    done = _verb(tmp_path, "train", "--dry-run", "--json", "-", "--seeds", "3", "model.layers=[7]")
+    done = _typed(
+        tmp_path, "train", "--dry-run", "--json", "-", "--seeds", "3", "model.layers=[7]"
+    )
     plan = json.loads(done.stdout)
     assert plan["members"] == 3 and plan["config"]["model"]["layers"] == [7]
     assert plan["parameters"] > 1000 and "train epoch" in plan["compiled_programs"]
-    assert [p for p in tmp_path.iterdir() if p.name != ".cache"] == []
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_help_config_lists_the_keys(tmp_path: Path) -> None:
     """Dies if a key of a nested table is missing."""
-    done = _verb(tmp_path, "train", "--help-config")
+    done = processes.run("jaxeval.train", "--help-config", folder=tmp_path)
     assert done.returncode == 0
     assert "training.batch_size" in done.stdout and "data.source.scheme" in done.stdout
 

@@ -302,8 +302,8 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
     assert "8 *" in shown and "what the seed alone does" in shown
-    one = _json(capsys, *words, "--where", "layers=2")
-    assert one["paired_options"][0]["n"] == 1
+    of_two_layers = _json(capsys, *words, "--where", "layers=2")
+    assert of_two_layers["paired_options"][0]["n"] == 1
     for change, message in (
         (["--where", "layers=9"], "layers=9: no row has this value"),
         (["--fold-case", "nope"], "no column 'nope'"),

@@ -154,15 +154,15 @@ def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> 
     with runs.open_store(folder) as store:
         for k, (name, data, data_hash, more) in enumerate(members):
             fields = {"config_hash": f"config-{name}", **more}
-            one = dataclasses.replace(
+            experiment = dataclasses.replace(
                 test_store.EXPERIMENT, id=f"id{k}", name=name, data=data, data_hash=data_hash,
                 **fields,
             )  # fmt: skip
-            store.register(one)
+            store.register(experiment)
             scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
             store.record(
                 [
-                    test_store.result(seed, experiment=one.id, test=float(s))
+                    test_store.result(seed, experiment=experiment.id, test=float(s))
                     for seed, s in enumerate(scores, 1)
                 ],
                 [],
@@ -210,8 +210,8 @@ def test_one_corpus_is_no_axis_and_different_configs_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if old folders get other names, or a model tuned for each data set goes unnoticed."""
-    one = _runs(tmp_path / "one", [("old", "/d", "h", {}), ("new", "/d", "h", {})])
-    assert _json(capsys, "--runs", one)["pairs"][0]["dataset"] == ""
+    corpus = _runs(tmp_path / "one", [("old", "/d", "h", {}), ("new", "/d", "h", {})])
+    assert _json(capsys, "--runs", corpus)["pairs"][0]["dataset"] == ""
     tuned = [
         (n, d, d, {"config_hash": n + d * (n == "new")}) for d in "xy" for n in ("old", "new")
     ]

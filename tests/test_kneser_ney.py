@@ -17,13 +17,13 @@ PATH = Path(__file__).parents[1] / "benchmarks" / "kneser_ney.py"
 def _script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("kneser_ney", PATH)
     assert spec and spec.loader
-    made = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(PATH.parent))  # it imports `common`, which stands beside it
     try:
-        spec.loader.exec_module(made)
+        spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(PATH.parent))
-    return made
+    return module
 
 
 kneser_ney = _script()
@@ -82,13 +82,13 @@ def test_as_the_slow_model(order: int) -> None:
     slow = Slow(train.tolist(), order, vocabulary)
     orders = kneser_ney.fit(kneser_ney.rows(train, order), vocabulary)
     ngrams = kneser_ney.rows(other, order)
-    found = kneser_ney.probabilities(orders, ngrams, vocabulary)
+    probabilities = kneser_ney.probabilities(orders, ngrams, vocabulary)
     padded = [0] * (order - 1) + other.tolist()
     expected = [
         slow.probability(tuple(padded[i : i + order - 1]), padded[i + order - 1])
         for i in range(len(other))
     ]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(probabilities, expected, rtol=0, atol=1e-10)
     if order > 1:  # otherwise only the fallback would have been compared
         assert any(len(set(one.discounts)) == 3 for one in orders)
 
@@ -103,9 +103,9 @@ def test_probabilities_sum_to_one(order: int) -> None:
     context = np.concatenate([ngrams[:100], strange, np.full((1, order), 29)])
     every = np.repeat(context, vocabulary, axis=0)
     every[:, -1] = np.tile(np.arange(vocabulary), len(context))
-    found = kneser_ney.probabilities(orders, every, vocabulary).reshape(-1, vocabulary)
-    assert found.min() > 0
-    np.testing.assert_allclose(found.sum(1), 1, rtol=0, atol=1e-9)
+    probabilities = kneser_ney.probabilities(orders, every, vocabulary).reshape(-1, vocabulary)
+    assert probabilities.min() > 0
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -128,17 +128,17 @@ def test_scored_tokens(tmp_path: Path) -> None:
     (tmp_path / "a.train.txt").write_text("a b c\n\nb a a\n" * 4)
     (tmp_path / "a.valid.txt").write_text("a z\n\nc\n")
     (tmp_path / "a.test.txt").write_text("b c\n")
-    found = kneser_ney.measure(str(tmp_path), "word", 3)
+    measured = kneser_ney.measure(str(tmp_path), "word", 3)
     slow = Slow([2, 3, 4, 0, 0, 3, 2, 2, 0] * 4, 3, 5)  # end, unknown, a, b, c
     for part, tokens in {"dev": [2, 1, 0, 0, 4, 0], "test": [3, 4, 0]}.items():
-        assert found["tokens"][part] == len(tokens)
+        assert measured["tokens"][part] == len(tokens)
         padded = [0, 0, *tokens]
         logs = [
             math.log(slow.probability((padded[i], padded[i + 1]), padded[i + 2]))
             for i in range(len(tokens))
         ]
         expected = math.exp(-sum(logs) / len(tokens))
-        assert found[f"{part}_perplexity"] == pytest.approx(expected, abs=1e-4)
+        assert measured[f"{part}_perplexity"] == pytest.approx(expected, abs=1e-4)
 
 
 def test_bits_of_bytes(
@@ -147,12 +147,12 @@ def test_bits_of_bytes(
     """Dies if bits and perplexity of bytes differ, or what is printed is not one line of JSON."""
     path = tmp_path / "head"
     path.write_bytes(b"the cat sat on the mat; the rat sat on the cat. " * 20)
-    given = ["--data", str(path), "--unit", "byte", "--order", "4"]
-    monkeypatch.setattr(sys, "argv", ["kneser_ney.py", *given])
+    words = ["--data", str(path), "--unit", "byte", "--order", "4"]
+    monkeypatch.setattr(sys, "argv", ["kneser_ney.py", *words])
     kneser_ney.main()
     (line,) = capsys.readouterr().out.splitlines()
-    found = json.loads(line)
+    measured = json.loads(line)
     for part in ("dev", "test"):
-        bits = found[f"{part}_bits_per_byte"]
+        bits = measured[f"{part}_bits_per_byte"]
         assert 0 < bits < 1.5  # a text that repeats itself
-        assert found[f"{part}_perplexity"] == pytest.approx(2**bits, rel=1e-4)
+        assert measured[f"{part}_perplexity"] == pytest.approx(2**bits, rel=1e-4)

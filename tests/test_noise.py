@@ -12,13 +12,9 @@ from jaxeval import noise, runs, studies
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import crossed
 from jaxeval.studies import proposers
+from tests import tiny_corpora
 
-TINY = [
-    *("model.layers=[6]", "model.characters.encoder=none", "model.classifier=softmax"),
-    *("data.dimension=6", "data.train_sentences=200", "data.max_widths=1"),
-    *("training.batch_size=32", "training.epochs=8", "training.lanes=2"),
-    "training.optimiser.hyperparameters.learning_rate=0.03",
-]
+TINY = [*tiny_corpora.BAG, "training.epochs=8", "training.lanes=2"]
 SPLITS, SEEDS = 3, 2
 
 
@@ -37,7 +33,7 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     tree = json.loads(capsys.readouterr().out)
     members = runs.load(tmp_path)
     assert {(m.split, m.seed) for m in members} == {*itertools.product((1, 2, 3), (1, 2))}
-    assert {m.name for m in members} == {"default"}  # those that train would train
+    assert {m.name for m in members} == {"sentiment"}  # those that train would train
     for part in ("dev", "test"):
         table = np.full((SPLITS, SEEDS), math.nan)
         for member in members:
@@ -49,8 +45,8 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert tree["test"]["plan"]["precision"] == 0.05
     assert noise.main(words) == 0
     said = capsys.readouterr().out
-    assert "dev f1 (%), 3 splits x 2 seeds: mean" in said and "split x seed, error" in said
-    assert "For a mean test f1 within 1 point" in said  # the metric's margin
+    assert "dev macro_f1 (%), 3 splits x 2 seeds: mean" in said and "split x seed, error" in said
+    assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
 
 
 def test_trials_of_a_crossed_design() -> None:

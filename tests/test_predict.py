@@ -19,11 +19,11 @@ SHORT = ["training.save_models=true", "training.evaluation_batch_size=8", "train
 Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
 
 
-def _trained(place: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
+def _trained(root: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
     """Three members, whose corpus is then taken away but for its dev part."""
-    data, folder = corpus(place / "data"), place / "runs"
+    data, folder = corpus(root / "data"), root / "runs"
     train([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
-    dev = shutil.move(data / "dev", place / "dev")
+    dev = shutil.move(data / "dev", root / "dev")
     shutil.rmtree(data)
     return folder, Path(dev), runs.load(folder)
 
@@ -44,19 +44,19 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return _trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, words)
 
 
-def _predicted(made: Made, *words: str, file: Path | None = None) -> list[list[str]]:
+def _predicted(trained: Made, *words: str, file: Path | None = None) -> list[list[str]]:
     """The columns of the lines that are written."""
-    folder, dev, _ = made
+    folder, dev, _ = trained
     target = folder.parent / "predicted"
-    given = ["--input", str(file or dev), "--output", str(target)]
-    assert predict.main([str(folder), *given, *words]) == 0
+    paths = ["--input", str(file or dev), "--output", str(target)]
+    assert predict.main([str(folder), *paths, *words]) == 0
     return [line.split("\t") for line in target.read_text().splitlines()]
 
 
-def _members(made: Made) -> list[runs.MemberRow]:
+def _members(trained: Made) -> list[runs.MemberRow]:
     """Best of dev first, as columns stand."""
-    sign = -1 if made[2][0].higher_is_better else 1
-    return sorted(made[2], key=lambda row: (sign * (row.dev or 0), row.seed))
+    sign = -1 if trained[2][0].higher_is_better else 1
+    return sorted(trained[2], key=lambda row: (sign * (row.dev or 0), row.seed))
 
 
 def _entities(tags: list[str]) -> set[tuple[int, int, str]]:
@@ -75,8 +75,8 @@ def test_tags_are_those_that_were_scored(tags: Made) -> None:
     gold, *columns = [[*column] for column in [*zip(*rows, strict=True)][1:]]
     for column, member in zip(columns, _members(tags), strict=True):
         assert set(column) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
-        true, found = _entities(gold), _entities(column)
-        f1 = 2 * len(true & found) / (len(true) + len(found))
+        true, predicted = _entities(gold), _entities(column)
+        f1 = 2 * len(true & predicted) / (len(true) + len(predicted))
         assert f1 == pytest.approx(member.dev, abs=1e-9)
     assert len({member.dev for member in _members(tags)}) > 1
 
@@ -109,9 +109,9 @@ def test_a_seed_is_its_own_column(tags: Made) -> None:
 
 def test_outputs_are_those_that_were_scored(pairs: Made) -> None:
     """Dies if a symbol gets another number than in training, or an unknown one is refused."""
-    for member in _members(pairs):
-        lines = _predicted(pairs, "--seed", str(member.seed))
-        right = [target == output for _, target, output in lines]
+    lines = _predicted(pairs, "--all")
+    for column, member in enumerate(_members(pairs), 2):
+        right = [line[1] == line[column] for line in lines]
         assert np.mean(right) == pytest.approx(member.dev, abs=1e-9)
     assert _members(pairs)[0].dev > 0
 
@@ -159,9 +159,9 @@ def test_the_best_of_a_sweep(tmp_path: Path) -> None:
     data, folder = tiny_corpora.pairs(tmp_path / "data"), tmp_path / "runs"
     words = ["--space", str(space), "--runs", "3", "--most-cohorts", "1"]
     sweep([*tiny_corpora.PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
-    made = folder, data / "dev", runs.load(folder)
-    rows = [row for row in _members(made) if row.dev is not None]
-    right = [target == output for _, target, output in _predicted(made)]
+    swept = folder, data / "dev", runs.load(folder)
+    rows = [row for row in _members(swept) if row.dev is not None]
+    right = [target == output for _, target, output in _predicted(swept)]
     assert np.mean(right) == pytest.approx(rows[0].dev, abs=1e-9)
     assert rows[0].dev > rows[-1].dev
     assert {json.loads(row.hparams)["hidden"] for row in rows} == {4, 8}
@@ -269,9 +269,9 @@ def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     data, folder = tiny_corpora.text(tmp_path / "data"), tmp_path / "runs"
     words = [*SHORT, *tiny_corpora.TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
     train([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
-    made = folder, data / "dev", runs.load(folder)
+    trained = folder, data / "dev", runs.load(folder)
     with (data / "dev").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        head, row = _predicted(made, "--whole", file=Path("-"))
+        head, row = _predicted(trained, "--whole", file=Path("-"))
     assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
-    assert float(row[3]) == pytest.approx(made[2][0].dev, rel=1e-5)
+    assert float(row[3]) == pytest.approx(trained[2][0].dev, rel=1e-5)

@@ -1,7 +1,6 @@
 """`python -m jaxeval.select`: tables, commands, kill and resume, bad input."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 from jaxeval.errors import JaxevalError
 from jaxeval.select import __main__ as select
+from tests import processes
 
 TRAIN = """\
 import random, sys, time
@@ -96,21 +96,29 @@ def test_simulate_says_how_a_rule_fares(tmp_path: Path, capsys: pytest.CaptureFi
     assert "found the model of the highest mean" in capsys.readouterr().out
 
 
-def _command(folder: Path, seconds: float, *words: str) -> list[str]:
+def _words(folder: Path, seconds: float, *words: str) -> list[str]:
+    """Arguments of a selection among commands, which are in the folder."""
     (folder / "train.py").write_text(TRAIN)
     command = f"{sys.executable} train.py {{model}} {{split}} {seconds}"
-    return [sys.executable, "-m", "jaxeval.select", "--command", command, *words]
+    return ["--command", command, *words]
+
+
+def _run(folder: Path, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
+    """The verb in a process of its own, which ends with a status."""
+    ended = processes.run("jaxeval.select.__main__", *words, folder=folder)
+    assert ended.returncode == status, ended.stderr
+    return ended
 
 
 def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
     """Dies if a broken model ends the selection, or is left out in silence."""
-    words = _command(tmp_path, 0, "good", "fair", "broken", "--workers", "2", "--json", "out.json")
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    words = _words(tmp_path, 0, "good", "fair", "broken", "--workers", "2", "--json", "out.json")
+    ended = _run(tmp_path, words)
     tree = json.loads((tmp_path / "out.json").read_text())
     assert tree["best"] == "good" and "no such model" in tree["excluded"]["broken"]
     assert "broken was dropped" in ended.stdout and "tried again" in ended.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
-    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    again = _run(tmp_path, words)
     assert (tmp_path / "calls").read_text().splitlines() == calls  # nothing is evaluated again
     assert "evaluations are known" in again.stderr
 
@@ -127,18 +135,18 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
     for folder in (whole, killed):
         folder.mkdir()
     words = ["good", "fair", "--json", "out.json"]
-    subprocess.run(_command(whole, 0, *words), cwd=whole, capture_output=True, check=True)
-    command = _command(killed, 0.15, *words)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=killed, **quiet) as process:  # type: ignore[call-overload]
-        state = killed / "selection.json"
-        deadline = time.monotonic() + 60
-        while _told(state) < 3:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
+    _run(whole, _words(whole, 0, *words))
+    slow = _words(killed, 0.15, *words)
+    process = processes.start("jaxeval.select.__main__", *slow, folder=killed)
+    state = killed / "selection.json"
+    deadline = time.monotonic() + 60
+    while _told(state) < 3:
+        assert time.monotonic() < deadline and not process.ended()
+        time.sleep(0.02)
+    process.send(signal.SIGKILL)
+    assert process.wait().returncode == -signal.SIGKILL
     assert _told(state) >= 3
-    subprocess.run(command, cwd=killed, capture_output=True, check=True)
+    _run(killed, slow)
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
     assert a["scores"] == b["scores"] and a["best"] == b["best"]
 
@@ -173,30 +181,26 @@ def test_bad_arguments_are_explained(
     monkeypatch.chdir(tmp_path)
     state = tmp_path / "s.json"
     state.write_text("[]")
-    given = {"T": _table(tmp_path), "S": str(state)}
+    paths = {"T": _table(tmp_path), "S": str(state)}
     with pytest.raises(JaxevalError, match=message):
-        select.main([given.get(word, word) for word in words])
+        select.main([paths.get(word, word) for word in words])
     assert state.read_text() == "[]"
 
 
 def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:
     """Dies if a state file is continued by other rules, or two processes share it."""
-    first = _command(tmp_path, 0, "good", "fair")
-    subprocess.run(first, cwd=tmp_path, capture_output=True, check=True)
-    other = subprocess.run(
-        [*first, "--delta", "0.2"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert other.returncode == 2 and "delta 0.05, not 0.2" in other.stderr
-    field = subprocess.run(
-        [*first, "--json-field", "f1"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert field.returncode == 2 and "json_field None, not f1" in field.stderr
+    first = _words(tmp_path, 0, "good", "fair")
+    _run(tmp_path, first)
+    other = _run(tmp_path, [*first, "--delta", "0.2"], status=2)
+    assert "delta 0.05, not 0.2" in other.stderr
+    field = _run(tmp_path, [*first, "--json-field", "f1"], status=2)
+    assert "json_field None, not f1" in field.stderr
 
 
 def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
     """Dies if giving up the first model divides by the evaluations so far."""
-    words = _command(tmp_path, 0, "broken", "good", "--retries", "0", "--json", "-")
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    words = _words(tmp_path, 0, "broken", "good", "--retries", "0", "--json", "-")
+    ended = _run(tmp_path, words)
     tree = json.loads(ended.stdout)
     assert (tree["best"], tree["evaluations"]) == ("good", 1)
     assert tree["reason"] == "all other models were dropped"
@@ -204,11 +208,10 @@ def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
 
 def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
     """Dies if a model without a score wins, or the errors are not named."""
-    command = ["bad", "nan", "--command", "false {model}", "--json", "-"]
-    words = [sys.executable, "-m", "jaxeval.select", *command]
+    words = ["bad", "nan", "--command", "false {model}", "--json", "-"]
     for _ in range(2):  # the second time from the state file
-        ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (ended.returncode, ended.stdout) == (2, "")
+        ended = _run(tmp_path, words, status=2)
+        assert ended.stdout == ""
         last = ended.stderr.splitlines()[-1]
         for part in ("every model was dropped", "bad, evaluation 1: exit code 1", "nan: "):
             assert part in last
@@ -217,8 +220,8 @@ def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
 
 def test_the_alpha_of_the_rule_is_used(tmp_path: Path) -> None:
     """Dies if progress is computed from three scores where the prior needs four."""
-    words = _command(tmp_path, 0, "good", "fair", "--alpha", "-1", "--json", "-")
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    words = _words(tmp_path, 0, "good", "fair", "--alpha", "-1", "--json", "-")
+    ended = _run(tmp_path, words)
     tree = json.loads(ended.stdout)
     assert tree["best"] == "good" and min(map(len, tree["scores"].values())) >= 4
     lines = [line for line in ended.stderr.splitlines() if "best:" in line]

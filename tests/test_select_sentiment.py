@@ -3,8 +3,8 @@
 The models see a corpus of 30 sentences for two epochs: what they learn does not matter here.
 """
 
-import subprocess
-import sys
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from jaxeval import runs, studies
 from jaxeval.bandits import SequentialHalving, TopTwoThompson
 from jaxeval.population import engine
 from jaxeval.select import configs, training
+from tests import processes
 
 TINY = [
     *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1", "model.hidden=8"),
@@ -74,17 +75,16 @@ def test_another_rule_finds_the_programs(tmp_path: Path, compiled: list[Any]) ->
 def test_a_killed_selection_ends_as_one_that_was_not(tmp_path: Path, compiled: list[Any]) -> None:
     """Dies if kill -9 loses what was pending, the same command chooses anything else, or a block
     is as large as its split lets it be: another shape, another program."""
-    models = ["moss2019/lstm_small", "moss2019/tdlstm_small"]
+    models = ["baselines/bag", "moss2019/tdlstm_small"]
     arms = configs.arms(models, [*TINY, "data.split=block"], None)
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]
-    command = [sys.executable, "-m", "jaxeval.select", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b", evaluation " in line:  # a score was told: the state is on disk
-                break
-        process.kill()
+    process = processes.start("jaxeval.select.__main__", *words)
+    while ", evaluation " not in process.errors():  # a score was told: the state is on disk
+        assert not process.ended(), process.errors()
+        time.sleep(0.02)
+    process.send(signal.SIGKILL)
+    process.wait()
     known = len(runs.load(tmp_path / "killed"))
     assert 0 < known < 14
     again = training.select(RULE, arms, tmp_path / "killed", quiet=True)

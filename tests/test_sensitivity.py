@@ -115,6 +115,6 @@ def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) 
     """Dies if one of these is a traceback or goes on."""
     declared = tmp_path / "d.toml"
     declared.write_text("[rate]\norders = [1]\n")
-    given = {"S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
+    paths = {"S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
     with pytest.raises(JaxevalError, match=message):
-        sensitivity.main([given.get(word, word) for word in words])
+        sensitivity.main([paths.get(word, word) for word in words])

@@ -1,5 +1,7 @@
 """The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes, Ctrl-C."""
 
+import functools
+import itertools
 import json
 import os
 import re
@@ -8,58 +10,41 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-
-TINY = [
-    "model.layers=[6]",
-    "model.characters.encoder=none",
-    "data.dimension=6",
-    "data.train_sentences=200",
-    "data.max_widths=1",
-    "training.batch_size=64",
-    "training.epochs=5",
-    "training.patience=2",
-    "training.checkpoint_every=2",
-]
-
-# Runs the verb in a process that kills itself (SIGKILL) at a chosen place.
-_DOOMED = """
-import os, signal, sys
-where, count = sys.argv.pop(1), int(sys.argv.pop(1))
-from jaxeval import backend
-backend.prepare()
 from jaxeval.population import checkpoints, loop
 from jaxeval.runs import store
+from tests import processes, tiny_corpora
 
-left = [count]
-def deadly(cls, name, before):
-    original = getattr(cls, name)
-    def wrapped(*args, **kwargs):
-        left[0] -= 1
-        if left[0] == 0 and before:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = original(*args, **kwargs)
-        if left[0] == 0:
+TINY = [
+    *tiny_corpora.BAG,
+    *("training.epochs=5", "training.patience=2", "training.checkpoint_every=2"),
+]
+# the method after which a process kills itself (SIGKILL)
+_DEATHS = {
+    "epoch": (loop.Population, "epoch"),  # trained, nothing recorded
+    "write": (store.Store, "_insert"),  # inside the transaction
+    "recorded": (store.Store, "record"),  # recorded, not checkpointed
+    "checkpoint": (checkpoints.Checkpoints, "save"),  # while Orbax writes in the background
+}
+
+
+def _die(where: str, count: int) -> None:
+    """Lets this process kill itself after so many calls of a method."""
+    owner, name = _DEATHS[where]
+    original, calls = getattr(owner, name), itertools.count(1)
+
+    def deadly(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        if next(calls) == count:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
-    setattr(cls, name, wrapped)
 
-if where == "epoch":
-    deadly(loop.Population, "epoch", False)   # trained, nothing recorded
-elif where == "write":
-    deadly(store.Store, "_insert", False)     # inside the transaction
-elif where == "recorded":
-    deadly(store.Store, "record", False)      # recorded, not checkpointed
-elif where == "checkpoint":
-    deadly(checkpoints.Checkpoints, "save", False)  # while Orbax writes in the background
-from jaxeval import cli
-from jaxeval.train import main
-cli.run(main)
-"""
+    setattr(owner, name, deadly)
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +61,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _train(
-    environment: dict, folder: Path, *extra: str, doomed: tuple[str, int] | None = None
+    environment: dict, folder: Path, *extra: str, dies: tuple[str, int] | None = None
 ) -> subprocess.CompletedProcess:
-    start = (
-        ["-m", "jaxeval.train"] if doomed is None else ["-c", _DOOMED, doomed[0], str(doomed[1])]
-    )
-    command = [sys.executable, *start, *TINY, "--out", str(folder), *extra]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    before = functools.partial(_die, *dies) if dies else None
+    words = [*TINY, "--out", str(folder), *extra]
+    return processes.run("jaxeval.train", *words, environment=environment, before=before)
 
 
 def _rows(folder: Path) -> tuple:
@@ -93,9 +76,11 @@ def _rows(folder: Path) -> tuple:
 
 @pytest.fixture(scope="module")
 def truth(environment: dict, tmp_path_factory: pytest.TempPathFactory) -> tuple:
-    """What four seeds give without interruption."""
+    """What four seeds give without interruption, to one who types the command."""
     folder = tmp_path_factory.mktemp("truth")
-    done = _train(environment, folder, "--seeds", "4", "--json", str(folder / "out.json"))
+    words = ["--out", str(folder), "--seeds", "4", "--json", str(folder / "out.json")]
+    command = [sys.executable, "-m", "jaxeval.train", *TINY, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert json.loads((folder / "out.json").read_text())["test"]["n"] == 4
     assert "median" in done.stdout and "Spearman" in done.stdout
@@ -107,7 +92,7 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
     members, curves = truth
     assert [m.seed for m in members] == [1, 2, 3, 4]
     assert len({m.test for m in members}) > 2
-    assert len([c for c in curves if c.part == "dev" and c.metric == "f1"]) > 8
+    assert len([c for c in curves if c.part == "dev" and c.metric == "macro_f1"]) > 8
 
 
 @pytest.mark.parametrize(
@@ -122,8 +107,8 @@ def test_killed_and_resumed(
     environment: dict, truth: tuple, tmp_path: Path, kills: list[tuple[str, int]]
 ) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
-    for doomed in kills:
-        killed = _train(environment, tmp_path, "--seeds", "4", doomed=doomed)
+    for dies in kills:
+        killed = _train(environment, tmp_path, "--seeds", "4", dies=dies)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
     resumed = _train(environment, tmp_path, "--seeds", "4")
     assert resumed.returncode == 0, resumed.stderr
@@ -145,13 +130,13 @@ def test_second_command_trains_only_what_is_new(
 
 def test_two_processes_at_once(environment: dict, truth: tuple, tmp_path: Path) -> None:
     """Dies if two processes cannot write into one folder at once."""
-    command = [sys.executable, "-m", "jaxeval.train", *TINY, "--out", str(tmp_path)]
+    words = [*TINY, "--out", str(tmp_path), "--seeds", "4"]
     both = [
-        subprocess.Popen([*command, *extra], env=environment, text=True, stderr=subprocess.PIPE)
-        for extra in (["--seeds", "4"], ["--seeds", "4", "training.optimiser.clip_at=3.0"])
+        processes.start("jaxeval.train", *words, *extra, environment=environment)
+        for extra in ([], ["training.optimiser.hyperparameters.learning_rate=0.2"])
     ]
-    errors = [process.communicate(timeout=240)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], errors
+    done = [process.wait() for process in both]
+    assert [process.returncode for process in done] == [0, 0], done
     members, curves = _rows(tmp_path)
     ours = truth[0][0].experiment
     assert [m for m in members if m.experiment == ours] == truth[0]
@@ -171,28 +156,17 @@ def test_interrupt_stops_after_the_epoch_and_says_how_to_go_on(
     environment: dict, truth: tuple, tmp_path: Path
 ) -> None:
     """Dies if Ctrl-C loses the state or leaves the user without advice."""
-    command = [
-        sys.executable,
-        "-u",
-        "-m",
-        "jaxeval.train",
-        *TINY,
-        "--out",
-        str(tmp_path),
-        "--seeds",
-        "4",
-    ]
-    process = subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    words = [*TINY, "--out", str(tmp_path), "--seeds", "4"]
+    process = processes.start("jaxeval.train", *words, environment=environment)
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and not process.ended():
         if _has_scores(tmp_path):
-            process.send_signal(signal.SIGINT)
+            process.send(signal.SIGINT)
             break
         time.sleep(0.02)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
+    done = process.wait()
+    out, err = done.stdout, done.stderr
+    assert done.returncode == 130, err
     assert "same command continues" in err and "median" not in out
     assert re.search("stopping after this epoch", err)
     assert _train(environment, tmp_path, "--seeds", "4").returncode == 0
@@ -207,7 +181,7 @@ def test_random_splits(environment: dict, tmp_path: Path) -> None:
     members, _ = _rows(tmp_path)
     assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
     assert len({m.test for m in members}) == 3
-    one = _train(environment, tmp_path, "--seed-list", "7", "--split-list", "2", "--json", "-")
-    assert json.loads(one.stdout)["test"]["median"] == members[1].test
+    second = _train(environment, tmp_path, "--seed-list", "7", "--split-list", "2", "--json", "-")
+    assert json.loads(second.stdout)["test"]["median"] == members[1].test
     wrong = _train(environment, tmp_path, "--split-list", "0,2")
     assert wrong.returncode == 2 and "expected numbers from 1" in wrong.stderr

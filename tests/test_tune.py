@@ -1,10 +1,8 @@
 """`python -m jaxeval.tune`: commands, kill and resume, bad input."""
 
 import json
-import os
 import signal
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +18,7 @@ from jaxeval.tune import options
 from jaxeval.tuning import methods, posterior, saved
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
+from tests import processes
 
 SPACE = """\
 [rate]
@@ -146,14 +145,13 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
     assert tune.main(_words(whole, *more)) == 0
     monkeypatch.chdir(killed)
     words = _words(killed, *more, seconds=0.1)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    run = [sys.executable, "-m", "jaxeval.tune", *words]
-    with subprocess.Popen(run, **quiet) as process:  # type: ignore[call-overload]
-        deadline = time.monotonic() + 60
-        while _known(killed / "tuning.json") < 3:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
+    process = processes.start("jaxeval.tune.__main__", *words)
+    deadline = time.monotonic() + 60
+    while _known(killed / "tuning.json") < 3:
+        assert time.monotonic() < deadline and not process.ended()
+        time.sleep(0.02)
+    process.send(signal.SIGKILL)
+    assert process.wait().returncode == -signal.SIGKILL
     assert 3 <= _known(killed / "tuning.json") < 8
     assert tune.main(words) == 0
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))

@@ -29,6 +29,12 @@ OPINIONS = [
     *("task=sentiment", "model.architecture=bag", "data.dimension=6", "data.max_widths=1"),
     *("training.batch_size=8", "training.epochs=6", RATE),
 ]
+# of generated texts, for those that look at processes and tables: nothing is traced faster
+BAG = [
+    *("task=sentiment", "model.architecture=bag", "scoring.metric=macro_f1"),
+    *("data.source.sentences=60", "data.dimension=6", "data.max_widths=1"),
+    *("training.batch_size=16", "training.optimiser.hyperparameters.learning_rate=0.1"),
+]
 NAMES, VERBS = ("Ann", "Bo", "Zoe"), ("saw", "met", "left")
 
 

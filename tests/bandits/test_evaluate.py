@@ -19,8 +19,8 @@ def _score(model: str, number: int) -> float:
     return TRUTH.get(model, 0.0) + 0.01 * (number * 7 % 5)
 
 
-def _end(rule: bandits.Rule, models: list[str], *given: object, **how: object) -> list:
-    return list(evaluate.run(rule, rule.begin(models), *given, **how))  # type: ignore[arg-type]
+def _end(rule: bandits.Rule, models: list[str], *positional: object, **how: object) -> list:
+    return list(evaluate.run(rule, rule.begin(models), *positional, **how))  # type: ignore[arg-type]
 
 
 def test_late_results_give_the_same_scores() -> None:
@@ -69,7 +69,7 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
     assert "failed 3 times: boom" in state.excluded["bad"]
     answer = rule.answer(state)
     assert answer is not None and answer.best == "b"
-    assert any("tried again" in one.note for one in told)
+    assert any("tried again" in event.note for event in told)
     infinite = _end(rule, ["a", "b"], lambda m, k: float("inf") if m == "a" else 1.0)
     assert "the score is inf" in infinite[-1].state.excluded["a"]
 

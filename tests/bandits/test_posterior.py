@@ -23,8 +23,8 @@ def test_golden_numbers(
     means: list[float], variances: list[float], counts: list[int], expected: list[float]
 ) -> None:
     """Dies if degrees of freedom or scale of the posterior change (independent computation)."""
-    found = probability_of_best(np.array(means), np.array(variances), np.array(counts))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    probabilities = probability_of_best(np.array(means), np.array(variances), np.array(counts))
+    np.testing.assert_allclose(probabilities, expected, atol=1e-6)
 
 
 def _brute(
@@ -61,10 +61,10 @@ def test_equals_brute_force(seed: int) -> None:
     t = draw.integers(5, 30, n).astype(float) if seed % 3 else np.full(n, 3.0)
     alpha = [-0.5, -1.0, 0.5][seed % 3] if seed % 3 else -0.5
     epsilon = [0.0, 0.3][seed % 2]
-    found = probability_of_best(m, v, t, alpha=alpha, epsilon=epsilon)
-    np.testing.assert_allclose(found, _brute(m, v, t, alpha, epsilon), atol=2e-5)
+    probabilities = probability_of_best(m, v, t, alpha=alpha, epsilon=epsilon)
+    np.testing.assert_allclose(probabilities, _brute(m, v, t, alpha, epsilon), atol=2e-5)
     if not epsilon:
-        assert found.sum() == pytest.approx(1, abs=1e-5)
+        assert probabilities.sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -98,8 +98,8 @@ def test_is_the_posterior_of_honda_and_takemura() -> None:
         nu = t + 2 * alpha - 1
         drawn = m + np.sqrt(t * v / (t * nu)) * draw.standard_t(nu, (400_000, 2))
         share = np.mean(drawn[:, 0] > drawn[:, 1])
-        found = probability_of_best(m, v, t, alpha=alpha)[0]
-        assert found == pytest.approx(share, abs=4 * np.sqrt(0.25 / 400_000))
+        probabilities = probability_of_best(m, v, t, alpha=alpha)[0]
+        assert probabilities == pytest.approx(share, abs=4 * np.sqrt(0.25 / 400_000))
 
 
 @settings(max_examples=40, deadline=None)
@@ -115,12 +115,12 @@ def test_shift_scale_and_order_change_nothing(
 ) -> None:
     """Dies if the probability depends on unit or order."""
     m, v, t = (np.array(x, float) for x in zip(*models, strict=True))
-    found = probability_of_best(m, v, t)
+    probabilities = probability_of_best(m, v, t)
     np.testing.assert_allclose(
-        probability_of_best(m * scale + shift, v * scale**2, t), found, atol=2e-5
+        probability_of_best(m * scale + shift, v * scale**2, t), probabilities, atol=2e-5
     )
     np.testing.assert_allclose(
-        probability_of_best(m[::-1], v[::-1], t[::-1]), found[::-1], atol=1e-5
+        probability_of_best(m[::-1], v[::-1], t[::-1]), probabilities[::-1], atol=1e-5
     )
 
 
@@ -129,8 +129,8 @@ def test_constant_scores_are_points_and_ties_are_shared() -> None:
     three = np.full(3, 3)
     flat = np.zeros(3)
     np.testing.assert_allclose(probability_of_best(np.full(3, 0.5), flat, three), 1 / 3, atol=1e-5)
-    found = probability_of_best(np.array([0.5, 0.9, 0.5]), flat, three)
-    np.testing.assert_allclose(found, [0, 1, 0], atol=1e-5)
+    probabilities = probability_of_best(np.array([0.5, 0.9, 0.5]), flat, three)
+    np.testing.assert_allclose(probabilities, [0, 1, 0], atol=1e-5)
     mixed = probability_of_best(np.array([0.5, 0.6]), np.array([0.0, 0.01]), np.array([3, 4]))
     expected = stats.t.cdf(0.5, 2, 0.6, np.sqrt(0.01 / 2))
     assert mixed[0] == pytest.approx(expected, abs=1e-5)
@@ -147,10 +147,10 @@ def test_leading_axes_are_computed_alike() -> None:
     """Dies if rows of a batch touch each other."""
     draw = np.random.default_rng(1)
     m, v, t = draw.normal(size=(3, 5, 4)), draw.uniform(0.1, 1, (3, 5, 4)), np.full((3, 5, 4), 6)
-    found = probability_of_best(m, v, t)
-    for place in np.ndindex(3, 5):
+    probabilities = probability_of_best(m, v, t)
+    for index in np.ndindex(3, 5):
         np.testing.assert_array_equal(
-            found[place], probability_of_best(m[place], v[place], t[place])
+            probabilities[index], probability_of_best(m[index], v[index], t[index])
         )
 
 

@@ -126,9 +126,14 @@ def test_the_truth_is_the_highest_mean() -> None:
     """Dies if correctness is judged in the wrong direction."""
     record = {"low": [0.1] * 5 + [0.11], "high": [0.9] * 5 + [0.91]}
     for higher, name in ((True, "high"), (False, "low")):
-        found = simulate(bandits.TopTwoThompson(higher_is_better=higher), record, repetitions=5)
-        assert found.best == (name,) * 5
-        assert (found.share_correct.value, found.share_correct.standard_error) == (1.0, 0.0)
+        simulated = simulate(
+            bandits.TopTwoThompson(higher_is_better=higher), record, repetitions=5
+        )
+        assert simulated.best == (name,) * 5
+        assert (simulated.share_correct.value, simulated.share_correct.standard_error) == (
+            1.0,
+            0.0,
+        )
 
 
 def test_bad_records_are_refused() -> None:

@@ -80,8 +80,8 @@ def test_every_whole_number_has_a_limit(task: str) -> None:
     schema = pydantic.TypeAdapter(registry.kind(task).Config).json_schema()
     limits = dict(_integers(schema))
     assert len(limits) > 10
-    assert [place for place, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []
-    assert [place for place, own in limits.items() if "minimum" not in own] == []
+    assert [path for path, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []
+    assert [path for path, own in limits.items() if "minimum" not in own] == []
 
 
 def test_memory_that_ends_is_told_in_one_line(capsys: pytest.CaptureFixture) -> None:

@@ -146,9 +146,11 @@ def test_null_unsets_a_key(tmp_path: Path) -> None:
     """Dies if a key whose default is not absent cannot be made so, or a text "null" is lost."""
     file = tmp_path / "c.toml"
     file.write_text('[inner]\nlimit = "null"\n')
-    given = Outer(inner=Inner(limit=3))
+    settings = Outer(inner=Inner(limit=3))
     for changes in (["inner.limit=3", "inner.limit="], ["inner.limit=3", "inner.limit=null"]):
-        assert reading.read(Outer, file, changes) == reading.read(Outer, file) == Outer() != given
+        assert (
+            reading.read(Outer, file, changes) == reading.read(Outer, file) == Outer() != settings
+        )
     assert reading.read(Outer, None, ['name="null"']).name == "null"
 
 
@@ -181,8 +183,8 @@ def test_json_round_trip_and_digest() -> None:
 
 def test_keys_for_help() -> None:
     """Dies if a nested key, its default or its meaning is missing."""
-    found = {key.name: key for key in listing.keys(Outer)}
-    assert list(found) == [
+    by_name = {key.name: key for key in listing.keys(Outer)}
+    assert list(by_name) == [
         "name",
         "flag",
         "inner.units",
@@ -190,8 +192,13 @@ def test_keys_for_help() -> None:
         "inner.rate",
         "inner.limit",
     ]
-    assert found["inner.units"].default == "[100]" and found["inner.units"].about == "widths"
-    assert found["inner.kind"].kind == "none|cnn|lstm" and found["inner.limit"].default == "absent"
+    assert by_name["inner.units"].default == "[100]" and by_name["inner.units"].about == "widths"
+    assert (
+        by_name["inner.kind"].kind == "none|cnn|lstm"
+        and by_name["inner.limit"].default == "absent"
+    )
     # a parent may give other defaults than the class of its part has
-    given = {key.name: key for key in listing.keys(Outer, instance=Outer(inner=Inner(units=(7,))))}
-    assert given["inner.units"].default == "[7]"
+    of_instance = {
+        key.name: key for key in listing.keys(Outer, instance=Outer(inner=Inner(units=(7,))))
+    }
+    assert of_instance["inner.units"].default == "[7]"

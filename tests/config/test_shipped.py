@@ -59,8 +59,8 @@ def test_a_wrong_name_is_told_the_nearest(wrong: str, tmp_path: Path) -> None:
 def test_an_installed_wheel_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the wheel puts the files elsewhere than they are looked for."""
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
-    place = build["targets"]["wheel"]["force-include"]["configs"]
-    installed = tmp_path / place
+    target = build["targets"]["wheel"]["force-include"]["configs"]
+    installed = tmp_path / target
     installed.mkdir(parents=True)
     monkeypatch.setattr(shipped, "_PACKAGE", tmp_path / "jaxeval")
     assert shipped.folder() == installed

@@ -60,7 +60,7 @@ def test_targets_stand_where_they_are_said_to(parts: Parts) -> None:
             assert after.startswith(" ") and 1 <= len(words.split()) <= 2
             assert " ".join(text.split()) == text
         for text in texts:
-            ends = [place for target in text.targets for place in target[:2]]
+            ends = [end for target in text.targets for end in target[:2]]
             assert ends == sorted({*ends}) and 2 <= len(text.targets) <= 3
 
 

@@ -30,7 +30,7 @@ def test_targets(tmp_path: Path) -> None:
         {"text": text, "span": [17, 18], "label": "odd"},
     ).texts
     places = [(0, 5, "0"), (7, 10, "good"), (14, 17, "good"), (17, 18, "odd")]
-    assert read == LabelledText(text, tuple(Target(*place) for place in places))
+    assert read == LabelledText(text, tuple(Target(*target) for target in places))
 
 
 def test_mentions_within_words_where_there_are_no_others(tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("\n".join(tiny_texts.NUMBERED) + "\n")
     name = tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path)
-    settings = [language.LanguageData(path=place, unit="byte") for place in (name, str(path))]
+    settings = [
+        language.LanguageData(path=path_or_name, unit="byte") for path_or_name in (name, str(path))
+    ]
     file, prepared = (language.build(data, 4, 2) for data in settings)
     assert file.fingerprint == prepared.fingerprint
     assert file.tokens == {"train": 208, "dev": 11, "test": 11} == prepared.tokens

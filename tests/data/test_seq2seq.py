@@ -98,8 +98,8 @@ def test_sizes_of_vocabularies(tmp_path: Path) -> None:
     """
     letters = "abcdefghijklmnopqrstuvwxyz çëé"[:29]
     features = ";".join(f"F{k}" for k in range(27))
-    one = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
-    parts = {**dict.fromkeys(splits.PARTS, one), "test": one * 2}
+    line = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
+    parts = {**dict.fromkeys(splits.PARTS, line), "test": line * 2}
     actual = _inflection(tmp_path / "c", parts).vocabularies
     assert actual.features is not None and len(actual.features) == 31
     assert (len(actual.source_names), len(actual.target)) == (64, 33)
@@ -190,8 +190,8 @@ def test_random_splits(tmp_path: Path) -> None:
     lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
     parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
     loaded = _inflection(tmp_path / "c", parts)
-    given, first, second = (loaded.split(number) for number in (0, 1, 2))
-    plain = [[r.tolist() for part in s[:3] for r in part] for s in (given, first, second)]
+    own, first, second = (loaded.split(number) for number in (0, 1, 2))
+    plain = [[r.tolist() for part in s[:3] for r in part] for s in (own, first, second)]
     assert plain[0] != plain[1] != plain[2]
     assert [len(rows) for rows in plain[0]] == [len(rows) for rows in plain[1]]
 
@@ -269,11 +269,11 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
 def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
     """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
     actual = _inflection(tmp_path / "c").findings
-    one = {"types": 1, "tokens": 1}
+    once = {"types": 1, "tokens": 1}
     assert actual.facts["unseen_symbols"] == {
-        "source": {"dev": one},
-        "target": {"test": one},
-        "features": {"dev": one},
+        "source": {"dev": once},
+        "target": {"test": once},
+        "features": {"dev": once},
     }
     line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
     assert line in actual.remarks and not actual.warnings

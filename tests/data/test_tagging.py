@@ -155,8 +155,8 @@ def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
 
 def test_labels_and_legality(tmp_path: Path) -> None:
     """Dies if O is not entities' first label, or legality is not of the scheme used inside."""
-    one = "Ann B-PER\nLee I-PER\n\nran O\n"
-    parts = {"train": one, "dev": one, "test": "ran O\n"}
+    sentences = "Ann B-PER\nLee I-PER\n\nran O\n"
+    parts = {"train": sentences, "dev": sentences, "test": "ran O\n"}
     tagged = tagging.build(_settings(tmp_path / "c", parts), 2)
     assert tagged.entities and tagged.labels == ["O", "B-PER", "E-PER"]
     assert tagged.legality.start.tolist() == [True, True, False]

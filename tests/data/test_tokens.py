@@ -39,9 +39,9 @@ def test_all_but_blanks_stands_in_one_word(text: str) -> None:
     spans = tokens.split(text)
     assert all(start < end for start, end in spans)
     assert spans == sorted(spans)
-    inside = [place for start, end in spans for place in range(start, end)]
+    inside = [position for start, end in spans for position in range(start, end)]
     assert len(inside) == len({*inside})
-    left = "".join(text[place] for place in {*range(len(text))} - {*inside})
+    left = "".join(text[position] for position in {*range(len(text))} - {*inside})
     assert not any(character.isalnum() for character in left)
     assert all(c.isspace() or not c.isprintable() for c in left)
 
@@ -49,8 +49,8 @@ def test_all_but_blanks_stands_in_one_word(text: str) -> None:
 @hypothesis.given(strategies.text(max_size=20), strategies.data())
 def test_borders_are_borders_of_words(text: str, data: strategies.DataObject) -> None:
     """Dies if a target shares a word with what stands beside it, or cutting loses a character."""
-    place = strategies.integers(0, len(text))
-    start, end = sorted((data.draw(place), data.draw(place)))
+    positions = strategies.integers(0, len(text))
+    start, end = sorted((data.draw(positions), data.draw(positions)))
     spans = tokens.split_at_blanks(text)
     pieces = tokens.cut(spans, (start, end))
     assert "".join(_words(text, pieces)) == "".join(_words(text, spans)) == "".join(text.split())

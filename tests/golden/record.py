@@ -146,12 +146,12 @@ def main() -> None:
     backend.prepare()
     from tests.golden import commands
 
-    wanted = [name for name in commands.COMMANDS if all(text in name for text in sys.argv[1:])]
+    chosen = [name for name in commands.COMMANDS if all(text in name for text in sys.argv[1:])]
     kept = read()[1] if TABLE.exists() else []
     by_command = {name: [s for s in kept if s.command == name] for name in commands.COMMANDS}
     with tempfile.TemporaryDirectory() as scratch:
         data = prepare(Path(scratch) / "data")
-        for number, name in enumerate(wanted):
+        for number, name in enumerate(chosen):
             begin = time.process_time()
             by_command[name] = run(name, data, Path(scratch) / str(number))
             print(f"{name}: {time.process_time() - begin:.1f} s of CPU", file=sys.stderr)

@@ -49,14 +49,14 @@ def _direction(w: dict, x: np.ndarray, back: bool) -> np.ndarray:
     return np.stack(hidden[::-1] if back else hidden)
 
 
-def _loop(p: dict, given: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
+def _loop(p: dict, inputs: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
     """The model written again from the equations, row by row, without padding.
 
     Args:
       masks: of dropout: name -> [T, B, units], multiplied.
     """
     scores = []
-    for row, (source, length, target) in enumerate(zip(*given, strict=True)):
+    for row, (source, length, target) in enumerate(zip(*inputs, strict=True)):
         mask = {name: whole[:, row] for name, whole in masks.items()}
         x = p["source"][source[:length]] * mask["source"][:length]
         for layer in range(LAYERS):
@@ -75,7 +75,7 @@ def _loop(p: dict, given: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
             w = p["decoder"]
             h, c = _cell(w, y @ w["kernel"] + context @ w["context"], h, c)
             scores.append((h * mask["output"][position]) @ p["output"]["kernel"])
-    rows = len(given.length)
+    rows = len(inputs.length)
     return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
 
 
@@ -88,7 +88,7 @@ def _masks(drop: HashedDropout) -> dict[str, np.ndarray]:
         "target": (drop.at(attentive_lstm.TARGET), (target, rows, E)),
         "output": (drop.at(attentive_lstm.OUTPUT), (target, rows, H)),
     }
-    return {name: pairs.mask(*given, 1) for name, given in sites.items()}
+    return {name: pairs.mask(*shape, 1) for name, shape in sites.items()}
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["plain", "dropout"])
@@ -131,8 +131,8 @@ def test_gradients_equal_finite_differences() -> None:
                 for step in (1e-5, -1e-5):
                     moved = leaf.copy()
                     moved.flat[position] += step
-                    given = [*leaves[:number], moved, *leaves[number + 1 :]]
-                    values.append(float(both(jax.tree.unflatten(tree, given))[0]))
+                    shifted = [*leaves[:number], moved, *leaves[number + 1 :]]
+                    values.append(float(both(jax.tree.unflatten(tree, shifted))[0]))
                 slope = (values[0] - values[1]) / 2e-5
                 assert slopes.flat[position] == pytest.approx(slope, rel=1e-5, abs=2e-9)
 

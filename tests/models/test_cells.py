@@ -9,6 +9,7 @@ import pytest
 
 from jaxeval.models import cells
 from jaxeval.models.cells import Cell, Masks
+from tests import quick
 
 T, B, D, H = 5, 3, 4, 6
 KINDS = [
@@ -100,11 +101,11 @@ def _case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, Masks]
     layer = cells.Layer(cell, H)
     draw = np.random.default_rng(seed)
     x = draw.normal(size=(T, B, D))
-    state = jax.tree.map(lambda z: jnp.asarray(draw.normal(size=z.shape)), cells.start(cell, B, H))
+    state = jax.tree.map(lambda z: draw.normal(size=z.shape), cells.start(cell, B, H))
     update = None if cell.kind == "nas" else draw.integers(0, 2, (B, H)) * 1.5
     masks = Masks(draw.integers(0, 2, (B, H)) * 2.0, update)
-    params = layer.init(jax.random.key(seed), jnp.asarray(x), state, Masks())["params"]
-    params = jax.tree.map(lambda v: jnp.asarray(draw.normal(size=v.shape) * 0.5), params)
+    shapes = jax.eval_shape(layer.init, jax.random.key(seed), x, state, Masks())["params"]
+    params = jax.tree.map(lambda v: draw.normal(size=v.shape) * 0.5, shapes)
     return layer, params, x, state, masks
 
 
@@ -113,10 +114,10 @@ def test_equals_a_numpy_loop(cell: Cell) -> None:
     """Dies if a gate, the order of blocks, a mask or the place of the clip is wrong."""
     with jax.enable_x64(True):
         layer, params, x, state, masks = _case(cell)
+        apply = quick.jit(layer.apply)
         for used in (Masks(), masks):
-            end, outputs = layer.apply({"params": params}, jnp.asarray(x), state, used)
-            host = jax.tree.map(np.asarray, (params, state))
-            expected = _loop(cell, host[0], x, host[1], used)
+            end, outputs = apply({"params": params}, x, state, used)
+            expected = _loop(cell, params, x, state, used)
             np.testing.assert_allclose(outputs, expected[1], rtol=1e-10, atol=1e-12)
             for mine, other in zip(
                 jax.tree.leaves(end), jax.tree.leaves(expected[0]), strict=True
@@ -130,61 +131,65 @@ def test_gradients_equal_finite_differences(cell: Cell) -> None:
     with jax.enable_x64(True):
         layer, params, x, state, masks = _case(cell, 1)
         draw = np.random.default_rng(2)
-        weight = jnp.asarray(draw.normal(size=(T, B, H)))
-        ends = jax.tree.map(lambda s: jnp.asarray(draw.normal(size=s.shape)), state)
+        weight = draw.normal(size=(T, B, H))
+        ends = jax.tree.map(lambda s: draw.normal(size=s.shape), state)
 
         def loss(tree: tuple) -> jax.Array:
-            p, given, begin = tree
-            end, outputs = layer.apply({"params": p}, given, begin, masks)
+            p, inputs, begin = tree
+            end, outputs = layer.apply({"params": p}, inputs, begin, masks)
             last = sum(
                 jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True)
             )
             return jnp.sum(outputs * weight) + last
 
-        at = (params, jnp.asarray(x), state)
-        gradient = jax.grad(loss)(at)
-        along = jax.tree.map(lambda v: jnp.asarray(draw.normal(size=v.shape)), at)
-        move = lambda e: loss(jax.tree.map(lambda v, d: v + e * d, at, along))  # noqa: E731
+        at = (params, x, state)
+        compiled = quick.jit(jax.value_and_grad(loss))
+        gradient = compiled(at)[1]
+        along = jax.tree.map(lambda v: draw.normal(size=v.shape), at)
+
+        def move(step: float) -> float:
+            return float(compiled(jax.tree.map(lambda v, d: v + step * d, at, along))[0])
+
         slope = (move(1e-6) - move(-1e-6)) / 2e-6
-        dots = jax.tree.map(lambda g, d: jnp.sum(g * d), gradient, along)
-        assert sum(jax.tree.leaves(dots)) == pytest.approx(float(slope), rel=1e-6)
+        dots = jax.tree.map(lambda g, d: np.sum(g * d), gradient, along)
+        assert sum(jax.tree.leaves(dots)) == pytest.approx(slope, rel=1e-6)
 
 
 @pytest.mark.parametrize("cell", KINDS, ids=str)
 def test_carried_state_joins_windows(cell: Cell) -> None:
     """Dies if one long window is not two halves with the state carried over."""
     layer, params, x, state, masks = _case(cell, 3)
-    x32 = jnp.asarray(x, jnp.float32)
-    end, outputs = layer.apply({"params": params}, x32, state, masks)
-    middle, first = layer.apply({"params": params}, x32[:2], state, masks)
-    last, second = layer.apply({"params": params}, x32[2:], middle, masks)
-    np.testing.assert_allclose(jnp.concatenate([first, second]), outputs, atol=1e-6)
+    params, x, state, masks = jax.tree.map(np.float32, (params, x, state, masks))
+    apply = quick.jit(lambda x, state: layer.apply({"params": params}, x, state, masks))
+    end, outputs = apply(x[:4], state)
+    middle, first = apply(x[:2], state)
+    last, second = apply(x[2:4], middle)
+    np.testing.assert_allclose(np.concatenate([first, second]), outputs, atol=1e-6)
     for mine, other in zip(jax.tree.leaves(end), jax.tree.leaves(last), strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-6)
 
 
-def _single(cell: Cell, given: tuple[float, float, float], **bias: float) -> Any:
-    """One unit, x, h and c given, all weights .5."""
+def _single(cell: Cell, inputs: tuple[float, float, float], **bias: float) -> Any:
+    """One unit, of x, h and c; all weights .5."""
     layer = cells.Layer(cell, 1)
-    x, h, c = (jnp.full((1, 1), v) for v in given)
+    x, h, c = (np.full((1, 1), value) for value in inputs)
     state = h if cell.kind == "rhn" else (h, c)
-    shapes = layer.init(jax.random.key(0), x[None], state, Masks())["params"]
-    params = jax.tree.map(lambda v: jnp.full(v.shape, 0.5), dict(shapes))
+    shapes = jax.eval_shape(layer.init, jax.random.key(0), x[None], state, Masks())["params"]
+    params = {name: np.full(leaf.shape, 0.5) for name, leaf in shapes.items()}
     for name in params:
         if name.startswith("bias"):
-            params[name] = jnp.zeros_like(params[name])
-            block = {"lstm": 2, "rhn": 1}[cell.kind]
-            params[name] = params[name].at[block].set(1.0)
-    end, _ = layer.apply({"params": params}, x[None], state, Masks())
+            params[name] = np.zeros_like(params[name])
+            params[name][{"lstm": 2, "rhn": 1}[cell.kind]] = 1.0
+    end, _ = quick.jit(layer.apply)({"params": params}, x[None], state, Masks())
     return [float(leaf[0, 0]) for leaf in jax.tree.leaves(end)]
 
 
 def test_golden_numbers() -> None:
     """Dies if a cell departs from the public code (independent float64 computation)."""
     with jax.enable_x64(True):
-        given = (1.0, 0.5, 0.2)
-        assert _single(Cell("lstm", "untied"), given) == pytest.approx([0.365607330, 0.601770200])
-        assert _single(Cell("nas", "untied"), given) == pytest.approx([0.313246245, 0.389576419])
+        inputs = (1.0, 0.5, 0.2)
+        assert _single(Cell("lstm", "untied"), inputs) == pytest.approx([0.365607330, 0.601770200])
+        assert _single(Cell("nas", "untied"), inputs) == pytest.approx([0.313246245, 0.389576419])
         depth = Cell("rhn", "untied", depth=2)
         assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])
 
@@ -209,14 +214,17 @@ def test_initial_values_follow_the_public_code() -> None:
     """Dies if tiles or biases start with another spread."""
     layer = cells.Layer(Cell("lstm", "capped"), 64)
     start = cells.start(Cell(), 2, 64)
-    params = layer.init(jax.random.key(1), jnp.zeros((2, 2, 400)), start, Masks())["params"]
-    assert float(params["kernel"].std()) == pytest.approx(400**-0.5, rel=0.02)
-    assert float(params["recurrent"].std()) == pytest.approx(64**-0.5, rel=0.02)
-    _, output_gate, forget, _ = jnp.split(params["bias"], 4)
-    assert float(forget.mean()) == pytest.approx(1.0, abs=0.06)
-    assert float(output_gate.std()) == pytest.approx(64**-0.5, rel=0.3)
+    params = _initial(layer, np.zeros((2, 2, 400), np.float32), start)
+    assert params["kernel"].std() == pytest.approx(400**-0.5, rel=0.02)
+    assert params["recurrent"].std() == pytest.approx(64**-0.5, rel=0.02)
+    _, output_gate, forget, _ = np.split(params["bias"], 4)
+    assert forget.mean() == pytest.approx(1.0, abs=0.06)
+    assert output_gate.std() == pytest.approx(64**-0.5, rel=0.3)
     rhn = cells.Layer(Cell("rhn", "tied", depth=2), 8)
-    rhn_params = rhn.init(jax.random.key(1), jnp.zeros((2, 2, 4)), jnp.zeros((2, 8)), Masks())[
-        "params"
-    ]
+    rhn_params = _initial(rhn, np.zeros((2, 2, 4), np.float32), np.zeros((2, 8), np.float32))
     np.testing.assert_array_equal(rhn_params["bias_1"], [0] * 8 + [1] * 8)
+
+
+def _initial(layer: Any, x: np.ndarray, state: Any) -> Any:
+    init = quick.jit(lambda key: layer.init(key, x, state, Masks())["params"])
+    return jax.device_get(init(jax.random.key(1)))

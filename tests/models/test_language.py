@@ -1,5 +1,7 @@
 """The language model against plain numpy: losses in slices, sums of layers, counts, dropout."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,17 +10,19 @@ import pytest
 from jaxeval.models import budget, cells, language
 from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell, Masks
+from tests import quick
 
 T, B = 6, 4
 QUIET = language.window_dropout({}, None)
 
 
-def _made(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, dict]:
+def _model(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, Any]:
+    """The model, and its parameters as a function of a key."""
     model = language.LanguageModel(shape, cell)
-    tokens = jnp.zeros((1, B), jnp.int32)
+    tokens = np.zeros((1, B), np.int32)
     start = language.start(shape, cell, B)
-    params = model.init(jax.random.key(0), tokens, start, QUIET)["params"]
-    return model, params
+    init = lambda key: model.init(key, tokens, start, QUIET)["params"]  # noqa: E731
+    return model, init
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -31,24 +35,27 @@ def test_the_model_has_the_parameters_of_its_budget(
 ) -> None:
     """Dies if the solver counts another model than the one that is trained."""
     shape = LanguageShape(30, 9, embedding, layers=1 if cell.kind == "rhn" else 2, tied=tied)
-    _, params = _made(shape, cell)
-    count = sum(leaf.size for leaf in jax.tree.leaves(params))
+    _, init = _model(shape, cell)
+    count = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(init, jax.random.key(0))))
     assert count == budget.parameter_count(shape, cell)
 
 
 def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     """Dies if a layer reads the sum, or only the last layer is put out."""
     shape = LanguageShape(20, 8, 5, layers=3)
-    model, params = _made(shape, Cell())
-    tokens = jnp.asarray(np.random.default_rng(0).integers(0, 20, (T, B)))
+    model, init = _model(shape, Cell())
+    params = jax.device_get(quick.jit(init)(jax.random.key(0)))
+    tokens = np.random.default_rng(0).integers(0, 20, (T, B)).astype(np.int32)
     start = language.start(shape, Cell(), B)
-    _, actual = model.apply({"params": params}, tokens, start, QUIET)
+    apply = quick.jit(lambda params, *inputs: model.apply({"params": params}, *inputs, QUIET))
+    _, actual = apply(params, tokens, start)
     x = params["embedding"][tokens]
-    total = jnp.zeros((T, B, 8))
+    total = np.zeros((T, B, 8), np.float32)
     for number in range(3):
         layer = cells.Layer(Cell(), 8)
-        _, x = layer.apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
-        total = total + x
+        apply = quick.jit(layer.apply)
+        _, x = apply({"params": params[f"layer_{number}"]}, x, start[number], Masks())
+        total = total + np.asarray(x)
     np.testing.assert_allclose(actual, total @ params["projection"], atol=1e-6)
 
 
@@ -65,17 +72,17 @@ def test_losses_in_slices_equal_a_plain_softmax(
     scores = outputs @ table.T + bias
     p = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     gold = np.eye(12)[targets]
-    given = tuple(jnp.asarray(a, jnp.float32) for a in (table, bias, outputs))
+    scored = tuple(np.float32(a) for a in (table, bias, outputs))
 
     def total(table: jax.Array, bias: jax.Array, outputs: jax.Array) -> jax.Array:
         weights = jnp.asarray(weight, jnp.float32)
         loss = language.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
         return 3.0 * loss
 
-    losses = language.token_losses(*given, jnp.asarray(targets))
+    losses = quick.jit(lambda *of: language.token_losses(*of, targets))(*scored)
     np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
-    gradients = jax.grad(total, argnums=(0, 1, 2))(*given)
-    assert total(*given) == pytest.approx(
+    value, gradients = quick.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))(*scored)
+    assert float(value) == pytest.approx(
         -3 * np.sum(weight * np.log((p * gold).sum(-1))), rel=1e-5
     )
     back = 3 * (p - gold) * weight[..., None]

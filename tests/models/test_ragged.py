@@ -114,9 +114,9 @@ def test_distributions() -> None:
 
 def test_a_linear_layer_is_bounded_by_its_live_inputs() -> None:
     """Dies if the bound is made of the padded size, or of the outputs."""
-    made = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50))
+    weights = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50))
     for name in ("kernel", "bias"):
-        largest = np.abs(made[name]).max()
+        largest = np.abs(weights[name]).max()
         assert 0.09 < largest < 0.1, name
     wide = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50), jnp.float32(25))
     assert 0.19 < np.abs(wide["kernel"]).max() < 0.2
@@ -218,8 +218,8 @@ def test_sites_drop_on_their_own() -> None:
     masks = np.stack([_flat(_mask(site, 40, 300)) for site in sites])
     _independent(masks)
     assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
-    for (a, one), (b, other) in itertools.combinations(enumerate(sites), 2):
-        assert np.any(one != other), (a, b)
+    for (a, mask), (b, other) in itertools.combinations(enumerate(sites), 2):
+        assert np.any(mask != other), (a, b)
     traced = jax.jit(lambda n: hash_random.fold_in(WORDS, n))(jnp.float32(3).astype(jnp.int32))
     np.testing.assert_array_equal(traced, sites[3])
 

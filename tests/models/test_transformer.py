@@ -95,10 +95,10 @@ def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
     return _norm(stack["norm"], x)
 
 
-def _loop(p: dict, given: Inputs, masks: Masks) -> np.ndarray:
+def _loop(p: dict, inputs: Inputs, masks: Masks) -> np.ndarray:
     """The model written again from the papers' equations, row by row, without padding."""
     scores = []
-    for row, (source, length, target) in enumerate(zip(*given, strict=True)):
+    for row, (source, length, target) in enumerate(zip(*inputs, strict=True)):
 
         def mask(stack: int, layer: int, site: int, row: int = row) -> np.ndarray:
             return masks[stack, layer, site][row]

@@ -26,7 +26,7 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
     losses: list[list[float]] = []
     while population.arrange():
         scores = population.epoch().scores
-        losses.append([found.scores["loss"] for found in scores if found.part == "train"])
+        losses.append([entry.scores["loss"] for entry in scores if entry.part == "train"])
     return jax.device_get(population.state.params), np.transpose(losses)
 
 

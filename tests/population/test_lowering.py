@@ -67,11 +67,11 @@ def test_no_program_copies_the_corpus_for_each_lane() -> None:
 def test_only_fresh_lanes_are_filled() -> None:
     """Dies if a running member is started anew beside a fresh one, or the fresh one keeps NaN."""
     programs, arguments = _programs(toy.problem())
-    state, given, _ = arguments["fill"]
+    state, lane, _ = arguments["fill"]
     state = jax.tree.map(lambda leaf: np.full_like(leaf, 7), state)
     state = state._replace(params=jax.tree.map(lambda leaf: leaf * np.nan, state.params))
     fresh = np.arange(S) == 2
-    filled: Any = jax.device_get(programs.fill(programs.shared, state, given, fresh))
+    filled: Any = jax.device_get(programs.fill(programs.shared, state, lane, fresh))
     assert filled.epoch.tolist() == [7, 7, 0, 7, 7, 7]
     for leaf in jax.tree.leaves(filled.params):
         assert np.isnan(leaf[~fresh]).all() and np.isfinite(leaf[2]).all() and leaf[2].any()

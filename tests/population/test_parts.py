@@ -1,4 +1,4 @@
-"""Schedules, slots, lanes and optimisers on their own."""
+"""Schedules, slots, lanes and stopping on their own."""
 
 import dataclasses
 import json
@@ -8,12 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-import pytest
 
 from jaxeval.config import markers
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, optimisers, schedule, slots
+from jaxeval.population import lanes, schedule, slots
 from jaxeval.population.problem import lanes_for
 from jaxeval.population.settings import Plateau, Training
 from jaxeval.population.stopping import Stopping, lookback, reachable, should_stop
@@ -116,130 +114,6 @@ def test_width_is_a_multiple_of_the_devices() -> None:
     assert lanes_for(Training(), 5) == 5
 
 
-GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
-START = np.array([1.0, -1.0, 0.5])
-
-
-def _steps(settings: optimisers.Optimiser) -> np.ndarray:
-    """Params after the two gradients."""
-    hparams = {n: jnp.float32(v) for n, v in markers.active(settings).items()}
-    optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
-    params = {"w": jnp.asarray(START, jnp.float32)}
-    state = optimiser.init(params)
-    for grad in GRADS:
-        updates, state = optimiser.update({"w": jnp.asarray(grad, jnp.float32)}, state, params)
-        params = optax.apply_updates(params, updates)
-    return np.asarray(params["w"])
-
-
-def _by_formula(name: str) -> np.ndarray:
-    """The papers' update rules, in plain numpy."""
-    w, v, s, d, product = START.copy(), np.zeros(3), np.zeros(3), np.zeros(3), 1.0
-    for t, g in enumerate(GRADS, 1):
-        if name == "sgd":
-            w -= 0.1 * g
-        elif name == "adagrad":
-            s += g * g
-            w -= 0.01 * g / np.sqrt(np.maximum(s, 1e-30) + 1e-8) * (s > 0)
-        elif name == "adadelta":
-            s = 0.95 * s + 0.05 * g * g
-            step = np.sqrt(d + 1e-6) / np.sqrt(s + 1e-6) * g
-            d = 0.95 * d + 0.05 * step * step
-            w -= step
-        elif name == "rmsprop":
-            s = 0.9 * s + 0.1 * g * g
-            w -= 0.001 * g / (np.sqrt(s) + 1e-8)
-        else:
-            v, s = 0.9 * v + 0.1 * g, 0.999 * s + 0.001 * g * g
-            if name == "tf_adam":
-                rate = 0.001 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
-                w -= rate * v / (np.sqrt(s) + 1e-8)
-                continue
-            root = np.sqrt(s / (1 - 0.999**t)) + 1e-8
-            if name == "adam":
-                w -= 0.001 * v / (1 - 0.9**t) / root
-                continue
-            now, after = (0.9 * (1 - 0.5 * 0.96 ** (i * 0.004)) for i in (t, t + 1))
-            product *= now
-            w -= 0.002 * (1 - now) / (1 - product) * g / root
-            w -= 0.002 * after / (1 - product * after) * v / root
-    return w
-
-
-@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
-def test_optimisers_follow_their_formulas(name: Any) -> None:
-    """Dies if a default, an epsilon's place or a bias correction is off."""
-    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(actual, _by_formula(name), rtol=2e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
-def test_optimisers_equal_torch(name: Any, other: str) -> None:
-    """Dies if Nadam's momentum schedule is not the published one."""
-    torch = pytest.importorskip("torch")
-    weight = torch.nn.Parameter(torch.tensor(START))
-    optimiser = getattr(torch.optim, other)([weight])
-    for grad in GRADS:
-        weight.grad = torch.tensor(grad)
-        optimiser.step()
-    actual = _steps(optimisers.Optimiser(name=name, clip="none"))
-    np.testing.assert_allclose(actual, weight.detach().numpy(), rtol=2e-6)
-
-
-def test_clipping_and_l2() -> None:
-    """Dies if value and norm are swapped, the norm is not global, or l2 is left out."""
-    sgd = {"learning_rate": 1.0}
-    value = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="value", clip_at=0.25)
-    expected = START - sum(np.clip(g, -0.25, 0.25) for g in GRADS)
-    np.testing.assert_allclose(_steps(value), expected, rtol=1e-6)
-    norm = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="global_norm", clip_at=1.5)
-    scaled = [g * min(1, 1.5 / np.linalg.norm(g)) for g in GRADS]
-    np.testing.assert_allclose(_steps(norm), START - sum(scaled), rtol=1e-6)
-    decayed = optimisers.Optimiser(name="sgd", hyperparameters=sgd, clip="none", l2=0.1)
-    w = START.copy()
-    for g in GRADS:
-        w -= g + 0.1 * w
-    np.testing.assert_allclose(_steps(decayed), w, atol=1e-6)
-
-
-def test_learning_rate_schedules() -> None:
-    """Dies if an epoch is miscounted (UKPLab's SGD: .1, .05 from 3, .01 from 5)."""
-    settings = optimisers.Optimiser(name="sgd", steps=((3, 0.05), (5, 0.01)))
-    rates = [optimisers.learning_rate(settings, jnp.float32(0.1), jnp.int32(e)) for e in range(5)]
-    np.testing.assert_allclose(rates, [0.1, 0.1, 0.05, 0.05, 0.01], rtol=1e-6)
-    decay = optimisers.Optimiser(name="sgd", decay=0.05)
-    np.testing.assert_allclose(
-        optimisers.learning_rate(decay, jnp.float32(0.01), jnp.int32(4)), 0.01 / 1.2, rtol=1e-6
-    )
-
-
-def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
-    """Dies if an update is miscounted, or a warm-up of none changes a rate."""
-    for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
-        actual = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
-        assert float(actual) == factor
-    assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
-
-
-@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
-def test_any_optimiser_is_warmed_up(name: Any) -> None:
-    """Dies if an optimiser's first update is not its plain one times the factor, or rows are
-    taken for updates, or a warm-up shorter than a batch stands still."""
-    settings = optimisers.Optimiser(name=name)
-    params = {"w": jnp.asarray(START, jnp.float32)}
-    grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
-
-    def first(**more: float) -> np.ndarray:
-        hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
-        made = optimisers.make(settings, hparams, jnp.int32(0), 8)
-        return np.asarray(made.update(grads, made.init(params), params)[0]["w"])
-
-    np.testing.assert_array_equal(first(warmup=0.0), first())
-    np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
-    np.testing.assert_array_equal(first(warmup=3.0), first())
-    assert markers.active(optimisers.Optimiser(name=name, warmup=32.0))["warmup"] == 32.0
-
-
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     who = Member(
@@ -300,15 +174,6 @@ def test_a_member_without_a_chance_ends() -> None:
     assert not ends([2.2, 2.1, 2.0], bits, decays=3, targets=(1.2, 1.4))
     assert ends([0.5, 0.6, 0.7], f1, targets=(1.5,)) and not ends([0.5, 0.6, 0.7], f1)
     assert not ends([0.5, 0.6, 0.7], f1, targets=(1.3,))
-
-
-def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
-    """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
-    values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
-    made = optimisers.tf_adam(**values)
-    params = {"w": jnp.zeros(1)}
-    update, _ = made.update({"w": jnp.full(1, 1e-4)}, made.init(params))
-    assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
 
 
 def test_a_member_of_an_older_checkpoint_is_the_one_that_waits() -> None:

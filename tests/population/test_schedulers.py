@@ -40,8 +40,8 @@ def _problem() -> Problem:
         Metric("sum"),
     )
     buckets = tuple({"place": np.array([k, 0], np.int32)} for k in range(2))
-    one, none = np.array([0], np.int32), np.array([], np.int32)
-    split = Split((one, one), (one, none), (one, none), ())
+    single, none = np.array([0], np.int32), np.array([], np.int32)
+    split = Split((single, single), (single, none), (single, none), ())
     sgd = optimisers.Optimiser(name="sgd", clip="none", hyperparameters={"learning_rate": RATE})
     training = Training(batch_size=1, epochs=EPOCHS, patience=0, optimiser=sgd, lane_mode="map")
     return Problem(task, Corpus(buckets, ()), lambda number: split, training)
@@ -80,13 +80,13 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
     before = {who: {"0": 0.0, "1": 0.0} for who in members}
     population.compile()  # one program, ahead of time: it cannot be compiled again
     while population.arrange():
-        for found in population.epoch().scores:
-            if found.part != "dev":
+        for entry in population.epoch().scores:
+            if entry.part != "dev":
                 continue
-            hparams = dict(found.member.hparams)
+            hparams = dict(entry.member.hparams)
             for k, bucket in enumerate(order):
-                rate = before[found.member][str(bucket)] - found.scores[str(bucket)]
-                expected = _expected(2 * (found.epoch - 1) + k + 1, found.epoch, hparams)
+                rate = before[entry.member][str(bucket)] - entry.scores[str(bucket)]
+                expected = _expected(2 * (entry.epoch - 1) + k + 1, entry.epoch, hparams)
                 assert rate == pytest.approx(expected, rel=1e-5)
-            before[found.member] = dict(found.scores)
+            before[entry.member] = dict(entry.scores)
     assert population.epochs == EPOCHS

@@ -221,8 +221,8 @@ def test_runs_of_a_tidy_table_are_its_seeds(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"{m},{f},{r},0.{m == 'B':d}{f}{r}" for m in "AB" for f in range(3) for r in (1, 2)]
     path.write_text("model,fold,run,score\n" + "\n".join(rows))
-    found = units.samples(tables.read(str(path), Layout()))
-    assert (found.unit, found.averaged) == ("split", (2, 2))
+    samples = units.samples(tables.read(str(path), Layout()))
+    assert (samples.unit, samples.averaged) == ("split", (2, 2))
 
 
 def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

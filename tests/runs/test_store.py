@@ -299,8 +299,8 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
 def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if diverged members are dropped in silence."""
     assert verb.main(["list", str(filled), "--json", "-"]) == 0
-    (one,) = json.loads(capsys.readouterr().out)
-    assert one["members"] == {"finished": 1, "diverged": 1}
-    assert (one["n"], one["median_test"]) == (1, 0.25)
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert listed["members"] == {"finished": 1, "diverged": 1}
+    assert (listed["n"], listed["median_test"]) == (1, 0.25)
     assert verb.main(["list", str(filled)]) == 0
     assert "1 diverged" in capsys.readouterr().out

@@ -89,9 +89,9 @@ def test_published_tables(capsys: pytest.CaptureFixture, tmp_path: Path) -> None
     assert setting == {name: best[name] for name in setting} and len(setting) == 3
 
 
-def _close(published: str, found: list[float], within: float) -> None:
+def _close(published: str, values: list[float], within: float) -> None:
     """Published figures are rounded, some of them twice."""
-    assert found == pytest.approx([float(text) for text in published.split()], abs=1.01 * within)
+    assert values == pytest.approx([float(text) for text in published.split()], abs=1.01 * within)
 
 
 def _tables(folder: Path) -> list[str]:
@@ -119,12 +119,12 @@ def test_averages_against_scipy(tmp_path: Path, capsys: pytest.CaptureFixture) -
     paths = _tables(tmp_path)
     tree = _json(capsys, *paths, *WORDS, *NAMED, "--by", "architecture")
     scores = {path: np.loadtxt(path, delimiter=",", skiprows=1, usecols=0) for path in paths}
-    found = {group["labels"]["architecture"]: group["means"] for group in tree["groups"]}
+    means_by = {group["labels"]["architecture"]: group["means"] for group in tree["groups"]}
     parts = {}
     for architecture in ("lstm", "transformer"):
         own = [s for p, s in scores.items() if p.endswith(f"-{architecture}.csv")]
         rel = parts[architecture] = [100 * sorted(s)[-5] / s.max() for s in own]
-        mean = found[architecture]["rel_at_k.5"]
+        mean = means_by[architecture]["rel_at_k.5"]
         assert (mean["n"], mean["mean"]) == (4, pytest.approx(np.mean(rel)))
         assert mean["sd"] == pytest.approx(np.std(rel, ddof=1))
         low, high = stats.t.interval(0.95, 3, np.mean(rel), stats.sem(rel))
@@ -188,12 +188,12 @@ def test_labels_of_recorded_sweeps(tmp_path: Path) -> None:
     a = fabricated.fill(tmp_path / "a", data="pairs", data_hash="1" * 16)
     b = fabricated.fill(tmp_path / "b", data="pairs", data_hash="2" * 16)
     c = fabricated.fill(tmp_path / "c", data="moved", data_hash="2" * 16)
-    wanted = sources.Request("dev", [], sources.Declared(), None, "zero", ["sweep0"])
-    found = sources.read([str(a), str(b), str(c)], wanted)
-    named = [one.labels["dataset"] for one in found]
+    request = sources.Request("dev", [], sources.Declared(), None, "zero", ["sweep0"])
+    sweeps = sources.read([str(a), str(b), str(c)], request)
+    named = [sweep.labels["dataset"] for sweep in sweeps]
     assert named[0] != named[1] and named[1] == named[2]
-    assert len({one.name for one in found}) == 3
-    assert found[0].labels["task"] and found[0].labels["name"] == "attentive_lstm, sweep"
+    assert len({sweep.name for sweep in sweeps}) == 3
+    assert sweeps[0].labels["task"] and sweeps[0].labels["name"] == "attentive_lstm, sweep"
 
 
 def test_file_names() -> None:
@@ -220,8 +220,10 @@ def test_intervals_over_datasets_cover(n: int) -> None:
     """
     draw = np.random.default_rng(1)
     gaps = draw.gamma(2.0, 1.0, (2000, n))  # below 100, skewness 1.4, mean 2
-    found = [groups.mean(100 - row, bounds=(0, 100)).interval for row in gaps]
-    hits = np.mean([one is not None and one.low <= 98 <= one.high for one in found])
+    intervals = [groups.mean(100 - row, bounds=(0, 100)).interval for row in gaps]
+    hits = np.mean(
+        [interval is not None and interval.low <= 98 <= interval.high for interval in intervals]
+    )
     assert 0.90 <= hits <= 0.97
 
 
@@ -229,5 +231,7 @@ def test_one_dataset_has_no_spread() -> None:
     """Dies if one value is given an sd or an interval."""
     assert groups.mean([3.0]) == groups.Mean(1, 3.0, None, None)
     analyses = [analyze([0.1, 0.2, 0.4], {}, ks=(), resamples=0) for _ in range(2)]
-    made = groups.average(analyses, [{"a": "x", "d": "1"}, {"a": "y", "d": "1"}], "AB", ["a"], "d")
-    assert not made.contrasts and made.groups[0].means["max"].interval is None
+    averaged = groups.average(
+        analyses, [{"a": "x", "d": "1"}, {"a": "y", "d": "1"}], "AB", ["a"], "d"
+    )
+    assert not averaged.contrasts and averaged.groups[0].means["max"].interval is None

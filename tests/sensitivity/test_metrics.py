@@ -35,33 +35,35 @@ def _shares(scores: np.ndarray) -> tuple[float, float]:
 
 def test_scores_against_loops() -> None:
     """Dies if k is off by one, the best counts as its own equal, or the ROPE loses its border."""
-    found = _quick(SCORES, {}, ks=(1, 25, 60, 61))
+    analysis = _quick(SCORES, {}, ks=(1, 25, 60, 61))
     falling = sorted(SCORES, reverse=True)
-    assert found.rel_at_k == pytest.approx(
+    assert analysis.rel_at_k == pytest.approx(
         {1: 100.0, 25: 100 * falling[24] / falling[0], 60: 100 * falling[59] / falling[0]}
     )
-    assert found.mean_at_k[25] == pytest.approx(100 * np.mean(falling[:25]) / falling[0])
-    assert found.skipped == (61,)
-    assert (found.best_equivalent, found.expected_equivalent) == pytest.approx(_shares(SCORES))
-    assert (found.n, found.max, found.mean) == (60, 100 * falling[0], 100 * SCORES.mean())
+    assert analysis.mean_at_k[25] == pytest.approx(100 * np.mean(falling[:25]) / falling[0])
+    assert analysis.skipped == (61,)
+    assert (analysis.best_equivalent, analysis.expected_equivalent) == pytest.approx(
+        _shares(SCORES)
+    )
+    assert (analysis.n, analysis.max, analysis.mean) == (60, 100 * falling[0], 100 * SCORES.mean())
 
 
 @pytest.mark.parametrize("values", [BATCH, RATE])
 def test_profiles_against_loops(values: np.ndarray) -> None:
     """Dies if ties are not averaged, ends count as maxima, or distances are not in ranks."""
-    found = _quick(SCORES, {"x": values}).by_hyperparameter["x"]
+    profile = _quick(SCORES, {"x": values}).by_hyperparameter["x"]
     distinct = sorted(set(values))
     line = [SCORES[values == v].mean() for v in distinct]
     inner = range(1, len(line) - 1)
-    assert found.maxima == sum(line[k - 1] < line[k] > line[k + 1] for k in inner)
-    assert found.mean_change == pytest.approx(
+    assert profile.maxima == sum(line[k - 1] < line[k] > line[k + 1] for k in inner)
+    assert profile.mean_change == pytest.approx(
         100 * np.mean([abs(line[k] - line[k - 1]) for k in range(1, len(line))])
     )
     ranks = np.array([distinct.index(v) for v in values])
     best = np.flatnonzero(SCORES.max() == SCORES)
     rhos = [stats.spearmanr(np.abs(ranks - ranks[b]), -SCORES).statistic for b in best]
-    assert found.rho == pytest.approx(np.mean(rhos))
-    assert found.points == len(distinct)
+    assert profile.rho == pytest.approx(np.mean(rhos))
+    assert profile.points == len(distinct)
 
 
 def test_conventions_differ_as_documented() -> None:
@@ -74,8 +76,11 @@ def test_conventions_differ_as_documented() -> None:
     assert published.best_equivalent == pytest.approx(100 * 2 / 4)
     assert published.expected_equivalent == pytest.approx(100 * 4 / 5 / 4)
     # laid out by falling x, then falling score: .8 .8 1 .995 .5
-    one = published.by_hyperparameter["x"]
-    assert (one.maxima, one.mean_change) == (1, pytest.approx(100 * (0.2 + 0.005 + 0.495) / 4))
+    of_published = published.by_hyperparameter["x"]
+    assert (of_published.maxima, of_published.mean_change) == (
+        1,
+        pytest.approx(100 * (0.2 + 0.005 + 0.495) / 4),
+    )
     text = _quick(scores, values, ks=(1, 2), convention="text")
     assert text.rel_at_k == pytest.approx({1: 100.0, 2: 99.5})
     assert text.mean_at_k == pytest.approx({1: 99.5, 2: 89.75})
@@ -102,10 +107,10 @@ def test_conditions_and_orders() -> None:
     declared = Declared(
         {"scheduler": ["none", "plateau", "warm"]}, {"factor": {"scheduler": ["plateau"]}}
     )
-    found = _quick(scores, values, declared=declared, ks=())
-    assert found.by_hyperparameter["factor"].n == 3
-    assert found.by_hyperparameter["factor"].maxima == 1
-    assert found.by_hyperparameter["scheduler"].maxima == 1
+    analysis = _quick(scores, values, declared=declared, ks=())
+    assert analysis.by_hyperparameter["factor"].n == 3
+    assert analysis.by_hyperparameter["factor"].maxima == 1
+    assert analysis.by_hyperparameter["scheduler"].maxima == 1
     free = _quick(scores, values, ks=())
     assert free.by_hyperparameter["factor"].n == 4  # an empty number has no place
     assert free.by_hyperparameter["scheduler"].maxima is None  # words have no order
@@ -123,13 +128,13 @@ def test_order_of_runs_and_unit_of_values_change_nothing(order: list[int], unit:
     """Dies if a metric depends on the order of the table or the unit of a hyperparameter."""
     scores = SCORES + np.arange(60) * 1e-5 / 60  # no ties, so that one run is best
     scores = np.minimum(scores, 1.0)
-    one = _quick(scores, {"batch": BATCH, "rate": RATE})
+    before = _quick(scores, {"batch": BATCH, "rate": RATE})
     rows = np.array(order)
     other = _quick(scores[rows], {"batch": BATCH[rows] * unit, "rate": RATE[rows] * unit})
-    for name, profile in one.by_hyperparameter.items():
+    for name, profile in before.by_hyperparameter.items():
         assert profile == pytest.approx(other.by_hyperparameter[name])
-    assert one.rel_at_k == other.rel_at_k
-    assert one.all_hyperparameters == pytest.approx(other.all_hyperparameters)
+    assert before.rel_at_k == other.rel_at_k
+    assert before.all_hyperparameters == pytest.approx(other.all_hyperparameters)
 
 
 def test_intervals_cover() -> None:
@@ -139,8 +144,8 @@ def test_intervals_cover() -> None:
     hit = 0
     for trial in range(60):
         scores = np.round(np.random.default_rng(100 + trial).beta(4, 1, 100), 4)
-        found = analyze(scores, {}, ks=(), confidence=0.9, resamples=300, seed=trial)
-        interval = found.intervals["expected_equivalent"]
+        analysis = analyze(scores, {}, ks=(), confidence=0.9, resamples=300, seed=trial)
+        interval = analysis.intervals["expected_equivalent"]
         hit += interval.low <= truth <= interval.high
     assert hit / 60 >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / 60)
 
@@ -154,9 +159,9 @@ def test_intervals_relative_to_the_best_cover() -> None:
     truth = {f"rel_at_k.{k}": np.mean(100 * many[:, k - 1] / many[:, 0]) for k in (5, 25)}
     hits = dict.fromkeys(truth, 0)
     for trial in range(100):
-        found = analyze(draw.choice(population, 100), {}, ks=(5, 25), resamples=200, seed=trial)
+        analysis = analyze(draw.choice(population, 100), {}, ks=(5, 25), resamples=200, seed=trial)
         for path, value in truth.items():
-            hits[path] += found.intervals[path].low <= value <= found.intervals[path].high
+            hits[path] += analysis.intervals[path].low <= value <= analysis.intervals[path].high
     assert min(hits.values()) >= 89
 
 
@@ -200,12 +205,12 @@ def test_published_figures_of_a_raw_sweep() -> None:
     path = SWEEP / "albanian-attentive_lstm-sig-2017-inflection.tsv"
     with path.open() as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))[:200]
-    found = _quick(
+    analysis = _quick(
         np.array([float(row["max_val_accuracy"] or 0) for row in rows]),
         {"batch_size": [row["batch_size"] for row in rows]},
         convention="published",
     )
-    shown = (found.best_equivalent, found.expected_equivalent, found.mean_at_k[150])
-    assert [round(v, 2) for v in (*shown, found.rel_at_k[150])] == [83.42, 71.32, 99.86, 99.5]
-    profile = found.by_hyperparameter["batch_size"]
+    shown = (analysis.best_equivalent, analysis.expected_equivalent, analysis.mean_at_k[150])
+    assert [round(v, 2) for v in (*shown, analysis.rel_at_k[150])] == [83.42, 71.32, 99.86, 99.5]
+    profile = analysis.by_hyperparameter["batch_size"]
     assert profile.maxima == 37 and profile.mean_change == pytest.approx(10.82, abs=0.005)

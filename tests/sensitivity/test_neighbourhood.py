@@ -15,15 +15,15 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 
 def test_settings_fill_their_intervals_and_no_more() -> None:
     """Dies if a setting lies outside, the log is lost, or a cut interval is mirrored."""
-    found = draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 2000, 1)
-    rates = np.log10([setting["learning_rate"] for setting in found])
+    drawn = draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 2000, 1)
+    rates = np.log10([setting["learning_rate"] for setting in drawn])
     low, high = np.log10(3e-3) - 0.3, np.log10(3e-3) + 0.3
     assert low <= rates.min() < low + 0.01 and high - 0.01 < rates.max() <= high
     assert stats.kstest((rates - low) / (high - low), "uniform").pvalue > 1e-3
-    states = np.array([setting["state"] for setting in found])
+    states = np.array([setting["state"] for setting in drawn])
     assert 0 <= states.min() < 0.001 and 0.139 < states.max() <= 0.14
-    assert found[:5] == draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 1)
-    assert found[:5] != draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 2)[:5]
+    assert drawn[:5] == draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 1)
+    assert drawn[:5] != draw({"learning_rate": 3e-3, "state": 0.05}, RANGES, 0.2, 5, 2)[:5]
     with pytest.raises(ConfigError, match=r"state: 0\.95 is not between"):
         draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
 
@@ -61,15 +61,15 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     """Dies if failed settings count as near, or a share or a trend is another than by hand."""
     settings = [{"a": float(k), "b": 1.0, "c": float(k % 3)} for k in range(10)]
     scores: list[float | None] = [60.0 + k for k in range(9)] + [None]
-    found = describe(scores, settings, 3.0, higher_is_better=False)
-    assert (found.best, found.worst, found.median) == (60.0, 68.0, 64.0)
-    assert (found.near, found.failed, found.share) == (4, 1, 0.4)
-    low, high = found.share_interval
+    description = describe(scores, settings, 3.0, higher_is_better=False)
+    assert (description.best, description.worst, description.median) == (60.0, 68.0, 64.0)
+    assert (description.near, description.failed, description.share) == (4, 1, 0.4)
+    low, high = description.share_interval
     assert (low, high) == pytest.approx((0.16818, 0.68733), abs=1e-4)  # Wilson, 4 of 10
-    assert [t.name for t in found.trends] == ["a", "c"]  # b never changed
-    assert found.trends[0].rho == pytest.approx(1.0)
+    assert [t.name for t in description.trends] == ["a", "c"]  # b never changed
+    assert description.trends[0].rho == pytest.approx(1.0)
     c = stats.spearmanr([s["c"] for s in settings[:9]], scores[:9])
-    assert found.trends[1].p_value == pytest.approx(c.pvalue)  # the larger of two under Holm
+    assert description.trends[1].p_value == pytest.approx(c.pvalue)  # the larger of two under Holm
     upward = describe(scores, settings, 3.0, higher_is_better=True)
     assert (upward.best, upward.worst, upward.near) == (68.0, 60.0, 4)
     with pytest.raises(DataError, match="at least 5"):

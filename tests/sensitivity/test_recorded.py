@@ -32,18 +32,20 @@ def test_a_folder_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) 
     tree = _json(capsys, str(folder))
     rows = runs.load(folder)
     drawn = [json.loads(row.hparams) for row in rows]
-    names = [one.name for one in space.read(fabricated.SPACES["transformer"]).parameters]
-    found = analyze(
+    names = [
+        parameter.name for parameter in space.read(fabricated.SPACES["transformer"]).parameters
+    ]
+    analysis = analyze(
         [row.dev or 0.0 for row in rows],
         {name: [run.get(name, "") for run in drawn] for name in names},
         declared=Declared(conditions={"plateau_factor": {"scheduler": ["plateau"]}}),
         resamples=0,
     )
-    assert tree["n"] == 24 and tree["mean"] == pytest.approx(found.mean)
+    assert tree["n"] == 24 and tree["mean"] == pytest.approx(analysis.mean)
     assert tree["share_zero"] == pytest.approx(100 * 2 / 24)  # those that diverged
     assert set(tree["by_hyperparameter"]) == set(names)
     for name in names:
-        assert tree["by_hyperparameter"][name] == found.by_hyperparameter[name]._asdict()
+        assert tree["by_hyperparameter"][name] == analysis.by_hyperparameter[name]._asdict()
     assert tree["by_hyperparameter"]["plateau_factor"]["n"] == sum(
         run["scheduler"] == "plateau" for run in drawn
     )
@@ -62,13 +64,14 @@ def test_two_sweeps_of_other_hyperparameters(
     assert "by_hyperparameter.heads.rho" not in tree["difference"]
     assert "by_hyperparameter.hidden.rho" in tree["difference"]
     for experiments in (["transformer, sweep", "sweep0"], []):
-        chosen = [word for one in experiments for word in ("--experiment", one)]
+        chosen = [word for experiment in experiments for word in ("--experiment", experiment)]
         out = tmp_path / "figures"
-        assert verb.main([folder, *WORDS, *chosen, "--figures", str(out)]) == 0
+        drawn = ["--figures", str(out)] if experiments else []
+        assert verb.main([folder, *WORDS, *chosen, *drawn]) == 0
         lines = capsys.readouterr().out.splitlines()
         heads = next(line for line in lines if line.startswith("heads"))
         assert heads.split()[-1] == "-" and heads.count(" - ") == 1
-        assert {p.stem for p in out.iterdir()} == {*("ranks", "profile", "marginals", "near_best")}
+    assert {p.stem for p in out.iterdir()} == {*("ranks", "profile", "marginals", "near_best")}
 
 
 def test_a_choice_of_experiments_and_flags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -102,7 +105,7 @@ def test_sweeps_beside_seeds_and_sweeps_of_one_name(
     with pytest.raises(ConfigError, match="alpha: it is not a sweep"):
         verb.main([str(folder), "--experiment", "alpha", "--experiment", "transformer, sweep"])
     other = fabricated.fill(tmp_path / "b", ("transformer",))
-    names = [one["name"] for one in _json(capsys, str(folder), str(other))["sweeps"]]
+    names = [sweep["name"] for sweep in _json(capsys, str(folder), str(other))["sweeps"]]
     assert len(set(names)) == 2 and all(n.startswith("transformer, sweep (") for n in names)
 
 
@@ -123,9 +126,9 @@ def test_bad_input_is_explained(tmp_path: Path, case: str) -> None:
     """Dies if one of these is a traceback or goes on."""
     words, message = ERRORS[case]
     (tmp_path / "t.tsv").write_text("score\n0.5\n")
-    given = {"R": str(fabricated.fill(tmp_path / "r")), "T": str(tmp_path / "t.tsv")}
+    paths = {"R": str(fabricated.fill(tmp_path / "r")), "T": str(tmp_path / "t.tsv")}
     with pytest.raises((ConfigError, DataError), match=message):
-        verb.main([given.get(word, word) for word in words])
+        verb.main([paths.get(word, word) for word in words])
 
 
 def test_lower_is_better_is_refused(tmp_path: Path) -> None:
@@ -147,13 +150,13 @@ def test_declared_by_a_space() -> None:
         }
     )
     runs_ = [space.draw(of, 1, run) for run in range(40)]
-    found = recorded.values(of, [json.dumps(run) for run in runs_])
-    made = {axis.name: axis for axis in axes(found, recorded.declared(of).only(found), 40)}
+    values = recorded.values(of, [json.dumps(run) for run in runs_])
+    by_name = {axis.name: axis for axis in axes(values, recorded.declared(of).only(values), 40)}
     for name, ordered in (("on", False), ("kind", True), ("free", False), ("size", True)):
         active = np.array([name in run for run in runs_])
-        assert active.sum() > 0 and (made[name].active == active).all()
-        assert made[name].ordered == ordered
-    kinds = {run["kind"]: made["kind"].rank[k] for k, run in enumerate(runs_) if "kind" in run}
+        assert active.sum() > 0 and (by_name[name].active == active).all()
+        assert by_name[name].ordered == ordered
+    kinds = {run["kind"]: by_name["kind"].rank[k] for k, run in enumerate(runs_) if "kind" in run}
     assert kinds == {"b": 1, "a": 2}
     assert recorded.space_of(test_store.EXPERIMENT.config, "e") is None
     with pytest.raises(ConfigError, match=r"e: the recorded space: a: expected one of"):

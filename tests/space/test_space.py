@@ -232,12 +232,15 @@ def test_shipped_spaces(name: str) -> None:
     """Dies if table 2 of the paper loses a value, or the small space leaves the large one."""
     published = space.read(CONFIGS / f"space_{name}.toml")
     small = space.read(CONFIGS / f"space_{name}_small.toml")
-    large = {one.name: one for one in published.parameters}
+    large = {parameter.name: parameter for parameter in published.parameters}
     assert len(large) == {"attentive_lstm": 14, "transformer": 16}[name]
     assert large["batch_size"].distribution == distributions.Integer(16, 2048, 16)
     assert large["learning_rate"].distribution == distributions.LogUniform(1e-6, 1e-2)
-    for one in small.parameters:
-        assert (one.key, one.when) == (large[one.name].key, large[one.name].when)
+    for parameter in small.parameters:
+        assert (parameter.key, parameter.when) == (
+            large[parameter.name].key,
+            large[parameter.name].when,
+        )
     for run in range(50):
         drawn = space.draw(small, 1, run)
         for of, value in drawn.items():

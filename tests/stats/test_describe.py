@@ -15,24 +15,24 @@ scores = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=12)
 
 def test_summary_by_hand() -> None:
     """Dies if a quartile rule or the denominator of the sd changes."""
-    found = stats.summarize([1.0, 2.0, 3.0, 4.0, 10.0])
-    assert (found.n, found.min, found.q1, found.median) == (5, 1.0, 2.0, 3.0)
-    assert (found.q3, found.max, found.mean) == (4.0, 10.0, 4.0)
-    assert found.sd == pytest.approx(12.5**0.5)
+    summary = stats.summarize([1.0, 2.0, 3.0, 4.0, 10.0])
+    assert (summary.n, summary.min, summary.q1, summary.median) == (5, 1.0, 2.0, 3.0)
+    assert (summary.q3, summary.max, summary.mean) == (4.0, 10.0, 4.0)
+    assert summary.sd == pytest.approx(12.5**0.5)
 
 
 def test_one_score_has_no_spread() -> None:
     """Dies if one score is given an sd or an interval."""
-    found = stats.summarize([0.5])
-    assert (found.sd, found.mean_interval, found.median_interval) == (None, None, None)
+    summary = stats.summarize([0.5])
+    assert (summary.sd, summary.mean_interval, summary.median_interval) == (None, None, None)
 
 
 def test_constant_scores_have_intervals_of_no_width() -> None:
     """Dies if constant scores give NaN or a warning."""
-    found = stats.summarize([0.5, 0.5, 0.5])
-    assert found.sd == 0
-    assert found.mean_interval is not None
-    assert (found.mean_interval.low, found.mean_interval.high) == (0.5, 0.5)
+    summary = stats.summarize([0.5, 0.5, 0.5])
+    assert summary.sd == 0
+    assert summary.mean_interval is not None
+    assert (summary.mean_interval.low, summary.mean_interval.high) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -60,25 +60,27 @@ def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
 def test_interval_of_the_median_covers_what_it_says(n: int) -> None:
     """Dies if a rank is off by one, or three scores are said to hold the median at 95 %."""
     drawn = np.random.default_rng(2).exponential(size=(2000, n))
-    found = [stats.summarize(values).median_interval for values in drawn]
-    hits = np.mean([i.low <= np.log(2) <= i.high for i in found if i is not None])
-    says = found[0].confidence if found[0] is not None else 0.0
+    intervals = [stats.summarize(values).median_interval for values in drawn]
+    hits = np.mean([i.low <= np.log(2) <= i.high for i in intervals if i is not None])
+    says = intervals[0].confidence if intervals[0] is not None else 0.0
     assert says == (0.95 if n > 5 else 1 - 2 / 2**n)
     assert hits > says - 3 * np.sqrt(0.05 / 2000)
     shorter = drawn[:, :6] if n > 5 else drawn
     assert n != 6 or all(
-        (i.low, i.high) == (v.min(), v.max()) for i, v in zip(found, shorter, strict=True) if i
+        (i.low, i.high) == (v.min(), v.max()) for i, v in zip(intervals, shorter, strict=True) if i
     )
 
 
 @given(scores, st.floats(0.1, 3), st.floats(-3, 3))
 def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: float) -> None:
     """Dies if a summary depends on order or is not equivariant."""
-    one = stats.summarize(values)
+    before = stats.summarize(values)
     other = stats.summarize([scale * v + shift for v in values][::-1])
     for name in ("min", "q1", "median", "q3", "max", "mean"):
-        assert getattr(other, name) == pytest.approx(scale * getattr(one, name) + shift, abs=1e-6)
-    assert other.sd == pytest.approx(scale * (one.sd or 0.0), abs=1e-6)
+        assert getattr(other, name) == pytest.approx(
+            scale * getattr(before, name) + shift, abs=1e-6
+        )
+    assert other.sd == pytest.approx(scale * (before.sd or 0.0), abs=1e-6)
 
 
 def test_interquartile_mean_of_pooled_runs() -> None:
@@ -107,5 +109,5 @@ def test_expected_best_equals_enumeration(values: list[int], higher: bool) -> No
         np.mean([best(chosen) for chosen in itertools.combinations(values, n)])
         for n in range(1, len(values) + 1)
     ]
-    found = stats.expected_validation_performance(values, higher_is_better=higher)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    expected_best = stats.expected_validation_performance(values, higher_is_better=higher)
+    np.testing.assert_allclose(expected_best, expected, atol=1e-9)

@@ -18,16 +18,16 @@ values = st.lists(st.integers(-5, 5), min_size=2, max_size=8)
 def test_probability_of_improvement_counts_all_pairs(a: list[int], b: list[int]) -> None:
     """Dies if a tie is not half a win; and A against B mirrors B against A."""
     wins = np.mean([(x > y) + 0.5 * (x == y) for x in a for y in b])
-    found, mirrored = (
+    probability, mirrored = (
         stats.probability_of_improvement(a, b),
         stats.probability_of_improvement(b, a),
     )
-    assert found.estimate == pytest.approx(wins)
-    assert found.interval.low <= found.estimate <= found.interval.high
-    assert mirrored.interval.low == pytest.approx(1 - found.interval.high, abs=1e-9)
+    assert probability.estimate == pytest.approx(wins)
+    assert probability.interval.low <= probability.estimate <= probability.interval.high
+    assert mirrored.interval.low == pytest.approx(1 - probability.interval.high, abs=1e-9)
     delta = stats.cliffs_delta(a, b)
     assert delta.estimate == pytest.approx(2 * wins - 1)
-    assert delta.interval.high == pytest.approx(2 * found.interval.high - 1)
+    assert delta.interval.high == pytest.approx(2 * probability.interval.high - 1)
 
 
 def test_probability_keeps_its_width_where_all_pairs_are_won() -> None:
@@ -119,9 +119,11 @@ def test_equivalence_agrees_with_its_interval() -> None:
 def test_rope_probabilities() -> None:
     """Dies if the three do not sum to 1, or disagree with the t interval they come from."""
     a, b = [1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 2.5]
-    found, mirrored = stats.rope(a, b, 0.5), stats.rope(b, a, 0.5)
-    assert found.lower + found.equivalent + found.higher == pytest.approx(1.0)
-    assert found.higher == pytest.approx(mirrored.lower)
+    probabilities, mirrored = stats.rope(a, b, 0.5), stats.rope(b, a, 0.5)
+    assert probabilities.lower + probabilities.equivalent + probabilities.higher == pytest.approx(
+        1.0
+    )
+    assert probabilities.higher == pytest.approx(mirrored.lower)
     interval = stats.difference(a, b, confidence=0.9).interval
     edge = stats.rope(a, b, abs(interval.low))
     assert edge.lower == pytest.approx(0.05, abs=1e-9)

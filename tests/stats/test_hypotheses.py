@@ -46,14 +46,14 @@ def test_rank_tests_equal_enumeration() -> None:
         (stats.kolmogorov_smirnov, ks, 0.0),
         (stats.mann_whitney_u, u, len(a) * len(b) / 2),
     ):
-        found, observed = test(a, b), statistic(a, b)
-        assert found.statistic == pytest.approx(observed)
+        result, observed = test(a, b), statistic(a, b)
+        assert result.statistic == pytest.approx(observed)
         extreme = [
             abs(statistic(x, y) - centre) >= abs(observed - centre) - 1e-9
             for x, y in _labellings(a, b)
         ]
-        assert found.p_value == pytest.approx(np.mean(extreme), abs=1e-12)
-        assert found.method == "exact"
+        assert result.p_value == pytest.approx(np.mean(extreme), abs=1e-12)
+        assert result.method == "exact"
 
 
 def test_welch_and_brown_forsythe_by_their_formulas() -> None:
@@ -76,9 +76,9 @@ def test_exact_permutation_equals_enumeration(statistic: str) -> None:
     observed = locate(a) - locate(b)
     gaps = np.array([locate(x) - locate(y) for x, y in _labellings(a, b)])
     sides = np.mean(gaps >= observed - 1e-12), np.mean(gaps <= observed + 1e-12)
-    found = stats.permutation_test(a, b, statistic=statistic)  # type: ignore[arg-type]
-    assert found.p_value == pytest.approx(min(1.0, 2 * min(sides)))
-    assert found.method == "exact"
+    result = stats.permutation_test(a, b, statistic=statistic)  # type: ignore[arg-type]
+    assert result.p_value == pytest.approx(min(1.0, 2 * min(sides)))
+    assert result.method == "exact"
 
 
 def test_paired_permutation_swaps_within_pairs() -> None:
@@ -87,21 +87,21 @@ def test_paired_permutation_swaps_within_pairs() -> None:
     signs = np.array(list(itertools.product((1, -1), repeat=6)))
     gaps = (signs * (a - b)).mean(axis=1)
     sides = np.mean(gaps >= gaps[0] - 1e-12), np.mean(gaps <= gaps[0] + 1e-12)
-    found = stats.permutation_test(a, b, paired=True)
-    assert found.p_value == pytest.approx(min(1.0, 2 * min(sides)))
-    assert found.n == (6,)
+    result = stats.permutation_test(a, b, paired=True)
+    assert result.p_value == pytest.approx(min(1.0, 2 * min(sides)))
+    assert result.n == (6,)
 
 
 def test_random_permutations_are_seeded_and_never_zero() -> None:
     """Dies if p can be 0, two runs of one seed differ, or exchanged models have another p."""
     a, b = np.arange(30.0), np.arange(30.0) + 1000
-    one = stats.permutation_test(a, b, resamples=999, seed=4)
-    assert one == stats.permutation_test(a, b, resamples=999, seed=4)
+    result = stats.permutation_test(a, b, resamples=999, seed=4)
+    assert result == stats.permutation_test(a, b, resamples=999, seed=4)
     other = stats.permutation_test(b[::2], a, resamples=999, seed=4)
     same = stats.permutation_test(a, b[::2], resamples=999, seed=4)
     assert (same.p_value, same.statistic) == (other.p_value, -other.statistic)
-    assert one.p_value >= 1 / 1000
-    assert "seed 4" in one.method
+    assert result.p_value >= 1 / 1000
+    assert "seed 4" in result.method
 
 
 def test_sign_and_wilcoxon_equal_enumeration() -> None:
@@ -115,16 +115,16 @@ def test_sign_and_wilcoxon_equal_enumeration() -> None:
     sums = [np.sum(ranks[np.array(s) > 0]) for s in itertools.product((1, -1), repeat=6)]
     observed = min(ranks[gaps > 0].sum(), ranks[gaps < 0].sum())
     p_value = 2 * np.mean(np.array(sums) <= observed)
-    found = stats.wilcoxon_signed_rank(gaps, np.zeros(6))
-    assert (found.statistic, found.p_value) == (observed, pytest.approx(p_value))
+    result = stats.wilcoxon_signed_rank(gaps, np.zeros(6))
+    assert (result.statistic, result.p_value) == (observed, pytest.approx(p_value))
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
 def test_constant_and_equal_scores_say_nothing(name: str) -> None:
     """Dies if equal constant scores give NaN, a warning or a small p."""
-    found = (TWO | PAIRED)[name]([0.5] * 4, [0.5] * 4)
-    assert found.p_value == 1.0
-    assert math.isfinite(found.statistic)
+    result = (TWO | PAIRED)[name]([0.5] * 4, [0.5] * 4)
+    assert result.p_value == 1.0
+    assert math.isfinite(result.statistic)
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
@@ -164,6 +164,6 @@ def test_order_scale_and_exchange_change_no_p(
     for name, test in TWO.items():
         if name == "permutation" and len(a) + len(b) > 9:
             continue  # random above that, and then the seed decides
-        one = test(a, b)
-        assert test(*moved).p_value == pytest.approx(one.p_value, abs=1e-9), name
-        assert test(b, a).p_value == pytest.approx(one.p_value, abs=1e-9), name
+        result = test(a, b)
+        assert test(*moved).p_value == pytest.approx(result.p_value, abs=1e-9), name
+        assert test(b, a).p_value == pytest.approx(result.p_value, abs=1e-9), name

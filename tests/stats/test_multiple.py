@@ -30,8 +30,8 @@ def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
     """Dies if ties or order matter."""
     from scipy.stats import false_discovery_control
 
-    found = stats.adjust_p_values(values, "benjamini_hochberg")
-    np.testing.assert_allclose(found, false_discovery_control(values), atol=1e-12)
+    adjusted = stats.adjust_p_values(values, "benjamini_hochberg")
+    np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)
 
 
 @given(p_values, st.floats(0.01, 0.5))

@@ -20,18 +20,22 @@ def test_demsars_figures() -> None:
     2.342 and 2.416 with p .607, .019 and .016, of which Holm rejects the last two.
     """
     scores = dict(zip(NAMES, DEMSAR.T, strict=True))
-    found = stats.nemenyi(scores)
-    assert found.without_ties == pytest.approx((9.28, 3.69), abs=0.005)
-    assert found.friedman.statistic == pytest.approx(
+    ranked = stats.nemenyi(scores)
+    assert ranked.without_ties == pytest.approx((9.28, 3.69), abs=0.005)
+    assert ranked.friedman.statistic == pytest.approx(
         scipy_stats.friedmanchisquare(*DEMSAR.T).statistic
     )
     against = stats.against(scores, "C4.5")
-    assert [one.model for one in against] == ["m+cf", "m", "cf"]
-    assert [one.z for one in against] == pytest.approx([2.416, 2.342, 0.512], abs=1.5e-3)
-    assert [one.p_value for one in against] == pytest.approx([0.016, 0.019, 0.607], abs=1.5e-3)
-    assert [one.p_adjusted <= 0.05 for one in against] == [True, True, False]
+    assert [compared.model for compared in against] == ["m+cf", "m", "cf"]
+    assert [compared.z for compared in against] == pytest.approx([2.416, 2.342, 0.512], abs=1.5e-3)
+    assert [compared.p_value for compared in against] == pytest.approx(
+        [0.016, 0.019, 0.607], abs=1.5e-3
+    )
+    assert [compared.p_adjusted <= 0.05 for compared in against] == [True, True, False]
     worse = stats.against({name: -v for name, v in scores.items()}, "C4.5")
-    assert [one.z for one in worse] == pytest.approx([-0.512, -2.342, -2.416], abs=1.5e-3)
+    assert [compared.z for compared in worse] == pytest.approx(
+        [-0.512, -2.342, -2.416], abs=1.5e-3
+    )
     with pytest.raises(DataError, match="no control 'c45'"):
         stats.against(scores, "c45")
 
@@ -40,16 +44,16 @@ def test_nemenyis_p_values_agree_with_its_critical_difference() -> None:
     """Dies if the p-values are of another scale than the critical difference."""
     scores = dict(zip(NAMES, DEMSAR.T, strict=True))
     for alpha in (0.05, 0.1, 0.2):
-        found = stats.nemenyi(scores, alpha=alpha)
-        rank = dict(zip(found.models, found.average_ranks, strict=True))
-        for (a, b), p in found.p_values.items():
-            assert (p <= alpha) == (abs(rank[a] - rank[b]) >= found.critical_difference)
+        ranked = stats.nemenyi(scores, alpha=alpha)
+        rank = dict(zip(ranked.models, ranked.average_ranks, strict=True))
+        for (a, b), p in ranked.p_values.items():
+            assert (p <= alpha) == (abs(rank[a] - rank[b]) >= ranked.critical_difference)
 
 
 def test_iman_davenports_p_value_is_that_of_all_permutations() -> None:
     """Dies if ranks move between data sets, or the F distribution stands in for few of them."""
     table = np.array([[3.0, 2, 1], [3, 2, 1], [2, 3, 1], [3, 2, 2]])
-    found = stats.iman_davenport(table, resamples=4999)
+    result = stats.iman_davenport(table, resamples=4999)
     ranks = scipy_stats.rankdata(-table, axis=1)
 
     def squares(rows: tuple) -> float:
@@ -58,7 +62,7 @@ def test_iman_davenports_p_value_is_that_of_all_permutations() -> None:
     orders = [list(itertools.permutations(row)) for row in ranks]
     every = [squares(rows) for rows in itertools.product(*orders)]
     exact = np.mean(np.array(every) >= squares(tuple(ranks)) - 1e-9)
-    assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 4999))
+    assert result.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 4999))
     agreed = stats.iman_davenport(np.tile([3.0, 2, 1], (3, 1)), resamples=4999)
     assert agreed.statistic == np.inf and agreed.p_value == pytest.approx(1 / 36, abs=0.01)
 

@@ -34,34 +34,34 @@ small = st.lists(st.integers(0, 6), min_size=2, max_size=4)
 @given(small, small)
 def test_brunner_munzel_equals_enumeration(a: list[int], b: list[int]) -> None:
     """Dies if ties, separation or the two sides are wrong: all labellings, one at a time."""
-    found = stats.brunner_munzel(a, b)
+    result = stats.brunner_munzel(a, b)
     observed = _slow(np.array(a), np.array(b))
-    assert found.statistic == pytest.approx(observed)
+    assert result.statistic == pytest.approx(observed)
     pooled = np.array(a + b)
     chosen = itertools.combinations(range(len(pooled)), len(a))
     extreme = [abs(_slow(pooled[list(c)], np.delete(pooled, c))) for c in chosen]
     expected = np.mean([value >= abs(observed) - 1e-9 for value in extreme])
-    assert found.p_value == pytest.approx(expected)
-    assert found.direction == np.sign(round(observed, 12))  # else -2e-16 of rounding has a sign
+    assert result.p_value == pytest.approx(expected)
+    assert result.direction == np.sign(round(observed, 12))  # else -2e-16 of rounding has a sign
 
 
 @pytest.mark.parametrize(("n", "m"), [(30, 35), (60, 31), (200, 300)])
 def test_large_samples_are_scipys(n: int, m: int) -> None:
     """Dies if the variance or the degrees of freedom of the t approximation are wrong."""
     a, b = np.round(DRAW.normal(0.2, 2, n), 1), np.round(DRAW.normal(0, 1, m), 1)  # with ties
-    found, reference = stats.brunner_munzel(a, b), scipy_stats.brunnermunzel(b, a)
-    assert found.statistic == pytest.approx(reference.statistic)
-    assert found.p_value == pytest.approx(reference.pvalue)
-    assert found.method == "t approximation"
+    result, reference = stats.brunner_munzel(a, b), scipy_stats.brunnermunzel(b, a)
+    assert result.statistic == pytest.approx(reference.statistic)
+    assert result.p_value == pytest.approx(reference.pvalue)
+    assert result.method == "t approximation"
 
 
 def test_random_permutations_agree_with_all_of_them() -> None:
     """Dies if random labellings are not uniform, or depend on which model is called A."""
     a, b = DRAW.normal(0.9, 1, 10), DRAW.normal(0, 1, 14)  # 1,961,256 labellings
-    found = stats.brunner_munzel(a, b)
-    assert found == stats.brunner_munzel(a, b)
-    assert "random permutations" in found.method
-    assert stats.brunner_munzel(b, a).p_value == found.p_value
+    result = stats.brunner_munzel(a, b)
+    assert result == stats.brunner_munzel(a, b)
+    assert "random permutations" in result.method
+    assert stats.brunner_munzel(b, a).p_value == result.p_value
     reference = scipy_stats.permutation_test(
         (a, b),
         lambda x, y: abs(scipy_stats.brunnermunzel(x, y).statistic),
@@ -69,20 +69,20 @@ def test_random_permutations_agree_with_all_of_them() -> None:
         alternative="greater",
         rng=np.random.default_rng(1),
     ).pvalue
-    error = math.sqrt(found.p_value * (1 - found.p_value) / 400)
-    assert abs(found.p_value - reference) < 4 * error + 2e-3
+    error = math.sqrt(result.p_value * (1 - result.p_value) / 400)
+    assert abs(result.p_value - reference) < 4 * error + 2e-3
 
 
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (7, 40), (40, 60)])
 def test_complete_separation_has_its_exact_p(n: int, m: int) -> None:
     """Dies if a variance of 0 gives NaN, p = 0 or p = 1."""
     low, high = np.arange(n), np.arange(m) + 100
-    for found, direction in (
+    for result, direction in (
         (stats.brunner_munzel(low, high), -1),
         (stats.brunner_munzel(high, low), 1),
     ):
-        assert found.p_value == pytest.approx(2 / math.comb(n + m, n))
-        assert (found.direction, found.statistic) == (direction, direction * math.inf)
+        assert result.p_value == pytest.approx(2 / math.comb(n + m, n))
+        assert (result.direction, result.statistic) == (direction, direction * math.inf)
     assert ranks.separation_p(n, m) == pytest.approx(2 / math.comb(n + m, n))
 
 
@@ -98,8 +98,8 @@ def test_level_holds_at_unequal_spread(n: int, m: int, sd: float) -> None:
     null = ranks.permuted(n, m, ties, 0)
     p_values = 1 - np.searchsorted(null, statistics * (1 - 1e-12)) / len(null)
     assert np.mean(p_values <= 0.05) < 0.072
-    one = stats.brunner_munzel(scores[0, :n], scores[0, n:]).p_value
-    assert one == pytest.approx(p_values[0], abs=1e-4)
+    p_value = stats.brunner_munzel(scores[0, :n], scores[0, n:]).p_value
+    assert p_value == pytest.approx(p_values[0], abs=1e-4)
 
 
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (3, 8), (8, 3), (20, 31)])
@@ -116,16 +116,16 @@ def test_scores_without_ties_have_a_shorter_way(n: int, m: int) -> None:
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9))
 def test_signed_ranks_with_ties_and_zeros_equal_enumeration(gaps: list[int]) -> None:
     """Dies if ties or zeros fall back on the normal curve: all signs of Pratt's ranks."""
-    found = stats.wilcoxon_signed_rank(gaps, [0] * len(gaps))
+    result = stats.wilcoxon_signed_rank(gaps, [0] * len(gaps))
     placed = scipy_stats.rankdata(np.abs(gaps))[np.array(gaps) != 0]
     total = placed.sum()
     signs = itertools.product((0, 1), repeat=len(placed))
     sums = np.array([np.sum(placed * np.array(s)) for s in signs])
     positive = float(np.sum(placed[np.array([g for g in gaps if g]) > 0])) if len(placed) else 0.0
     least = min(positive, total - positive)
-    assert found.statistic == pytest.approx(least)
-    assert found.p_value == pytest.approx(min(1.0, 2 * np.mean(sums <= least + 1e-9)))
-    assert found.direction == np.sign(positive - (total - positive))
+    assert result.statistic == pytest.approx(least)
+    assert result.p_value == pytest.approx(min(1.0, 2 * np.mean(sums <= least + 1e-9)))
+    assert result.direction == np.sign(positive - (total - positive))
 
 
 def test_many_pairs_are_scipys() -> None:

@@ -19,7 +19,9 @@ from tests.studies.toy_kind import config, planned
 
 def _of(*configs: Any) -> list[cohorts.Cohort]:
     """Cohorts of configs, each with seed 1."""
-    return planned([trial for one in configs for trial in proposers.seeds_by_splits(one, [1])])
+    return planned(
+        [trial for config in configs for trial in proposers.seeds_by_splits(config, [1])]
+    )
 
 
 def _adam(**changes: Any) -> optimisers.Optimiser:
@@ -90,7 +92,7 @@ def test_neutral_values_share_a_program_in_a_sweep_alone(case: str) -> None:
 def _swept(*configs: Any) -> list[dict[str, float]]:
     """Arguments of the members of a sweep's only cohort."""
     loader = prepared.Loader()
-    trials = [trial for one in configs for trial in proposers.seeds_by_splits(one, [1])]
+    trials = [trial for config in configs for trial in proposers.seeds_by_splits(config, [1])]
     entries = cohorts.entries(trials, loader)
     shape = cohorts.shape_of(entries[0].prepared)
     whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0, (1.0,))
@@ -128,10 +130,10 @@ def test_members_are_of_their_trials() -> None:
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
-    made = planned(proposers.repeats(config(), [1, 2], 3))
-    shown = [[(m.seed, m.repeat) for m in c.members] for c in made]
+    planned_cohorts = planned(proposers.repeats(config(), [1, 2], 3))
+    shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
-    assert len({cohort.program for cohort in made}) == 1
+    assert len({cohort.program for cohort in planned_cohorts}) == 1
 
 
 def test_a_trial_is_trained_once() -> None:
@@ -144,9 +146,12 @@ def test_a_trial_is_trained_once() -> None:
 def test_members_alike_of_two_studies_are_both_trained() -> None:
     """Dies if the scores of one are recorded as the other's, or not at all."""
     trials = [*toy_kind.trials((1,)), *proposers.repeats(config(), [1], 1)]
-    made = planned(trials)
-    assert sorted(e.record.name for c in made for e in c.entries) == ["toy", "toy, noise"]
-    assert all(len(set(c.members)) == len(c.entries) for c in made)
+    planned_cohorts = planned(trials)
+    assert sorted(e.record.name for c in planned_cohorts for e in c.entries) == [
+        "toy",
+        "toy, noise",
+    ]
+    assert all(len(set(c.members)) == len(c.entries) for c in planned_cohorts)
 
 
 def test_the_place_of_checkpoints() -> None:

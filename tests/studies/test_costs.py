@@ -70,8 +70,8 @@ def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
             yield [*smaller[:k], [first, *smaller[k]], *smaller[k + 1 :]]
 
 
-def _seconds(made: Sequence[costs.Estimate]) -> float:
-    return sum(cohort.seconds + cohort.compile_seconds for cohort in made)
+def _seconds(estimates: Sequence[costs.Estimate]) -> float:
+    return sum(cohort.seconds + cohort.compile_seconds for cohort in estimates)
 
 
 @pytest.mark.parametrize("rows", [20, 200, 2000])
@@ -82,14 +82,14 @@ def test_the_search_is_near_the_best_of_all_partitions(rows: int) -> None:
         costs.Job(Square(int(generator.integers(1, 30))), int(generator.choice([16, 48])), 1)
         for _ in range(6)
     ]
-    found = costs.plan(runs, [rows], MACHINE)
+    estimates = costs.plan(runs, [rows], MACHINE)
     every = [
         _seconds(costs.as_grouped(runs, [rows], MACHINE, groups, micro))
         for groups in _partitions(list(range(6)))
         for micro in itertools.product((16, 64), repeat=len(groups))
     ]
-    assert _seconds(found) <= 1.1 * min(every)
-    assert sorted(n for estimate in found for n in estimate.jobs) == list(range(6))
+    assert _seconds(estimates) <= 1.1 * min(every)
+    assert sorted(n for estimate in estimates for n in estimate.jobs) == list(range(6))
 
 
 def test_what_is_dear_decides() -> None:

@@ -85,21 +85,23 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
     )
     words, size = WORDS[task]
     changes = [f"task={task}", *_TRAINED.split(), *words.split()]
-    place = str(data / FOLDERS[task])
+    path = str(data / FOLDERS[task])
     asked = ["--seed-list", "1,2", "--outputs", "--out", str(tmp_path)]
-    assert train([*changes, "--data", place, *asked]) == 0
-    learned = prepared.prepare(studies.read(None, changes, place)).task
+    assert train([*changes, "--data", path, *asked]) == 0
+    learned = prepared.prepare(studies.read(None, changes, path)).task
     recorded = {row.seed: row for row in runs.load(tmp_path)}
     for part in PARTS:
         each = _outcomes(tmp_path, part)
-        assert [one.seed for one in each] == [1, 2]
-        for one in each:
-            found = one.counts[:, one.names.index(size)]
-            assert found.tolist() == _sizes(task, data / FOLDERS[task] / f"{part}.txt")
-            score = learned.score(_sums(one))[learned.metric.name]
+        assert [outcomes.seed for outcomes in each] == [1, 2]
+        for outcomes in each:
+            sizes = outcomes.counts[:, outcomes.names.index(size)]
+            assert sizes.tolist() == _sizes(task, data / FOLDERS[task] / f"{part}.txt")
+            score = learned.score(_sums(outcomes))[learned.metric.name]
             # nats are no whole numbers: their float32 sums depend on the order
             near = 1e-6 if task == "language" else 0.0
-            assert score == pytest.approx(getattr(recorded[one.seed], part), rel=near, abs=0.0)
+            assert score == pytest.approx(
+                getattr(recorded[outcomes.seed], part), rel=near, abs=0.0
+            )
 
 
 @pytest.mark.parametrize("mode", ["map", "vmap"])
@@ -111,7 +113,7 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
     assert rows == observe.train(trials, tmp_path, outputs=True)
     models = evaluation.load(toy_kind.cohort(trials), tmp_path)
     split, corpus, places = toy.split(0), toy.corpus(), toy.places()
-    for member, (params, one) in enumerate(
+    for member, (params, outcomes) in enumerate(
         zip(models.params, _outcomes(tmp_path, "test"), strict=True)
     ):
         right = {}
@@ -121,9 +123,9 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
             labels = (logits @ np.asarray(params["out"])).argmax(1)
             hits = labels == columns["y"][chosen]
             right |= dict(zip(places[bucket][chosen].tolist(), hits.tolist(), strict=True))
-        found = one.counts[:, one.names.index("right")]
-        assert found.tolist() == [right[place] for place in sorted(right)]
-        assert _sums(one)["right"] / len(found) == rows[member].test
+        counted = outcomes.counts[:, outcomes.names.index("right")]
+        assert counted.tolist() == [right[position] for position in sorted(right)]
+        assert _sums(outcomes)["right"] / len(counted) == rows[member].test
 
 
 def test_minus_one_among_a_parts_rows_has_no_outcome(

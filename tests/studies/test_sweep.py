@@ -1,17 +1,21 @@
 """The sweep verb end to end: drawn, recorded, killed, continued, extended, answered."""
 
+import itertools
 import json
+import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxeval import runs
+from jaxeval.runs import store
+from tests import processes
 
 SPACE = """
 [batch_size]
@@ -39,25 +43,6 @@ step = 2
 key = "model.hidden"
 choices = [4, 8]
 """
-# Runs the verb in a process that kills itself (SIGKILL) when two epochs are recorded.
-_DOOMED = """
-import os, signal
-from jaxeval import backend, cli
-backend.prepare()
-from jaxeval.sweep import main
-from jaxeval.runs import store
-
-left, original = [2], store.Store.record
-
-def record(*given):
-    original(*given)
-    left[0] -= 1
-    if not left[0]:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-store.Store.record = record
-cli.run(main)
-"""
 CONFIG = """
 name = "toy"
 task = "seq2seq"
@@ -77,25 +62,23 @@ checkpoint_every = 1
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A config, a space, and words to be reversed."""
-    made = tmp_path_factory.mktemp("sweep")
+    sweep_folder = tmp_path_factory.mktemp("sweep")
     generator = np.random.default_rng(0)
-    (made / "data").mkdir()
+    (sweep_folder / "data").mkdir()
     for part, count in (("train", 48), ("dev", 12), ("test", 12)):
         words = ["".join(generator.choice(list("abc"), 3)) for _ in range(count)]
         lines = [f"{word}\t{word[::-1]}\n" for word in words]
-        (made / "data" / f"{part}.tsv").write_text("".join(lines))
-    (made / "config.toml").write_text(CONFIG)
-    (made / "space.toml").write_text(SPACE)
-    return made
+        (sweep_folder / "data" / f"{part}.tsv").write_text("".join(lines))
+    (sweep_folder / "config.toml").write_text(CONFIG)
+    (sweep_folder / "space.toml").write_text(SPACE)
+    return sweep_folder
 
 
 @pytest.fixture(scope="module", autouse=True)
 def environment(folder: Path) -> Iterator[None]:
     """One compilation cache for all processes, two devices."""
-    root = str(Path(__file__).parents[2])
     own = {
         "JAX_COMPILATION_CACHE_DIR": str(folder / "cache"),
-        "PYTHONPATH": root,
         "JAX_NUM_CPU_DEVICES": "2",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
@@ -105,14 +88,27 @@ def environment(folder: Path) -> Iterator[None]:
         yield
 
 
-def _command(out: str, count: int, *more: str) -> list[str]:
-    head = [sys.executable, "-m", "jaxeval.sweep", "config.toml", "--space", "space.toml"]
-    return [*head, "--data", "data", "--out", out, "--runs", str(count), *more]
+def _words(out: str, count: int, *more: str) -> list[str]:
+    head = ["config.toml", "--space", "space.toml", "--data", "data"]
+    return [*head, "--out", out, "--runs", str(count), *more]
 
 
-def _run(folder: Path, out: str, count: int, *more: str) -> subprocess.CompletedProcess:
-    command = _command(out, count, *more)
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def _run(
+    folder: Path, out: str, count: int, *more: str, **options: Any
+) -> subprocess.CompletedProcess:
+    return processes.run("jaxeval.sweep", *_words(out, count, *more), folder=folder, **options)
+
+
+def _die_when_two_epochs_are_recorded() -> None:
+    """Lets this process kill itself (SIGKILL)."""
+    original, calls = store.Store.record, itertools.count(1)
+
+    def deadly(*arguments: Any) -> None:
+        original(*arguments)
+        if next(calls) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    store.Store.record = deadly  # type: ignore[method-assign]
 
 
 def _scores(folder: Path) -> dict[tuple, tuple]:
@@ -140,14 +136,14 @@ def test_draws_are_recorded_and_are_the_members(folder: Path, whole: dict) -> No
 
 def test_killed_and_continued(folder: Path, whole: dict) -> None:
     """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
-    words = _command("killed", 4, "--most-cohorts", "1")[3:]
-    doomed = subprocess.run([sys.executable, "-c", _DOOMED, *words], cwd=folder, check=False)
-    assert doomed.returncode == -signal.SIGKILL
+    before = _die_when_two_epochs_are_recorded
+    killed = _run(folder, "killed", 4, "--most-cohorts", "1", before=before)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     (path,) = (folder / "killed" / "sweeps").glob("*.json")
-    before = path.read_text()
+    plan = path.read_text()
     done = _run(folder, "killed", 4, "--most-cohorts", "1")
     assert done.returncode == 0, done.stderr
-    assert path.read_text() == before
+    assert path.read_text() == plan
     assert _scores(folder / "killed") == whole
 
 
@@ -167,9 +163,8 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(folder: Path, whole: dict)
 
 def test_sensitivity_and_report_know_the_sweep(folder: Path, whole: dict) -> None:
     """Dies if the answers need anything but the runs folder."""
-    for verb in (["sensitivity"], ["report"]):
-        command = [sys.executable, "-m", f"jaxeval.{verb[0]}", "whole"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    for verb in ("sensitivity", "report"):
+        done = processes.run(f"jaxeval.{verb}.__main__", "whole", folder=folder)
         assert done.returncode == 0, done.stderr
         assert "toy" in done.stdout
 

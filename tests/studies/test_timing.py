@@ -39,10 +39,10 @@ def test_ratio_of_a_fabricated_store(tmp_path: Path) -> None:
 def test_estimates_of_plans_are_found_again(tmp_path: Path) -> None:
     """Dies if runs are mixed up between cohorts, or a file of an earlier version ends the plan."""
     asked = [costs.Job(Square(size), 16, 2, 50) for size in (400, 20, 400)]
-    made = costs.plan(asked, [100], MACHINE, join=False)
-    seconds = timing.by_run(made)
+    estimates = costs.plan(asked, [100], MACHINE, join=False)
+    seconds = timing.by_run(estimates)
     assert seconds[0] == seconds[2] > seconds[1] > 0
-    assert 2 * sum(seconds) == pytest.approx(sum(cohort.seconds for cohort in made))
+    assert 2 * sum(seconds) == pytest.approx(sum(cohort.seconds for cohort in estimates))
     (tmp_path / "sweeps").mkdir()
     tree = {"sweep": "s", "estimated_seconds_an_epoch": seconds}
     (tmp_path / "sweeps" / "a.json").write_text(json.dumps(tree))
@@ -52,13 +52,15 @@ def test_estimates_of_plans_are_found_again(tmp_path: Path) -> None:
 
 def test_the_plan_says_what_it_rests_on(capsys: pytest.CaptureFixture) -> None:
     """Dies if an estimate is called a bound, or what was measured is left out of it."""
-    made = costs.plan([costs.Job(Square(9000), 16, 60, 1000)], [10_000], MACHINE)
+    estimates = costs.plan([costs.Job(Square(9000), 16, 60, 1000)], [10_000], MACHINE)
     ratio = timing.Measured(2.0, 24)
-    corrected = timing.corrected(made, ratio)
-    assert corrected[0].seconds == 2 * made[0].seconds and corrected[0].jobs == made[0].jobs
+    corrected = timing.corrected(estimates, ratio)
+    assert (
+        corrected[0].seconds == 2 * estimates[0].seconds and corrected[0].jobs == estimates[0].jobs
+    )
     plan.show(corrected, ratio)
     said = capsys.readouterr().out
     assert "at most" not in said and "estimate: " in said
     assert "the 24 runs of sweeps that ended here on this machine took 2 times" in said
-    plan.show(made)
+    plan.show(estimates)
     assert "no run of a sweep has ended here" in capsys.readouterr().out

@@ -69,13 +69,13 @@ def test_kept_models_are_evaluated_in_other_ways(
         evaluate.main(["--dynamic"])
 
 
-def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> None:
+def _is_as_computed_directly(words: list[str], by_condition: dict, folder: Path) -> None:
     """Each option reaches what it is for."""
     changes, data = words[: words.index("--data")], words[words.index("--data") + 1]
     trials = proposers.seeds_by_splits(studies.read(None, changes, data), [1, 2])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     models = evaluation.load(cohort, folder)
-    wanted = {
+    conditions_of = {
         "temperature": evaluation.Condition(2, temperature=0.8),
         "arithmetic": evaluation.Condition(
             2, averaging=Averaging("arithmetic", 3), rate_factor=0.5
@@ -83,9 +83,9 @@ def _is_as_computed_directly(words: list[str], found: dict, folder: Path) -> Non
         "geometric": evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
         "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
     }
-    for name, condition in wanted.items():
-        direct = [one["perplexity"] for one in evaluation.scores(models, condition, "test")]
-        said = next(scores for label, scores in found.items() if name in label)
+    for name, condition in conditions_of.items():
+        direct = [row["perplexity"] for row in evaluation.scores(models, condition, "test")]
+        said = next(scores for label, scores in by_condition.items() if name in label)
         assert said == direct
 
 
@@ -146,9 +146,9 @@ def test_a_neighbourhood_is_one_population(
     assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
     third = tree["points"][2]
     same = ["model.dropout.input", "model.dropout.state"]
-    given = [f"{key}={third[key.removeprefix('model.').replace('.', '_')]}" for key in same]
-    given.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
-    alone = [*_words(tmp_path), *given, "--seed-list", "3", "--json", "-"]
+    changes = [f"{key}={third[key.removeprefix('model.').replace('.', '_')]}" for key in same]
+    changes.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
+    alone = [*_words(tmp_path), *changes, "--seed-list", "3", "--json", "-"]
     assert train.main(alone) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
 

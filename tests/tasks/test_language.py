@@ -42,15 +42,20 @@ def _language(text: data.Text, **change: Any) -> tasks.Language:
     return tasks.Language(shape, Cell(), 4, text.tokens["train"])._replace(**change)
 
 
+def _initial(task: Task, text: data.Text) -> Any:
+    batch = Batch({}, np.ones(4, np.float32), text.corpus.shared, ())
+    return jax.device_get(jax.jit(task.init)(jax.random.key(0), batch, {}))
+
+
 def _evaluate(task: Any, text: data.Text, streams: int, params: Any) -> dict[str, float]:
     program = member.Program(task, optimisers.Optimiser(name="adam"), 4, streams)
     split = text.split(0)
     who = Member(1)
     lane = engine.lane_of(program, who, split, 0)
     steps = member.schedule.steps([len(split.train[0])], 4)
-    given = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
+    inputs = jax.tree.map(jnp.asarray, (member.Shared(text.corpus, steps), lane))
     counts = jax.jit(lambda p, s, w: member.evaluate(program, s, p, w.inputs, w.dev))(
-        params, *given
+        params, *inputs
     )
     return {name: float(value) for name, value in counts.items()}
 
@@ -101,8 +106,7 @@ def test_perplexity_of_known_probabilities(tmp_path: Path, streams: int) -> None
     """Dies if a token is skipped or counted twice: a unigram model's perplexity is known."""
     text = _corpus(tmp_path, streams)
     task = tasks.build(_language(text))
-    batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
-    params = jax.tree.map(jnp.zeros_like, task.init(jax.random.key(0), batch, {}))
+    params = jax.tree.map(np.zeros_like, _initial(task, text))
     p = np.random.default_rng(1).dirichlet(np.ones(text.vocabulary))
     params = {**params, "softmax_bias": jnp.asarray(np.log(p), jnp.float32)}
     counts = _evaluate(task, text, streams, params)
@@ -118,14 +122,13 @@ def test_state_is_carried_through_an_evaluation(tmp_path: Path) -> None:
     """Dies if a window of an evaluation starts from zero: one stream against one long window."""
     text = _corpus(tmp_path, 1)
     task = tasks.build(_language(text))
-    batch = Batch({}, jnp.ones(4), text.corpus.shared, ())
-    params = jax.tree.map(lambda v: v * 3, task.init(jax.random.key(0), batch, {}))
+    params = jax.tree.map(lambda leaf: leaf * np.float32(3), _initial(task, text))
     n, first = text.tokens["dev"], text.tokens["train"] + 1
     whole = tasks.build(_language(text, window=n))
     rows = {"start": jnp.array([first]), "length": jnp.array([n])}
-    one = Batch(rows, jnp.ones(1), jax.tree.map(jnp.asarray, text.corpus.shared), ())
-    outputs, _ = whole.predict(params, whole.start(1), one, jax.random.key(0), {})
-    expected = whole.count(outputs, one)
+    window = Batch(rows, jnp.ones(1), jax.tree.map(jnp.asarray, text.corpus.shared), ())
+    outputs, _ = jax.jit(whole.predict)(params, whole.start(1), window, jax.random.key(0), {})
+    expected = jax.jit(whole.count)(outputs, window)
     counts = _evaluate(task, text, 1, params)
     assert counts["nats"] == pytest.approx(float(expected["nats"]), rel=1e-5)
 
@@ -138,12 +141,12 @@ def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
     batch = Batch({}, jnp.ones(4), shared, ())
-    params = task.init(jax.random.key(0), batch, {})
-    _, carry = task.loss(params, task.start(4), batch, jax.random.key(3), {})
-    starts = (carry.position - language.window) % n
-    assert np.ptp(np.diff(np.sort(np.asarray(starts)))) <= n % 4  # equally far apart
-    positions = [np.asarray(carry.position)]
+    params = _initial(task, text)
     step = jax.jit(lambda c, k: task.loss(params, c, batch, k, {})[1])
+    carry = step(task.start(4), jax.random.key(3))
+    starts = (np.asarray(carry.position) - language.window) % n
+    assert np.ptp(np.diff(np.sort(starts))) <= n % 4  # equally far apart
+    positions = [np.asarray(carry.position)]
     for k in range(2 * n // language.window):
         carry = step(carry, jax.random.key(k))
         positions.append(np.asarray(carry.position))
@@ -155,8 +158,8 @@ def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
 def test_examples_forget_at_the_given_rate() -> None:
     """Dies if single units are zeroed, or layers forget at different times."""
     state = ((jnp.ones((4000, 3)), jnp.ones((4000, 3))), (jnp.ones((4000, 3)),) * 2)
-    actual = jax.tree.leaves(tasks._reset(state, jax.random.key(0), 0.25))
-    rows = [np.asarray(leaf[:, 0]) for leaf in actual]
+    actual = jax.tree.leaves(jax.jit(tasks._reset)(state, jax.random.key(0), 0.25))
+    rows = [np.asarray(leaf)[:, 0] for leaf in actual]
     assert all(np.array_equal(rows[0], row) for row in rows)
     assert np.array_equal(np.asarray(actual[0]).min(1), np.asarray(actual[0]).max(1))
     assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
@@ -209,13 +212,14 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
     shape = budget.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
-    rows = {n: jnp.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
+    rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])
 
     def perfect(batch: Batch) -> tasks.Outputs:
-        positions = batch.rows["start"][None] + 1 + jnp.arange(6)[:, None]
-        sure = 200.0 * jax.nn.one_hot(tokens[positions], text.vocabulary)
-        return tasks.Outputs(sure, jnp.eye(text.vocabulary), jnp.zeros(text.vocabulary))
+        positions = batch.rows["start"][None] + 1 + np.arange(6)[:, None]
+        identity = np.eye(text.vocabulary, dtype=np.float32)
+        sure = 200 * identity[np.asarray(tokens)[positions]]
+        return tasks.Outputs(sure, identity, np.zeros(text.vocabulary, np.float32))
 
     conformance.check(
         conformance.Case(

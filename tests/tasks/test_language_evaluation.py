@@ -18,7 +18,7 @@ from tests import quick
 
 V, T, B, K = 9, 4, 2, 3
 LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
-TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, V, 100), jnp.int32)
+TOKENS = np.random.default_rng(0).integers(0, V, 100).astype(np.int32)
 RATES = {
     "dropout_input": jnp.float32(0.5),
     "dropout_state": jnp.float32(0.3),
@@ -28,18 +28,18 @@ KEYS = [jax.random.key(5), jax.random.key(6)]
 
 
 def _batch(step: int, length: int = T) -> Batch:
-    rows = {"start": jnp.array([0, 40]) + step * T, "length": jnp.array([T, length])}
-    return Batch(rows, jnp.ones(B), {"tokens": TOKENS}, ())
+    rows = {"start": np.int32([0, 40]) + np.int32(step * T), "length": np.int32([T, length])}
+    return Batch(rows, np.ones(B, np.float32), {"tokens": TOKENS}, ())
 
 
 def _params() -> Any:
     task = language.build(LANGUAGE)
-    params = task.init(jax.random.key(0), Batch({}, jnp.ones(B), {"tokens": TOKENS}, ()), {})
-    return jax.tree.map(lambda leaf: 2.0 * leaf, params)
+    params = quick.jit(task.init)(jax.random.key(0), _batch(0), {})
+    return jax.tree.map(lambda leaf: np.float32(2) * np.asarray(leaf), params)
 
 
 def _probabilities(params: Any, hidden: Any) -> np.ndarray:
-    table, bias = models.softmax_table(params)
+    table, bias = quick.jit(models.softmax_table)(params)
     scores = np.asarray(hidden, np.float64) @ np.asarray(table).T + np.asarray(bias)
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     normal: np.ndarray = powers / powers.sum(-1, keepdims=True)
@@ -48,12 +48,12 @@ def _probabilities(params: Any, hidden: Any) -> np.ndarray:
 
 def _nats(task: Any, params: Any, hparams: dict) -> list[float]:
     """Of two windows in turn."""
-    predict = quick.jit(task.predict)  # op by op every scan would be compiled apart
+    predict, count = quick.jit(task.predict), quick.jit(task.count)
     carry, actual = task.start(B), []
     for step, key in enumerate(KEYS):
         batch = _batch(step, length=2)
         outputs, carry = predict(params, carry, batch, key, hparams)
-        actual.append(float(task.count(outputs, batch)["nats"]))
+        actual.append(float(count(outputs, batch)["nats"]))
     return actual
 
 
@@ -65,13 +65,14 @@ def test_averages_over_masks(mean: Any) -> None:
     hparams = {**RATES, "rate_factor": jnp.float32(0.5)}
     halved = {site: rate / 2 for site, rate in RATES.items()}
     states = many = jax.tree.map(
-        lambda leaf: jnp.zeros((K * B, leaf.shape[1])), language.build(LANGUAGE).start(B).state
+        lambda leaf: np.zeros((K * B, leaf.shape[1]), np.float32),
+        language.build(LANGUAGE).start(B).state,
     )
     expected = []
     for step, key in enumerate(KEYS):
         positions = np.asarray(_batch(step).rows["start"]) + np.arange(T + 1)[:, None]
         read = np.asarray(TOKENS)[positions]
-        inputs = jnp.tile(jnp.asarray(read[:-1]), (1, K))
+        inputs = np.tile(read[:-1], (1, K))
         after, hidden = run(params, states, inputs, halved, key)
         plain, _ = run(params, many, inputs, {}, None)
         states = after if mean == "arithmetic" else plain
@@ -100,16 +101,17 @@ def test_averages_over_masks(mean: Any) -> None:
 def test_temperature_divides_the_scores() -> None:
     """Dies if the bias is left hot."""
     task, params = language.build(LANGUAGE), _params()
-    params = {**params, "softmax_bias": jnp.linspace(-1.0, 1.0, V)}
+    params = {**params, "softmax_bias": np.linspace(-1.0, 1.0, V, dtype=np.float32)}
     batch = _batch(0)
-    outputs, _ = task.predict(params, task.start(B), batch, KEYS[0], {})
+    predict = quick.jit(task.predict)
+    outputs, _ = predict(params, task.start(B), batch, KEYS[0], {})
     p = _probabilities(params, outputs.hidden) ** (1 / 0.7)
     p /= p.sum(-1, keepdims=True)
     positions = np.asarray(batch.rows["start"]) + 1 + np.arange(T)[:, None]
     gold = np.take_along_axis(p, np.asarray(TOKENS)[positions][..., None], axis=-1)
     hparams = {"temperature": jnp.float32(0.7)}
-    outputs, _ = task.predict(params, task.start(B), batch, KEYS[0], hparams)
-    actual = float(task.count(outputs, batch)["nats"])
+    outputs, _ = predict(params, task.start(B), batch, KEYS[0], hparams)
+    actual = float(quick.jit(task.count)(outputs, batch)["nats"])
     assert actual == pytest.approx(-np.log(gold).sum(), rel=1e-5)
 
 
@@ -131,14 +133,15 @@ def _loop(params: Any, scale: Any, windows: WindowSequence, how: Dynamic) -> lis
     actual = []
     for start, length in zip(np.asarray(windows.start), np.asarray(windows.length), strict=True):
         read = TOKENS[int(start[0]) + np.arange(T + 1)][:, None]
-        counted = jnp.arange(T) < int(length[0])
+        counted = np.arange(T) < int(length[0])
         (nats, state), gradient = value_and_grad(now, state, read, counted)
         actual.append(float(nats))
         now = jax.tree.map(
             lambda p, g, r, p0: (
-                p
-                - how.learning_rate * g / (r + how.epsilon * mean)
-                + np.minimum(1.0, how.decay * r / mean) * (p0 - p)
+                np.asarray(p)
+                - how.learning_rate * np.asarray(g) / (np.asarray(r) + how.epsilon * mean)
+                + np.minimum(1.0, how.decay * np.asarray(r) / mean)
+                * (np.asarray(p0) - np.asarray(p))
             ),
             now,
             gradient,
@@ -155,13 +158,15 @@ def test_dynamic_evaluation_learns_after_it_has_predicted() -> None:
     windows = WindowSequence(jnp.asarray(positions), jnp.array([[T]] * 5 + [[2]]))
     train = dynamic_evaluation.train_windows(LANGUAGE, 3)
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
-    scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, TOKENS, train)
-    actual = dynamic_evaluation.evaluate(LANGUAGE, params, scale, TOKENS, windows, how)
+    scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, jnp.asarray(TOKENS), train)
+    actual = dynamic_evaluation.evaluate(
+        LANGUAGE, params, scale, jnp.asarray(TOKENS), windows, how
+    )
     expected = _loop(params, scale, windows, how)
     assert float(actual["nats"]) == pytest.approx(sum(expected), rel=1e-4)
     assert float(actual["tokens"]) == 22
     still = dynamic_evaluation.evaluate(
-        LANGUAGE, params, scale, TOKENS, windows, Dynamic(0.0, 0.0)
+        LANGUAGE, params, scale, jnp.asarray(TOKENS), windows, Dynamic(0.0, 0.0)
     )
     assert float(still["nats"]) == pytest.approx(
         sum(_loop(params, scale, windows, Dynamic(0.0, 0.0))), rel=1e-5
@@ -189,6 +194,6 @@ def test_gradient_scale_is_a_root_mean_square() -> None:
         actual = jax.tree.map(lambda g: np.asarray(g, np.float64) ** 2, gradient)
         squares = actual if squares is None else jax.tree.map(np.add, squares, actual)
     expected = jax.tree.map(lambda s: np.sqrt(s / len(train.start)), squares)
-    scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, TOKENS, train)
-    for one, other in zip(jax.tree.leaves(scale), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
+    scale = dynamic_evaluation.gradient_scale(LANGUAGE, params, jnp.asarray(TOKENS), train)
+    for leaf, other in zip(jax.tree.leaves(scale), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=2e-4, atol=1e-6)

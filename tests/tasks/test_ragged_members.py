@@ -161,16 +161,28 @@ def _lanes(program: member.Program, members: list[Member]) -> tuple[member.Share
     rows = np.arange(ROWS, dtype=np.int32)
     split = Split((rows,), (rows[:1],), (rows[:1],), {})
     longest = engine.most_steps(members, split)
-    given = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
+    stacked = engine.stack([engine.lane_of(program, who, split, longest) for who in members])
     shared = member.Shared(CORPUS, schedule.steps([ROWS], program.batch_size))
-    return jax.tree.map(jnp.asarray, (shared, given.inputs))
+    return shared, stacked.inputs
 
 
-def _ran(lanes: Lanes, program: member.Program, members: list[Member], params: Any) -> Any:
+def _computed(
+    of_lane: Callable[[Any], Any], lanes: Lanes, inputs: tuple, orders: tuple[list[int], ...]
+) -> list[Any]:
+    """A function of each lane, once for every order of the lanes; one program."""
+    run = quick.jit(lanes(of_lane))
+    ordered = (jax.tree.map(lambda leaf, at=at: leaf[np.array(at)], inputs) for at in orders)
+    return [jax.device_get(run(lane)) for lane in ordered]
+
+
+def _ran(
+    lanes: Lanes, program: member.Program, members: list[Member], params: Any, *orders: list[int]
+) -> list[Any]:
     """Params and losses of a population after some epochs from the given params [S, ...]."""
+    shared, inputs = _lanes(program, members)
 
-    def one(shared: Any, given: tuple) -> Any:
-        inputs, params = given
+    def of_lane(lane: tuple) -> Any:
+        inputs, params = lane
         size = member.batch_size(program, inputs)
         state = optimisers.make(PLAIN, inputs.hparams, jnp.int32(0), size).init(params)
         begin = member.MemberState(params, state, params, (), jnp.int32(0))
@@ -181,31 +193,34 @@ def _ran(lanes: Lanes, program: member.Program, members: list[Member], params: A
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         return state.params, losses
 
-    shared, inputs = _lanes(program, members)
-    every = lanes(functools.partial(one, shared))
-    return jax.device_get(quick.jit(every)((inputs, params)))
+    return _computed(of_lane, lanes, (inputs, params), orders)
 
 
-def _written(lanes: Lanes, program: member.Program, members: list[Member], params: Any) -> Any:
+def _written(
+    lanes: Lanes, program: member.Program, members: list[Member], params: Any, *orders: list[int]
+) -> list[Any]:
     """What a population of the given params [S, ...] writes: [S, B, T]."""
 
-    def one(given: tuple) -> Any:
-        inputs, params = given
+    def of_lane(lane: tuple) -> Any:
+        inputs, params = lane
         return program.task.predict(params, (), BATCH, jax.random.key(0), inputs.hparams)[0]
 
-    _, inputs = _lanes(program, members)
-    return jax.device_get(quick.jit(lanes(one))((inputs, params)))
+    return _computed(of_lane, lanes, (_lanes(program, members)[1], params), orders)
 
 
 def _started(program: member.Program, members: list[Member]) -> Any:
     """Params of a population before its first epoch."""
     shared, inputs = _lanes(program, members)
     init = lambda inputs: member.init(program, shared, inputs).params  # noqa: E731
-    return jax.device_get(quick.jit(lambda inputs: lax.map(init, inputs))(inputs))
+    return _computed(init, _mapped, inputs, ([0, 1],))[0]
 
 
 def _lane(tree: Any, number: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[number], tree)
+
+
+def _reversed(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[::-1], tree)
 
 
 CORPUS = Corpus((tiny_pairs.columns(ROWS, 5, 6, LETTERS, seed=1),), ())
@@ -216,6 +231,7 @@ def _member(seed: int, more: dict[str, float]) -> Member:
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
+@functools.cache
 def _population(architecture: str) -> tuple[member.Program, list[Member], Any]:
     """A program, members that differ in all sizes and batch sizes, and their params [S, ...]."""
     members = [
@@ -241,18 +257,22 @@ def _unpadded(architecture: str, number: int, initial: Any) -> tuple[member.Prog
 @BOTH
 def test_a_population_of_sizes_and_batch_sizes(architecture: str) -> None:
     """Dies if a member of a population is not what it would be alone: in one program members
-    differ in every size and in the batches, which are cut in parts of four rows; with dropout."""
+    differ in every size and in the batches, which are cut in parts of four rows; with dropout.
+
+    Each is in the place of the other once; the second, whose sizes no test above has, is alone.
+    """
     whole, members, initial = _population(architecture)
-    params, losses = _ran(POPULATIONS[architecture][0], whole, members, initial)
-    for number in range(len(members)):
-        program, who, start = _unpadded(architecture, number, initial)
-        own, expected = _ran(_alone, program, [who], start)
-        np.testing.assert_allclose(losses[number], expected[0], rtol=1e-5)
-        assert losses[number][1] < losses[number][0]
-        sizes, large = POPULATIONS[architecture][1][number][0], LARGE[architecture]
-        pairs = padding.leaves(architecture, _lane(own, 0), _lane(params, number), sizes, large)
-        for leaf in pairs:
-            padding.check_live(leaf, 1e-5)
+    lanes, (_, (sizes, _)) = POPULATIONS[architecture]
+    (params, losses), turned = _ran(lanes, whole, members, initial, [0, 1], [1, 0])
+    jax.tree.map(np.testing.assert_array_equal, (params, losses), _reversed(turned))
+    program, who, start = _unpadded(architecture, 1, initial)
+    ((own, expected),) = _ran(_alone, program, [who], start, [0])
+    np.testing.assert_allclose(losses[1], expected[0], rtol=1e-5)
+    assert (losses[:, 1] < losses[:, 0]).all()
+    large = LARGE[architecture]
+    pairs = padding.leaves(architecture, _lane(own, 0), _lane(params, 1), sizes, large)
+    for leaf in pairs:
+        padding.check_live(leaf, 1e-5)
 
 
 @BOTH
@@ -260,9 +280,11 @@ def test_a_population_writes_what_each_writes_alone(architecture: str) -> None:
     """Dies if padding, or another member of its program, changes what a member decodes."""
     whole, members, initial = _population(architecture)
     initial = jax.tree.map(lambda leaf: 8 * leaf, initial)  # else all rows get the same word
-    together = _written(POPULATIONS[architecture][0], whole, members, initial)
-    for number in range(len(members)):
-        program, who, start = _unpadded(architecture, number, initial)
-        apart = _written(_alone, program, [who], start)
-        np.testing.assert_array_equal(together[number], apart[0])
+    together, turned = _written(
+        POPULATIONS[architecture][0], whole, members, initial, [0, 1], [1, 0]
+    )
+    np.testing.assert_array_equal(together, _reversed(turned))
+    program, who, start = _unpadded(architecture, 1, initial)
+    (alone,) = _written(_alone, program, [who], start, [0])
+    np.testing.assert_array_equal(together[1], alone[0])
     assert len(np.unique(together.reshape(-1, together.shape[-1]), axis=0)) > len(members)

@@ -130,8 +130,8 @@ def test_label_smoothing_is_the_published_formula() -> None:
     scores, gold = draw.normal(size=(3, 4, 6)).astype(np.float32) * 3, draw.integers(0, 6, (3, 4))
     chances = scores - np.log(np.exp(scores.astype(np.float64)).sum(-1, keepdims=True))
     right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
-    for smoothing, given in ((0.0, None), (0.0, jnp.float32(0)), (0.15, jnp.float32(0.15))):
-        actual = tasks.symbol_losses(jnp.asarray(scores), jnp.asarray(gold), given)
+    for smoothing, traced in ((0.0, None), (0.0, jnp.float32(0)), (0.15, jnp.float32(0.15))):
+        actual = tasks.symbol_losses(jnp.asarray(scores), jnp.asarray(gold), traced)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
 

@@ -59,8 +59,8 @@ def test_no_point_comes_twice_while_there_are_others(method: str) -> None:
             history = histories.propose(history, values, [1])
     assert len(histories.settings(history)) == 8
     assert methods.method(method).propose(few, history, 2, 0) == []
-    one = spaces.from_dict({"a": {"choices": ["only"]}})
-    assert methods.method(method).propose(one, History(), 2, 0) == [{"a": "only"}]
+    single = spaces.from_dict({"a": {"choices": ["only"]}})
+    assert methods.method(method).propose(single, History(), 2, 0) == [{"a": "only"}]
 
 
 def test_sobol_points_are_even() -> None:

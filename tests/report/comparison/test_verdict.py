@@ -41,8 +41,8 @@ def _scale(*scores: Any) -> ScoreFormat:
 def _claims(sentence: str) -> list[str]:
     """Everything that a sentence says of a named model or withholds, without numbers."""
     named = r"(\w)'s (?:distribution|scores|are|is wider)|by the ([\w ,]+), \w's|but (\w)'s by"
-    found = ["".join(groups) for groups in re.findall(named, sentence)]
-    return [sentence.split(":")[0] if sentence.startswith("No ") else "", *found]
+    claims = ["".join(groups) for groups in re.findall(named, sentence)]
+    return [sentence.split(":")[0] if sentence.startswith("No ") else "", *claims]
 
 
 @settings(max_examples=25, deadline=None)
@@ -57,12 +57,12 @@ def test_swapped_models_give_mirrored_sentences(
     ab = _pair(_scores("A", "B", x, y, by_pairs), rules)
     ba = _pair(_scores("B", "A", y, x, by_pairs), rules)
     scale = _scale(x, y)
-    for one, other in zip(
+    for here, other in zip(
         verdict.of_pair(ab, rules, scale), verdict.of_pair(ba, rules, scale), strict=True
     ):
-        assert _claims(one) == _claims(other)
-        if one.startswith(("With", "Equivalent", "Equivalence")):
-            assert one == other
+        assert _claims(here) == _claims(other)
+        if here.startswith(("With", "Equivalent", "Equivalence")):
+            assert here == other
     won, lost = (p.effects["probability_of_improvement"] for p in (ab, ba))
     assert won.estimate == pytest.approx(1 - lost.estimate)
     assert won.interval.low == pytest.approx(1 - lost.interval.high, abs=1e-9)

@@ -59,23 +59,23 @@ def fill(
 
 def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
     """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
-    found = summary.of_members(runs.load(fill(tmp_path)))
-    assert found.test is not None and found.dev is not None
-    assert (found.test.min, found.test.median, found.test.max) == (0.70, 0.72, 0.78)
-    assert found.test.q1 == pytest.approx(0.71)
-    assert found.test.q3 == pytest.approx(0.74)
-    assert found.test.mean == pytest.approx(0.73)
-    assert found.test.sd == pytest.approx(np.sqrt(np.sum((np.array(TEST) - 0.73) ** 2) / 4))
-    assert found.rho == pytest.approx(stats.spearmanr(DEV, TEST).statistic)
-    assert (found.best_seed, found.best_test, found.ties) == (2, 0.78, 2)
-    assert found.best_epochs == (1, 3.0, 5)
+    summarized = summary.of_members(runs.load(fill(tmp_path)))
+    assert summarized.test is not None and summarized.dev is not None
+    assert (summarized.test.min, summarized.test.median, summarized.test.max) == (0.70, 0.72, 0.78)
+    assert summarized.test.q1 == pytest.approx(0.71)
+    assert summarized.test.q3 == pytest.approx(0.74)
+    assert summarized.test.mean == pytest.approx(0.73)
+    assert summarized.test.sd == pytest.approx(np.sqrt(np.sum((np.array(TEST) - 0.73) ** 2) / 4))
+    assert summarized.rho == pytest.approx(stats.spearmanr(DEV, TEST).statistic)
+    assert (summarized.best_seed, summarized.best_test, summarized.ties) == (2, 0.78, 2)
+    assert summarized.best_epochs == (1, 3.0, 5)
 
 
 def test_lower_is_better(tmp_path: Path) -> None:
     """Dies if the best member of a loss is the one with the highest."""
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
-    found = summary.of_members(rows)
-    assert (found.best_seed, found.best_dev) == (5, 0.79)
+    summarized = summary.of_members(rows)
+    assert (summarized.best_seed, summarized.best_dev) == (5, 0.79)
     assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
 
 

@@ -80,21 +80,19 @@ def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
     sweep = data.of_members(rows)
     assert sweep is not None and len(near) > 3
     figure = best.near_best([sweep], 0.1)
-    found = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
-    assert {name for name, _ in found} == {one.name for one in sweep.axes}
+    shown_by = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
+    assert {name for name, _ in shown_by} == {axis.name for axis in sweep.axes}
     counts = {k: sum(drawn["heads"] == k for drawn in near) for k in (2, 4, 8)}
     shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
-    assert found["heads", "near best"] == (len(near), shown)
+    assert shown_by["heads", "near best"] == (len(near), shown)
     rates = np.quantile([drawn["learning_rate"] for drawn in near], [0, 0.25, 0.5, 0.75, 1])
-    assert found["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
+    assert shown_by["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
     warm = [d["warmup_samples"] for d in near if d["scheduler"] == "warmup"]
-    assert found["warmup_samples", "near best"][0] == len(warm)
-    assert found["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
+    assert shown_by["warmup_samples", "near best"][0] == len(warm)
+    assert shown_by["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
 
 
-@pytest.mark.parametrize(
-    ("count", "metric"), [(1, "accuracy"), (2, "perplexity"), (10, "perplexity")]
-)
+@pytest.mark.parametrize(("count", "metric"), [(1, "accuracy"), (10, "perplexity")])
 def test_small_and_lower_is_better(
     tmp_path: Path, capsys: pytest.CaptureFixture, count: int, metric: str
 ) -> None:

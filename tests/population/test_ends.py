@@ -1,0 +1,125 @@
+"""How members end: without a chance, on a plateau, or having learned nothing."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval.config import markers
+from jaxeval.contracts import Member
+from jaxeval.population import loop
+from jaxeval.population.reports import Report
+from jaxeval.population.settings import Plateau
+from jaxeval.population.stopping import Stopping
+from tests.population import toy
+
+
+def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None:
+    """Dies if the rule is not asked, ends all members alike, or is lost with a checkpoint."""
+    changed = toy.problem(epochs=30, patience=0, checkpoint_every=1)
+    stopping = Stopping(patience=2, rampup_epochs=0)
+    problem = changed._replace(training=dataclasses.replace(changed.training, stopping=stopping))
+
+    def ends(name: str, stop: int | None = None) -> dict:
+        ended = {}
+        members = [toy.member(1), toy.member(2)]
+        reports = toy.reports(problem, members, tmp_path / name, lambda r: None, 2)
+        for number, report in enumerate(reports, 1):
+            ended.update({end.member.seed: end[1:6] for end in report.ended})
+            if number == stop:
+                reports.close()
+                break
+        return ended
+
+    whole = ends("whole")
+    for status, epochs, best_epoch, _, test in whole.values():
+        assert status == "early_stopped" and epochs == best_epoch + 3 and test is not None
+    assert ends("parts", 2) | ends("parts") == whole
+
+
+def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
+    """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
+    changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
+    falling = markers.active(Plateau(patience=1, factor=0.01))
+
+    def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
+        by_epoch = {}
+        members = [toy.member(1, **plateau), toy.member(2, **plateau)]
+        reports = toy.reports(changed, members, tmp_path / name, lambda r: None, 2)
+        for number, report in enumerate(reports, 1):
+            for entry in report.scores:
+                if entry.part == "train":
+                    by_epoch[entry.member.seed, entry.epoch] = entry.scores["loss"]
+            if number == stop:
+                reports.close()
+                break
+        return by_epoch
+
+    whole = losses(falling, "whole")
+    assert whole != losses({}, "without")
+    assert losses(falling, "parts", 4) | losses(falling, "parts") == whole
+
+
+@pytest.mark.parametrize("diverges", [False, True])
+def test_a_member_that_never_learned(tmp_path: Path, diverges: bool) -> None:
+    """Dies if test is that of the first epoch where dev never left 0, a best one is named, or the
+    parameters are kept with which a member diverged."""
+    kept: dict[Member, Any] = {}
+    models: dict[Member, Any] = {}
+
+    def record(report: Report) -> None:
+        models.update(report.best)
+        kept.update({end.member: end for end in report.ended})
+        scores.extend(report.scores)
+
+    scores: list[Any] = []
+    members = [toy.member(seed, learning_rate=0.5) for seed in (1, 2)]
+    problem = toy.problem(epochs=6, patience=0, save_models=True)
+    loss = _breaking if diverges else problem.task.loss
+    task = dataclasses.replace(problem.task, score=_nothing, loss=loss)
+    list(loop.train(problem._replace(task=task), members, tmp_path / "c", record, 2))
+    assert {end.status for end in kept.values()} == {"diverged" if diverges else "finished"}
+    assert set(models) == (set() if diverges else set(members))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves([*models.values()]))
+    for end in kept.values():
+        assert (end.best_epoch, end.dev) == (None, 0.0) and "never learned" in end.message
+        assert end.test == (None if diverges else 0.0)
+    tests = {
+        entry.member: (entry.epoch, entry.scores["right"])
+        for entry in scores
+        if entry.part == "test"
+    }
+    if diverges:
+        assert not tests
+        return
+    last = dataclasses.replace(problem.task, score=_growing())
+    scores.clear()
+    list(loop.train(problem._replace(task=last), members, tmp_path / "d", record, 2))
+    assert tests == {
+        entry.member: (6, entry.scores["right"]) for entry in scores if entry.part == "test"
+    }
+
+
+def _nothing(counts: dict) -> dict[str, float]:
+    """A metric that stays 0."""
+    return {"accuracy": 0.0, "right": counts["right"] / counts["rows"]}
+
+
+def _breaking(params: Any, *rest: Any) -> Any:
+    """The toy loss; NaN once the parameters have grown, which takes more than an epoch."""
+    loss, carry = toy.TASK.loss(params, *rest)
+    return jnp.where(jnp.abs(params["table"]).max() > 6.9, jnp.nan, loss), carry
+
+
+def _growing() -> Any:
+    """A metric that rises with every evaluation, so that the last epoch is the best."""
+    count = iter(range(1, 10**6))
+
+    def score(counts: dict) -> dict[str, float]:
+        return {"accuracy": float(next(count)), "right": counts["right"] / counts["rows"]}
+
+    return score

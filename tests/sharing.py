@@ -1,0 +1,56 @@
+"""Equal programs of a test file are traced and compiled once, whichever of its tests asks first.
+
+A program depends on what `cohorts.program_of` tells, which the package itself relies on within a
+session; here it is for all of a file's tests, each of which begins with new sessions.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jaxeval.contracts import Corpus, Split, Task
+from jaxeval.population import engine, lanes
+from jaxeval.population.member import Program
+from jaxeval.studies import cohorts, prepared
+
+
+@contextlib.contextmanager
+def programs() -> Iterator[None]:
+    """While it is entered, equal tasks are one task, and their programs are one program."""
+    with pytest.MonkeyPatch.context() as patch:
+        _share_tasks(patch)
+        _share_engines(patch)
+        yield
+
+
+def _share_tasks(patch: pytest.MonkeyPatch) -> None:
+    tasks: dict[str, Task] = {}
+    prepare = prepared.Loader.prepare
+
+    def sharing(self: prepared.Loader, *arguments: Any, **options: Any) -> prepared.Prepared:
+        of = prepare(self, *arguments, **options)
+        tree, *rest = json.loads(cohorts.program_of(of))
+        del tree["training"]
+        return of._replace(task=tasks.setdefault(json.dumps([tree, rest]), of.task))
+
+    patch.setattr(prepared.Loader, "prepare", sharing)
+
+
+def _share_engines(patch: pytest.MonkeyPatch) -> None:
+    engines: dict[tuple, engine.Engine] = {}
+    build = engine.build
+
+    def sharing(program: Program, corpus: Corpus, split: Split, *how: Any) -> engine.Engine:
+        mesh, _ = how
+        # jit keeps what it has compiled for a function: the functions must be the same
+        key = program.task, repr(program[1:]), *how
+        if key not in engines:
+            engines[key] = build(program, corpus, split, *how)
+            return engines[key]
+        shared = lanes.replicate(engine._shared(program, corpus, split), mesh)
+        return engines[key]._replace(shared=shared)
+
+    patch.setattr(engine, "build", sharing)
