@@ -1,8 +1,10 @@
 """How words become rows of a table: keys that the data of taggers and of classifiers share."""
 
+import dataclasses
 from collections.abc import Container, Sequence
 from typing import Annotated, Literal, Protocol
 
+import numpy as np
 import pydantic
 
 from jaxeval.config import fields, markers
@@ -15,6 +17,14 @@ VectorFile = Annotated[
 ]
 UnknownVector = Annotated[
     str | None, pydantic.Field(description="name of the file's vector for unknown words")
+]
+WithoutVector = Annotated[
+    Literal["own", "zeros", "mean"],
+    markers.LATER,
+    pydantic.Field(
+        description="words that the file lacks: rows of their own by min_count, or one vector for "
+        "all: zeros, or the mean of the file's vectors of no word here (VecEval)"
+    ),
 ]
 Dimension = Annotated[
     fields.Size, pydantic.Field(description="size of word vectors where none are read")
@@ -44,6 +54,10 @@ class WordTableSettings(Protocol):
         """`UnknownVector`."""
 
     @property
+    def without_vector(self) -> Literal["own", "zeros", "mean"]:
+        """`WithoutVector`."""
+
+    @property
     def dimension(self) -> int:
         """`Dimension`."""
 
@@ -67,6 +81,28 @@ def build_table(
     pretrained = None
     if settings.vectors is not None:
         names = {name for form in forms for name in words.spellings(form)}
-        pretrained = vectors.read(settings.vectors, names, settings.vectors_unknown)
+        pretrained = _read(settings, settings.vectors, names)
     fold = str.lower if settings.lower_case else str
+    if pretrained is not None and settings.without_vector != "own":
+        table = word_table.build(forms, (), pretrained, fold, settings.dimension, vocabulary)
+        return table._replace(named_hash=True), pretrained
     return word_table.build(forms, vocabulary, pretrained, fold, settings.dimension), pretrained
+
+
+def _read(settings: WordTableSettings, path: str, names: Container[str]) -> vectors.Vectors:
+    """The vectors of these names, and the one for unknown words."""
+    named = settings.vectors_unknown is not None
+    if named or settings.without_vector != "mean":
+        read = vectors.read(path, names, settings.vectors_unknown)
+        if named or settings.without_vector == "own":
+            return read
+        return dataclasses.replace(read, unknown=np.zeros(read.table.shape[1], np.float32))
+    whole = vectors.read(path)
+    inside = {name: row for name, row in whole.index.items() if name in names}
+    outside = np.ones(len(whole.table), bool)
+    outside[[*inside.values()]] = False
+    mean = np.zeros(whole.table.shape[1])
+    if outside.any():
+        mean = whole.table[outside].mean(axis=0, dtype=np.float64)
+    index = {name: row for row, name in enumerate(inside)}
+    return vectors.Vectors(index, whole.table[[*inside.values()]], mean.astype(np.float32))

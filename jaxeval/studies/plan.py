@@ -39,7 +39,7 @@ def describe(cohort: Cohort) -> dict[str, Json]:
         },
         "memory_megabytes": {
             "corpus, on each device": _megabytes(
-                sum(leaf.nbytes for leaf in jax.tree.leaves(source.corpus))
+                sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
             ),
             # params, best params and at most two moments of the optimiser
             "population": _megabytes(4 * 4 * count * width),

@@ -15,6 +15,7 @@ import pydantic
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import sentiment as data
+from jaxeval.data import word_tables
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import sentiment as models
@@ -22,7 +23,7 @@ from jaxeval.models import sentiment_settings
 from jaxeval.models.sentiment_settings import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import classification, kind
+from jaxeval.tasks import classification, kind, word_vectors
 
 
 @reading.settings
@@ -159,4 +160,5 @@ KIND = kind.Kind(
     data.build,
     lambda config, classified: (_source(config, classified), build(config, classified)),
     lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

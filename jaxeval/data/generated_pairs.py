@@ -1,0 +1,46 @@
+"""The embedded corpus of pairs: opinions on dishes, from a seed.
+
+A premise and a hypothesis have an opinion on a thing each. Of the same thing the second is
+entailed by a first of the same polarity and contradicted by one of the other; of another thing it
+is neutral. Which of the words is another's synonym, a model must learn from the pairs or know from vectors.
+"""
+
+import numpy as np
+
+from jaxeval.data import splits
+from jaxeval.data.labelled_pairs import LabelledPair
+
+
+def _list(words: str) -> list[str]:
+    return words.split()
+
+
+_THINGS = _list("food pizza soup salad coffee wine bread fish rice tea service waiter menu music")
+_OPINIONS = {
+    True: _list("great good lovely fresh superb tasty perfect excellent wonderful pleasant"),
+    False: _list("bad awful bland stale dull terrible horrible mediocre dreadful soggy"),
+}
+_FRAMES = ("the {thing} was {word}", "they have {word} {thing}", "{word} {thing} again today")
+_SIZES = {"train": 600, "dev": 150, "test": 300}
+
+
+def parts(seed: int) -> dict[str, list[LabelledPair]]:
+    """Train, dev and test pairs; equal for equal seeds."""
+    generators = {part: np.random.default_rng([seed, n]) for n, part in enumerate(splits.PARTS)}
+    return {part: [_pair(generators[part]) for _ in range(n)] for part, n in _SIZES.items()}
+
+
+def _pair(draw: np.random.Generator) -> LabelledPair:
+    label = str(draw.choice(["contradiction", "entailment", "neutral"]))
+    first, other = draw.choice(_THINGS, 2, replace=False).tolist()
+    likes = bool(draw.integers(2))
+    second = other if label == "neutral" else first
+    same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
+    opinions = ((first, likes), (second, likes == same))
+    premise, hypothesis = (_sentence(draw, thing, like) for thing, like in opinions)
+    return LabelledPair(premise, hypothesis, label)
+
+
+def _sentence(draw: np.random.Generator, thing: str, likes: bool) -> tuple[str, ...]:
+    frame, word = str(draw.choice(_FRAMES)), str(draw.choice(_OPINIONS[likes]))
+    return tuple(frame.format(thing=thing, word=word).split())
