@@ -2,7 +2,7 @@
 
 A premise and a hypothesis have an opinion on a thing each. Of the same thing the second is
 entailed by a first of the same polarity and contradicted by one of the other; of another thing it
-is neutral. Which of the words is another's synonym, a model must learn from the pairs or know from vectors.
+is neutral. Which words are synonyms a model must learn from the pairs, or know from vectors.
 """
 
 import numpy as np

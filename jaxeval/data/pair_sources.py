@@ -72,8 +72,8 @@ def read(source: PairSource) -> PairParts:
     if path.is_file():
         pairs, undecided = _read_file(source, path)
         drawn = (
-            f"test is {source.test_pairs:,} pairs, dev {source.dev_fraction:.0%} of the rest; drawn "
-            f"by data.source.seed {source.seed}"
+            f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
+            f"{source.dev_fraction:.0%} of the rest for dev"
         )
         return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn])
     if not path.is_dir():

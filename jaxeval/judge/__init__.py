@@ -1,0 +1,1 @@
+"""The verb `jaxeval vectors judge`."""
