@@ -1,7 +1,7 @@
 """`jaxeval vectors judge`: word vectors judged by what small models make of them."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     parser = cli.parser("vectors judge", _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="of vectors; or key=value of all configs"
+        "files", nargs="+", metavar="FILE", help="of vectors; key=value changes all configs"
     )
     parser.add_argument(
         "--data",
@@ -50,15 +50,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--tasks", type=_names(TASKS), metavar="A,B,..", help="these (all that have data)"
     )
+    both = list(MODES)
     parser.add_argument(
-        "--modes",
-        type=_names(MODES),
-        default=list(MODES),
-        metavar="A,B",
-        help="fixed, tuned (both)",
+        "--modes", type=_names(MODES), default=both, metavar="A,B", help="fixed, tuned (both)"
     )
     parser.add_argument(
-        "--baseline", metavar="FILE", help="one of the files: error reduced against it"
+        "--baseline", metavar="FILE", help="one of the files, against which errors are reduced"
     )
     cli.add_seeds(parser)
     parser.add_argument(
@@ -66,15 +63,16 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     _add_rules(parser.add_argument_group("how they are compared"))
-    out = parser.add_argument_group("output")
+    _add_output(parser.add_argument_group("output"))
+    return parser
+
+
+def _add_output(out: "argparse._ArgumentGroup") -> None:
     out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
-    out.add_argument(
-        "--csv", metavar="PATH", help="the scores as a table that `compare --table` reads"
-    )
-    out.add_argument("--latex", metavar="PATH", help="a table to paste, - for stdout")
+    out.add_argument("--csv", metavar="PATH", help="a row a training, as `compare --table` reads")
+    out.add_argument("--latex", metavar="PATH", help="tables to paste, - for stdout")
     out.add_argument("--page", metavar="PATH", help="one page with figures, which opens offline")
     out.add_argument("--dry-run", action="store_true", help="say what would be trained, and stop")
-    return parser
 
 
 def _add_rules(rules: "argparse._ArgumentGroup") -> None:
@@ -87,7 +85,7 @@ def _add_rules(rules: "argparse._ArgumentGroup") -> None:
     rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
 
 
-def _names(known: Sequence[str]):  # type: ignore[no-untyped-def]
+def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
     """A list of these names, for argparse."""
 
     def read(text: str) -> list[str]:
@@ -127,10 +125,8 @@ def data_of(asked: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
             )
     lacking = [task for task in tasks or () if task not in paths]
     if lacking or not paths:
-        named = lacking[0] if lacking else "any task"
-        raise ConfigError(
-            f"no data of {named}: expected --data {lacking[0] if lacking else 'TASK'}=PATH"
-        )
+        named = lacking[0] if lacking else "TASK"
+        raise ConfigError(f"no corpus of {named}: expected --data {named}=PATH")
     return {task: paths[task] for task in TASKS if task in (tasks or paths)}
 
 

@@ -54,7 +54,7 @@ def plan(
       baseline: one of the files.
 
     Raises:
-      ConfigError, DataError: a file or corpus cannot be read, or the baseline is none of the files.
+      ConfigError, DataError: a file or corpus cannot be read, the baseline is none of the files.
     """
     names = named(files)
     if baseline is not None and baseline not in [*names, *names.values()]:

@@ -155,9 +155,8 @@ def _study(
         for task, by_seed in zip(tasks, of, strict=True)
         for seed, score in zip(seeds, by_seed, strict=True)
     ]
-    columns = dict(
-        zip(("model", "dataset", "seed", "score"), zip(*rows, strict=True), strict=True)
-    )
+    names = ("model", "dataset", "seed", "score")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     columns["unit"] = ("fraction",) * len(rows)
     whole = imported.Columns("judgement", columns, range(1, len(rows) + 1))
     return study.study(tables.of_columns(whole, Layout()), rules, "seed")

@@ -1,4 +1,4 @@
-"""Relative error reduction against a baseline, over several tasks, with what other seeds leave open.
+"""Relative error reduction against a baseline, over tasks, with what other seeds leave open.
 
 Notation: s and b mean scores of a model and of the baseline on a task, from 0 to 1, S seeds that
 both were trained with, T tasks.
@@ -44,9 +44,9 @@ def reductions(
 ) -> tuple[list[Effect], Effect | None]:
     """RER of each task, and the mean of all, with intervals by a paired bootstrap over seeds.
 
-    Seeds are resampled jointly for the model, the baseline and all tasks. Intervals are studentised
-    (Efron & Tibshirani 1993, section 12.5) by the linearised standard error, since percentile ones
-    of eight seeds are too narrow. Intervals speak of other seeds on these data.
+    Seeds are resampled jointly for the model, the baseline and all tasks. Intervals are
+    studentised (Efron & Tibshirani 1993, section 12.5) by the linearised standard error, since
+    percentile ones of eight seeds are too narrow. They speak of other seeds on these data.
 
     Args:
       scores, baseline: [T, S] of the same tasks and seeds.
