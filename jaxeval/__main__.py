@@ -30,6 +30,10 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
     "evaluate": ("jaxeval.evaluate", "score saved models again, language models in other ways"),
     "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
+    "vectors": (
+        "jaxeval.vectors.__main__",
+        "judge word vectors: similarity, analogies; make a baseline",
+    ),
     "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
 }
 _DESCRIPTION = """\

@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "jaxeval"
 SHARED = {"contracts", "errors", "cli", "files", "state_file", "backend", "config"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
-    *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "bandits"),
-    *("tuning", "sensitivity", "report"),
+    *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
+    *("bandits", "tuning", "sensitivity", "report"),
 ]
 OF_VERBS = {"observe", "results"}  # what the verbs share
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
@@ -35,6 +35,7 @@ VERBS = {
         "runs.__main__",
         "sensitivity.__main__",
         "report.__main__",
+        "vectors.__main__",
         "configs",
         "__main__",
     ),
@@ -48,6 +49,8 @@ LOADED_FAST = [
     "jaxeval.tuning",
     "jaxeval.space.space",
     "jaxeval.sensitivity",
+    "jaxeval.vectors.accuracy",
+    "jaxeval.vectors.similarity",
     "jaxeval.compare.__main__",
     "jaxeval.select.__main__",
     "jaxeval.report.runs.page",
@@ -183,7 +186,18 @@ def test_shared_modules_import_no_room() -> None:
 
 @pytest.mark.parametrize(
     "room",
-    ["runs", "space", "stats", "bandits", "tuning", "sensitivity", "report", "compare", "config"],
+    [
+        "runs",
+        "space",
+        "stats",
+        "vectors",
+        "bandits",
+        "tuning",
+        "sensitivity",
+        "report",
+        "compare",
+        "config",
+    ],
 )
 def test_rooms_without_jax(room: str) -> None:
     """Dies if jax is imported, even in a function or through another module of jaxeval."""

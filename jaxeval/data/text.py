@@ -1,11 +1,13 @@
-"""Text files line by line: UTF-8, plain or gzip, with errors that name file and line."""
+"""Files line by line: UTF-8, plain, gzip or zstd, with errors that name file and line."""
 
+import contextlib
 import gzip
 import zlib
-from collections.abc import Iterator
-from io import BufferedReader
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
+from jaxeval.data import zstd
 from jaxeval.errors import DataError
 
 _GZIP = b"\x1f\x8b"
@@ -22,14 +24,35 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
       DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
     text = False
-    for number, raw in enumerate(_pieces(path), 1):
-        if len(raw) == _LONGEST_LINE:
-            raise DataError("too large for a text file of this kind", path, number)
+    for number, raw in enumerate(raw_lines(path), 1):
         line = decode(raw, path, number)
         text = text or bool(line.strip())
         yield line
     if not text:
         raise DataError("the file is empty; expected text", path)
+
+
+def raw_lines(path: str | Path) -> Iterator[bytes]:
+    """The lines of a file as they stand, with their ends; none of an empty file.
+
+    Raises:
+      DataError: no such file, damaged or too large, a line that does not end.
+    """
+    for number, raw in enumerate(_pieces(path), 1):
+        if len(raw) == _LONGEST_LINE:
+            raise DataError("too large for a text file of this kind", path, number)
+        yield raw
+
+
+@contextlib.contextmanager
+def opened(path: str | Path) -> Iterator[IO[bytes]]:
+    """A stream of a file's bytes; of those within where it is compressed.
+
+    Raises:
+      DataError: no such file, damaged, zip; also of what is read within the block.
+    """
+    with _told(path, lambda: None), _open(Path(path)) as stream:
+        yield stream
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -64,25 +87,36 @@ def decode(raw: bytes, path: str | Path, number: int) -> str:
 def _pieces(path: str | Path) -> Iterator[bytes]:
     """The lines of a file with their ends, cut where they are longer than _LONGEST_LINE."""
     number = total = 0
+    with _told(path, lambda: number + 1), _open(Path(path)) as stream:
+        while raw := stream.readline(_LONGEST_LINE):
+            number, total = number + 1, total + len(raw)
+            if total > MOST_BYTES:
+                raise DataError("too large for a text file of this kind", path, number)
+            yield raw
+
+
+@contextlib.contextmanager
+def _told(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
+    """Makes errors of reading a file DataErrors, at the line where they arise."""
     try:
-        with _open(Path(path)) as stream:
-            while raw := stream.readline(_LONGEST_LINE):
-                number, total = number + 1, total + len(raw)
-                if total > MOST_BYTES:
-                    raise DataError("too large for a text file of this kind", path, number)
-                yield raw
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         message = f"damaged gzip file, perhaps cut short ({error})"
-        raise DataError(message, path, number + 1) from None
+        raise DataError(message, path, line()) from None
+    except zstd.Damaged as error:
+        message = f"damaged zstd file, perhaps cut short ({error})"
+        raise DataError(message, path, line()) from None
     except FileNotFoundError:
         raise DataError("no such file", path) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+def _open(path: Path) -> IO[bytes]:
     with path.open("rb") as probe:
         start = probe.read(4)
     if start == _ZIP:
         raise DataError("a zip archive; unpack it first", path)
-    return gzip.open(path, "rb") if start.startswith(_GZIP) else path.open("rb")
+    if start.startswith(_GZIP):
+        return gzip.open(path, "rb")
+    return zstd.opened(path) if start == zstd.MAGIC else path.open("rb")

@@ -1,13 +1,22 @@
-"""Pretrained word vectors in text format: GloVe or word2vec, plain or gzip."""
+"""Pretrained word vectors: GloVe, word2vec (text or binary), .npy; plain, gzip or zstd.
 
+No format is read that could hold objects or code.
+"""
+
+import contextlib
 import dataclasses
-from collections.abc import Container
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.data import text
+from jaxeval.data import text, vector_binary, vector_rows, vector_text
+from jaxeval.data.vector_rows import shown
 from jaxeval.errors import DataError
+
+__all__ = ["Coverage", "Vectors", "coverage", "equal_in_lower_case", "read", "shown"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,17 +25,34 @@ class Vectors:
 
     index: dict[str, int]  # word -> row
     table: np.ndarray  # [V, D] float32
-    unknown: np.ndarray | None  # [D], the vector the file gives for unknown words
+    unknown: np.ndarray | None  # [D], the vector for unknown words
+    repeated: tuple[str, ...] = ()  # words that the file names again; their first vector counts
+
+
+class Coverage(NamedTuple):
+    """How much of a vocabulary has a vector."""
+
+    found: int
+    total: int
+
+    @property
+    def fraction(self) -> float:
+        return self.found / self.total if self.total else 0.0
 
 
 def read(
     path: str | Path, words: Container[str] | None = None, unknown: str | None = None
 ) -> Vectors:
-    """The vectors of a text file: a word and its D numbers a line, separated by blanks.
+    """The vectors of a file, whose format is told by its content.
 
-    A first line of two whole numbers is word2vec's header (words, D), and must be true. D is the
-    header's, else the first line's. Words may hold blanks (GloVe 840B): the last D fields are the
-    numbers. The first of several equal words counts.
+    Text: a word and its D numbers a line, separated by blanks. A first line of two whole numbers
+    is word2vec's header (words, D), and must be true. D is the header's, else the first line's.
+    Words may hold blanks (GloVe 840B): the last D fields are the numbers. word2vec binary: the
+    same header, then words and little-endian float32. .npy: floats [V, D], not compressed, with
+    the V words in NAME.vocab, one a line. The first of several equal words counts.
+
+    Memory: the table that is kept, at most a quarter more while it grows, its words, and a few
+    megabytes of the file.
 
     Args:
       path: of the file.
@@ -34,68 +60,38 @@ def read(
       unknown: name of the vector for unknown words, if the file holds one.
 
     Raises:
-      DataError: a line of the wrong width or without numbers (file, line), no vector at all,
+      DataError: a line of the wrong width or without numbers (file, line), nan, inf or numbers
+        beyond a million, vectors of more than 4,096 numbers or that are all 0, no vector at all,
         fewer or more than the header says, the named unknown word not found.
     """
-    index: dict[str, int] = {}
-    rows: list[np.ndarray] = []
-    special, header, size, count = None, None, None, 0
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        fields = line.rstrip(" ").split(" ")
-        if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
-            header, size = (int(field) for field in fields)
-            continue
-        first, count = not count, count + 1
-        size = len(fields) - 1 if size is None else size
-        _check_line(fields, size, path, number)
-        name = " ".join(fields[:-size])
-        new = (words is None or name in words) and name not in index
-        if not (first or new or name == unknown):
-            continue
-        vector = _numbers(fields[-size:], path, number)
-        if name == unknown:
-            special = vector
-        if new:
-            index[name] = len(rows)
-            rows.append(vector)
-    if size is None or not count:
-        raise DataError("no vectors found; expected one word and its numbers per line", path)
-    if header not in (None, count):
-        message = f"its first line promises {header} vectors, found {count}; a file cut short?"
-        raise DataError(message, path)
-    if unknown is not None and special is None:
-        raise DataError(f"no vector named {unknown!r} for unknown words", path)
-    table = np.stack(rows) if rows else np.zeros((0, size), np.float32)
-    return Vectors(index, table, special)
+    into = vector_rows.Collection(words, unknown)
+    start = _start(path)
+    if start.startswith(vector_binary.NPY):
+        size = vector_binary.read_npy(path, into)
+    elif vector_binary.is_word2vec(start):
+        size = vector_binary.read_word2vec(path, into)
+    else:
+        size = vector_text.read(path, into)
+    table = into.finished(size, path)
+    return Vectors(into.index, table, into.unknown, tuple(into.repeated))
 
 
-def _check_line(fields: list[str], size: int, path: str | Path, number: int) -> None:
-    """Raises DataError unless a word and `size` numbers stand in a line, by a quick look."""
-    if (
-        size < 1
-        or len(fields) <= size
-        or (len(fields) > size + 1 and _is_number(fields[-size - 1]))
-    ):
-        message = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
-        raise DataError(message, path, number)
-    if not _is_number(fields[-1]):  # the other numbers of words that are kept are all read
-        raise DataError(f"expected numbers after the word, found {fields[-1]!r}", path, number)
+def _start(path: str | Path) -> bytes:
+    """The first bytes of a file; none of one that the reader of lines can tell more of."""
+    with contextlib.suppress(DataError), text.opened(path) as stream:
+        return stream.read(vector_binary.START)
+    return b""
 
 
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+def coverage(vocabulary: Iterable[str], index: Mapping[str, int]) -> Coverage:
+    """How many of the words have a vector."""
+    known = [word in index for word in vocabulary]
+    return Coverage(sum(known), len(known))
 
 
-def _numbers(fields: list[str], path: str | Path, number: int) -> np.ndarray:
-    try:
-        with np.errstate(over="ignore"):  # too large for float32 becomes inf, told below
-            vector = np.array(fields, np.float32)
-    except ValueError:
-        raise DataError("expected numbers after the word", path, number) from None
-    if not np.isfinite(vector).all():
-        raise DataError("a vector holds nan or inf", path, number)
-    return vector
+def equal_in_lower_case(index: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Words that lower-casing makes equal, in the order of their rows."""
+    groups = defaultdict(list)
+    for word in index:
+        groups[word.lower()].append(word)
+    return [tuple(group) for group in groups.values() if len(group) > 1]

@@ -1,0 +1,1 @@
+"""Word vectors judged by themselves: similarity and analogies in the terminal."""

@@ -1,0 +1,81 @@
+"""Similarity and analogies of word vectors in the terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from jaxeval.report import tables, text
+from jaxeval.stats.results import Interval
+from jaxeval.vectors.accuracy import Accuracy, OnQuestions
+from jaxeval.vectors.differences import Difference
+from jaxeval.vectors.similarity import OnSet
+
+_ALPHA = 0.05
+_RULES = {
+    "skip": "on the pairs that all files cover",
+    "zero": "on all pairs, similarity 0 where a word has no vector",
+}
+
+
+def print_similarity(results: Sequence[OnSet], missing: str) -> None:
+    """A row a set and file, then the differences."""
+    console = tables.console()
+    head = ("pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0")
+    where = 4 if missing == "skip" else 5
+    head = (*head[:where], "95 % CI", *head[where:])
+    rows = []
+    for result in results:
+        for name, score in result.scores.items():
+            cells = (result.name, name, f"{score.covered} of {result.pairs}")
+            rhos = [_number(score.skip), _number(score.zero)]
+            rhos.insert(where - 3, text.bounds(score.interval, 3))
+            rows.append((*cells, *rhos))
+    tables.print_table(console, head, rows, words=(0, 1))
+    for result in results:
+        for line in _differences(result.differences):
+            console.print(f"{result.name}: {line}", markup=False)
+    if any(result.differences for result in results):
+        console.print(f"differences of rho {_RULES[missing]}{_HOW}", markup=False, style="dim")
+
+
+def print_analogies(results: Sequence[OnQuestions], details: bool = False) -> None:
+    """A row a set, method and file, perhaps with every section; then the differences."""
+    console = tables.console()
+    head = ("questions", "method", "vectors", "covered", "right", "of covered", "95 % CI")
+    rows = []
+    for result in results:
+        for name, score in result.scores.items():
+            first = (result.name, result.method, name)
+            rows.append(_row(first, score.overall, score.interval))
+            parts: Mapping[str, Accuracy] = score.sections if details else score.groups
+            rows += [_row((f"  {part}", *first[1:]), a, None) for part, a in parts.items()]
+    tables.print_table(console, (*head, "of all"), rows, words=(0, 1, 2))
+    for result in results:
+        for line in _differences(result.differences):
+            console.print(f"{result.name}, {result.method}: {line}", markup=False)
+    if any(result.differences for result in results):
+        note = f"differences of shares of the questions that all files cover{_HOW}"
+        console.print(note, markup=False, style="dim")
+
+
+_HOW = "; paired bootstrap, p by Holm's method over all of them"
+
+
+def _row(first: tuple[str, ...], accuracy: Accuracy, interval: Interval | None) -> tuple[str, ...]:
+    covered = f"{accuracy.covered} of {accuracy.total}"
+    shares = (_number(accuracy.of_covered), text.bounds(interval, 3), _number(accuracy.of_all))
+    return (*first, covered, str(accuracy.right), *shares)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _differences(differences: Sequence[Difference]) -> Iterator[str]:
+    """A line a pair of files, with what can be said of it."""
+    for difference in differences:
+        effect, p = difference.effect, difference.p_adjusted
+        better = {1: difference.a, -1: difference.b, 0: ""}[difference.test.direction or 0]
+        verdict = f"{better} is better" if p < _ALPHA and better else "no difference shown"
+        yield (
+            f"{difference.a} - {difference.b} = {effect.estimate:+.4f} "
+            f"{text.bounds(effect.interval, 4)}, p {text.p_value(p)}, n = {effect.n[0]}: {verdict}"
+        )

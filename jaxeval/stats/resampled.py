@@ -1,0 +1,167 @@
+"""Differences of V scores that are computed anew on the same resamples of the items they rest on.
+
+One set of resamples serves all scores, so that their differences are paired. Interval and p-value
+are of the same draws: p is below 1 - confidence just where the interval leaves out 0.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.results import (
+    Effect,
+    HypothesisTest,
+    Interval,
+    Sample,
+    count,
+    fraction,
+    sample,
+    sign,
+)
+
+_AT_ONCE = 2_000_000  # weights
+
+
+def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
+    """Percentiles of a score's draws [B]."""
+    tail = (1 - fraction(confidence, "confidence")) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return Interval(float(low), float(high), confidence, method)
+
+
+def difference(
+    estimates: tuple[float, float],
+    draws: tuple[np.ndarray, np.ndarray],
+    n: int,
+    *,
+    method: str,
+    confidence: float = 0.95,
+) -> tuple[Effect, HypothesisTest]:
+    """Score A minus score B, and the test whether they are equal.
+
+    p = 2 (1 + k) / (1 + B), k the draws on the rarer side of 0, those at 0 included.
+
+    Args:
+      draws: of A and of B, [B] each, of the same resamples.
+      n: items.
+    """
+    gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
+    rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
+    p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
+    direction = sign(float(np.median(gaps)))
+    effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
+    null = "both scores are equal on all such items"
+    return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
+
+
+def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
+    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores, tied means.
+
+    Raises:
+      DataError: fewer than three items, or scores that are all equal.
+    """
+    ranks = _ranks(gold, scores)
+    return _correlations(ranks, np.ones((1, len(ranks[0].group)), np.int64))[0]
+
+
+def spearman_draws(
+    gold: Sample, scores: np.ndarray, *, resamples: int = 9999, seed: int = 0
+) -> np.ndarray:
+    """The same on resamples of the items, drawn with replacement: [B, V].
+
+    Ranks are those within each resample. A resample in which all scores are equal counts as 0.
+    """
+    ranks = _ranks(gold, scores)
+    items = len(ranks[0].group)
+    blocks = _blocks(count(resamples, "resamples"), items)
+    generator = np.random.default_rng(seed)
+    even = np.full(items, 1 / items)
+    return np.concatenate(
+        [_correlations(ranks, generator.multinomial(items, even, size)) for size in blocks]
+    )
+
+
+class _Ranked:
+    """Items sorted once, so that the ranks within any resample are a cumulated sum."""
+
+    def __init__(self, values: np.ndarray):
+        self.order = np.argsort(values, kind="stable")
+        ordered = values[self.order]
+        new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        self.first = np.flatnonzero(new)  # of each group of ties
+        self.group = np.empty(len(values), np.int64)  # of each item
+        self.group[self.order] = np.cumsum(new) - 1
+
+    def centred(self, weights: np.ndarray) -> np.ndarray:
+        """Tied mean ranks [B, n], less their mean, where items count so often [B, n]."""
+        tied = np.add.reduceat(weights[:, self.order], self.first, axis=1)
+        total = tied.sum(axis=1, keepdims=True)
+        ranks = np.cumsum(tied, axis=1) - tied / 2 - total / 2
+        return ranks[:, self.group]
+
+
+def _ranks(gold: Sample, scores: np.ndarray) -> list[_Ranked]:
+    """Of the gold scores, then of each row."""
+    rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
+    for row in rows:
+        if len(row) != len(rows[0]):
+            raise DataError(f"expected {len(rows[0])} scores, found {len(row)}")
+        if (row == row[0]).all():
+            raise DataError("all scores are equal; their ranks correlate with nothing")
+    return [_Ranked(row) for row in rows]
+
+
+def _correlations(ranks: list[_Ranked], weights: np.ndarray) -> np.ndarray:
+    """[B, V], where items count so often [B, n]."""
+    gold, *others = (ranked.centred(weights) for ranked in ranks)
+    weighted = gold * weights
+    own = (weighted * gold).sum(axis=1)
+    columns = []
+    for other in others:
+        scale = np.sqrt(own * (other * other * weights).sum(axis=1))
+        products = (weighted * other).sum(axis=1)
+        columns.append(np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0))
+    return np.stack(columns, axis=1)
+
+
+def crossed_draws(
+    right: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    strata: np.ndarray,
+    *,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> np.ndarray:
+    """Shares of right answers on resamples of questions that combine two units each: [B, V].
+
+    A unit that stands in many questions makes them dependent, so units are drawn, within their
+    stratum and with replacement; a question counts as often as both of its units were drawn,
+    multiplied (pigeonhole bootstrap, Owen 2007, "The pigeonhole bootstrap", Annals of Applied
+    Statistics 1(2); it errs to wide intervals).
+
+    Args:
+      right: [V, Q] bool, of V systems.
+      first, second: [Q] numbers of the units of each question.
+      strata: [units] number of each unit's stratum.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
+    sizes = np.diff(np.append(starts, len(strata)))
+    generator = np.random.default_rng(seed)
+    answers = right.T.astype(np.float64)
+    draws = []
+    for rounds in _blocks(count(resamples, "resamples"), len(first)):
+        drawn = [generator.multinomial(size, np.full(size, 1 / size), rounds) for size in sizes]
+        units = np.concatenate(drawn, axis=1).astype(np.float64)
+        weights = units[:, first] * units[:, second]
+        total = weights.sum(axis=1, keepdims=True)
+        draws.append(weights @ answers / np.maximum(total, 1))
+    return np.concatenate(draws)
+
+
+def _blocks(resamples: int, width: int) -> Iterator[int]:
+    """How many resamples at a time: bounds memory."""
+    size = max(1, _AT_ONCE // width)
+    for begin in range(0, resamples, size):
+        yield min(size, resamples - begin)

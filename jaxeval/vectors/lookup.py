@@ -1,0 +1,71 @@
+"""Words of a test looked up among the words of a vector file, in lower case or as they are."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxeval.data import vectors
+
+
+class Lookup(NamedTuple):
+    """Unit vectors by word; of words that lower-casing makes equal the first in the file."""
+
+    index: Mapping[str, int]  # word -> row
+    unit: np.ndarray  # [V, D] float32, rows of length 1, or 0 where all numbers are
+
+    def rows(self, words: Iterable[str]) -> np.ndarray:
+        """Row of each word, -1 where it has none."""
+        return np.array([self.index.get(word, -1) for word in words], np.int64)
+
+
+class _Wanted:
+    """Words of any spelling that lower-casing takes to one of a set."""
+
+    def __init__(self, words: frozenset[str]):
+        self._words = words
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and word.lower() in self._words
+
+
+def read(
+    path: str | Path,
+    words: Iterable[str] | None = None,
+    *,
+    lower_case: bool = True,
+    most: int | None = None,
+) -> Lookup:
+    """The vectors of a file.
+
+    Args:
+      words: only these are kept; None keeps all.
+      lower_case: whether words of the file, and `words`, are taken in lower case.
+      most: only the file's first so many words count, the most frequent ones by custom.
+
+    Raises:
+      DataError: the file cannot be read.
+    """
+    wanted = None if words is None else frozenset(word_of(w, lower_case) for w in words)
+    read = vectors.read(path, wanted if wanted is None or not lower_case else _Wanted(wanted))
+    index: dict[str, int] = {}
+    for word, row in read.index.items():
+        if most is None or row < most:
+            index.setdefault(word_of(word, lower_case), row)
+    if len(index) < len(read.table):
+        kept = np.fromiter(index.values(), np.int64, len(index))
+        return Lookup(dict(zip(index, range(len(index)), strict=True)), _unit(read.table[kept]))
+    return Lookup(index, _unit(read.table))
+
+
+def word_of(word: str, lower_case: bool) -> str:
+    """A word as it is looked up."""
+    return word.lower() if lower_case else word
+
+
+def _unit(table: np.ndarray) -> np.ndarray:
+    """Divides rows by their length, in place."""
+    length = np.sqrt(np.einsum("vd,vd->v", table, table, dtype=np.float32))
+    table /= np.where(length > 0, length, 1)[:, None]
+    return table
