@@ -29,6 +29,7 @@ VERBS = {
         "compare",
         "select",
         "tune",
+        "judge",
     ),
     *(
         "predict",

@@ -1,14 +1,12 @@
 """How words become rows of a table: keys that the data of taggers and of classifiers share."""
 
-import dataclasses
 from collections.abc import Container, Sequence
 from typing import Annotated, Literal, Protocol
 
-import numpy as np
 import pydantic
 
 from jaxeval.config import fields, markers
-from jaxeval.data import splits, vectors, word_table, words
+from jaxeval.data import splits, vector_unknown, vectors, word_table, words
 
 VectorFile = Annotated[
     str | None,
@@ -91,18 +89,9 @@ def build_table(
 
 def _read(settings: WordTableSettings, path: str, names: Container[str]) -> vectors.Vectors:
     """The vectors of these names, and the one for unknown words."""
-    named = settings.vectors_unknown is not None
-    if named or settings.without_vector != "mean":
-        read = vectors.read(path, names, settings.vectors_unknown)
-        if named or settings.without_vector == "own":
-            return read
-        return dataclasses.replace(read, unknown=np.zeros(read.table.shape[1], np.float32))
-    whole = vectors.read(path)
-    inside = {name: row for name, row in whole.index.items() if name in names}
-    outside = np.ones(len(whole.table), bool)
-    outside[[*inside.values()]] = False
-    mean = np.zeros(whole.table.shape[1])
-    if outside.any():
-        mean = whole.table[outside].mean(axis=0, dtype=np.float64)
-    index = {name: row for row, name in enumerate(inside)}
-    return vectors.Vectors(index, whole.table[[*inside.values()]], mean.astype(np.float32))
+    if settings.without_vector == "mean" and settings.vectors_unknown is None:
+        return vector_unknown.common(vectors.read(path), names)
+    read = vectors.read(path, names, settings.vectors_unknown)
+    if settings.without_vector == "zeros" and settings.vectors_unknown is None:
+        return vector_unknown.with_unknown(read, "zeros")
+    return read

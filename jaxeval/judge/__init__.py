@@ -1,1 +1,1 @@
-"""The verb `jaxeval vectors judge`."""
+"""`jaxeval vectors judge`: the part of the verb that trains."""

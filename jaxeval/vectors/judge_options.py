@@ -1,25 +1,21 @@
-"""`jaxeval vectors judge`: word vectors judged by what small models make of them."""
+"""Arguments of `vectors judge`."""
 
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
-if TYPE_CHECKING:
-    from jaxeval.judge.judging import Plan
-
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
 MODES = ("fixed", "tuned")
-_DESCRIPTION = """\
+DESCRIPTION = """\
 Judges files of word vectors by six tasks (Nayak, Angeli & Manning 2016): small models that read
 them are trained with many seeds, vectors fixed and fine-tuned, those of all files in one program.
 Shows scores, the error reduced against a baseline, and which files were told apart.
 """
-_EPILOG = """\
+EXAMPLES = """\
 tasks: pos, chunk, ner (perceptron over five words), sentiment, questions (LSTM), nli (two LSTMs);
 their configs are nayak2016/TASK_MODE (jaxeval configs nayak2016/pos_fixed).
 
@@ -27,16 +23,16 @@ examples:
   python -m jaxeval.vectors judge glove.txt svd.txt.gz --data pos=EWT --data sentiment=SST
   python -m jaxeval.vectors judge a.txt b.txt --data DIR --baseline b.txt --page judged.html
   python -m jaxeval.vectors judge a.txt b.txt --data DIR --tasks ner,nli --modes fixed --seeds 16
-  python -m jaxeval.vectors judge a.txt --data DIR training.epochs=5     # all tasks for 5 epochs
+  python -m jaxeval.vectors judge a.txt training.epochs=5 --data DIR    # all tasks for 5 epochs
 
 DIR holds a folder a task, named as the task. The same command continues what was interrupted;
 further files train only what is new. docs/judging_vectors.md says more.
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("vectors judge", _DESCRIPTION, _EPILOG)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `vectors judge`."""
+    parser.epilog = EXAMPLES.replace("python -m jaxeval.vectors judge", parser.prog)
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="of vectors; key=value changes all configs"
     )
@@ -64,7 +60,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
     _add_rules(parser.add_argument_group("how they are compared"))
     _add_output(parser.add_argument_group("output"))
-    return parser
 
 
 def _add_output(out: "argparse._ArgumentGroup") -> None:
@@ -82,7 +77,9 @@ def _add_rules(rules: "argparse._ArgumentGroup") -> None:
     rules.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="of bootstraps (9999)"
     )
-    rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    rules.add_argument(
+        "--resample-seed", type=arguments.count, default=0, help="of the resamples (0)"
+    )
 
 
 def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
@@ -128,56 +125,3 @@ def data_of(asked: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
         named = lacking[0] if lacking else "TASK"
         raise ConfigError(f"no corpus of {named}: expected --data {named}=PATH")
     return {task: paths[task] for task in TASKS if task in (tasks or paths)}
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Parses, trains, judges, prints."""
-    args = arguments.parse(parser(), words)
-    data = data_of(args.data, args.tasks)
-    if [args.json, args.latex, args.csv].count("-") > 1:
-        raise ConfigError("--json, --latex, --csv: expected at most one to go to stdout")
-    from jaxeval import backend
-
-    backend.prepare()
-    from jaxeval.judge import judging
-
-    changes = [word for word in args.files if "=" in word and not Path(word).exists()]
-    files = [word for word in args.files if word not in changes]
-    plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
-    if args.dry_run:
-        return _dry_run(plan, args.json)
-    return _judge(plan, args)
-
-
-def _dry_run(plan: "Plan", json_path: str | None) -> int:
-    from jaxeval.judge import judging
-
-    described = judging.describe(plan)
-    if json_path:
-        cli.write_json(json_path, described)
-    if json_path != "-":
-        for key, value in described.items():
-            print(f"{key}: {value}")
-    return 0
-
-
-def _judge(plan: "Plan", args: argparse.Namespace) -> int:
-    from jaxeval.judge import judging
-    from jaxeval.report.judgement import as_json, page, paste, terminal
-    from jaxeval.stats.pairwise import Rules
-
-    rules = Rules(alpha=args.alpha, resamples=args.resamples, seed=args.seed)
-    judged = judging.judge(plan, Path(args.out), args.store, rules)
-    writers = {"json": as_json.write, "csv": paste.csv, "latex": paste.latex}
-    targets = {name: getattr(args, name) for name in writers if getattr(args, name)}
-    for name, target in targets.items():
-        cli.write_out(target, writers[name](judged))
-    if args.page:
-        cli.write_text(Path(args.page), page.render(judged))
-    if "-" not in targets.values():
-        terminal.show(judged)
-    return 0
-
-
-if __name__ == "__main__":
-    cli.run(main)
