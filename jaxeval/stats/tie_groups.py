@@ -32,12 +32,3 @@ def groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tup
     places = {name: place for place, name in enumerate(models)}
     ordered = (tuple(sorted(part, key=places.__getitem__)) for part in parts)
     return sorted(ordered, key=lambda group: [places[name] for name in group])
-
-
-def letters(models: Sequence[str], apart: Collection[frozenset[str]]) -> dict[str, str]:
-    """The groups of each model by number, such as 1 or 1,2; models that share one are tied."""
-    each = groups(models, apart)
-    return {
-        name: ",".join(str(n) for n, group in enumerate(each, 1) if name in group)
-        for name in models
-    }
