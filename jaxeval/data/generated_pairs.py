@@ -15,13 +15,13 @@ def _list(words: str) -> list[str]:
     return words.split()
 
 
-_THINGS = _list("food pizza soup salad coffee wine bread fish rice tea service waiter menu music")
+_THINGS = _list("food pizza soup coffee")
 _OPINIONS = {
-    True: _list("great good lovely fresh superb tasty perfect excellent wonderful pleasant"),
-    False: _list("bad awful bland stale dull terrible horrible mediocre dreadful soggy"),
+    True: _list("great good lovely superb tasty perfect"),
+    False: _list("bad awful bland terrible horrible dreadful"),
 }
 _FRAMES = ("the {thing} was {word}", "they have {word} {thing}", "{word} {thing} again today")
-_SIZES = {"train": 600, "dev": 150, "test": 300}
+_SIZES = {"train": 1000, "dev": 200, "test": 300}
 
 
 def parts(seed: int) -> dict[str, list[LabelledPair]]:

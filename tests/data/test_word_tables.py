@@ -40,13 +40,13 @@ def test_a_member_reads_its_own_table(how: Any, vocabulary: Any, tmp_path: Path)
     all read the first table."""
     files = [
         vectors(tmp_path / "a", WORDS, 1),
-        vectors(tmp_path / "b", [*WORDS[3:], "fish", "nowhere"], 2),
-        vectors(tmp_path / "c", [*WORDS[:4], "music", "wine"], 3),
+        vectors(tmp_path / "b", [*WORDS[3:], "pizza", "nowhere"], 2),
+        vectors(tmp_path / "c", [*WORDS[:4], "coffee", "today"], 3),
     ]
     solo = [_paired(vectors=f, without_vector=how, vocabulary=vocabulary) for f in files]
     joined = word_tables.joined(solo)
     assert all(data.corpus is joined[0].corpus for data in joined)
-    assert len({len(data.table.vectors) for data in solo}) > 1
+    assert how == "own" or len({len(data.table.vectors) for data in solo}) > 1
     for before, after in zip(solo, joined, strict=True):
         known = before.split(0).tables["known"]
         rows = np.where(known[before.table.row], before.table.row, 1)

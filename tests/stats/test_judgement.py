@@ -26,8 +26,8 @@ def test_what_differs_is_told_apart_and_the_rest_tied() -> None:
     """Dies if files are ranked by noise, a verdict points the wrong way, or a task's verdict is
     that of the mean."""
     scores = _scores()
-    scores["like"]["pos"] = {seed: value - 0.1 for seed, value in scores["like"]["pos"].items()}
-    scores["like"]["ner"] = {seed: value + 0.1 for seed, value in scores["like"]["ner"].items()}
+    scores["like"]["pos"] = {seed: value - 0.05 for seed, value in scores["like"]["pos"].items()}
+    scores["like"]["ner"] = {seed: value + 0.05 for seed, value in scores["like"]["ner"].items()}
     judged = judgement.judge("fixed", scores, RULES, "poor")
     assert judged.vectors[2] == "poor" and judged.tasks == ("ner", "pos")
     mean, ner, pos = judged.placed
