@@ -2,7 +2,9 @@
 
 A premise and a hypothesis have an opinion on a thing each. Of the same thing the second is
 entailed by a first of the same polarity and contradicted by one of the other; of another thing it
-is neutral. Which words are synonyms a model must learn from the pairs, or know from vectors.
+is neutral. Which words are synonyms a model must learn from the pairs, or know from vectors. Most
+premises praise, and most are of food: as in pairs that people wrote, a hypothesis by itself tells
+something.
 """
 
 import numpy as np
@@ -21,6 +23,7 @@ _OPINIONS = {
     False: _list("bad awful bland terrible horrible dreadful"),
 }
 _FRAMES = ("the {thing} was {word}", "they have {word} {thing}", "{word} {thing} again today")
+_MOST = 0.75  # of premises
 _SIZES = {"train": 1000, "dev": 200, "test": 300}
 
 
@@ -32,8 +35,9 @@ def parts(seed: int) -> dict[str, list[LabelledPair]]:
 
 def _pair(draw: np.random.Generator) -> LabelledPair:
     label = str(draw.choice(["contradiction", "entailment", "neutral"]))
-    first, other = draw.choice(_THINGS, 2, replace=False).tolist()
-    likes = bool(draw.integers(2))
+    first = _THINGS[0] if draw.random() < _MOST else str(draw.choice(_THINGS))
+    other = str(draw.choice([thing for thing in _THINGS if thing != first]))
+    likes = bool(draw.random() < _MOST)
     second = other if label == "neutral" else first
     same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
     opinions = ((first, likes), (second, likes == same))

@@ -98,13 +98,12 @@ def test_logits_are_those_computed_word_by_word() -> None:
         np.testing.assert_allclose(values[pair], expected, rtol=2e-4, atol=2e-5)
 
 
-def test_synonyms_are_learnt(tmp_path: Path) -> None:
-    """Dies if a sentence does not reach the classifier: entailment is told by both together."""
-    changes = ["data.dimension=16", "model.hidden=16", "model.layer=32", "training.epochs=15"]
+def test_pairs_are_learnt(tmp_path: Path) -> None:
+    """Dies if a sentence does not reach the classifier, or its label is another pair's."""
+    changes = ["model.hidden=16", "model.layer=16", "training.epochs=12", "training.patience=0"]
     rate = "training.optimiser.hyperparameters.learning_rate=0.01"
-    batch = "training.batch_size=16"
-    train([*SMALL, *changes, rate, batch, "--seeds", "2", "--out", str(tmp_path)])
-    assert min(row.test for row in runs.load(tmp_path)) > 0.8
+    train([*SMALL, *changes, rate, "--seeds", "1", "--out", str(tmp_path)])
+    assert min(row.test for row in runs.load(tmp_path)) > 0.5
 
 
 def test_random_splits_need_all_words() -> None:
