@@ -28,7 +28,17 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 _TESTS = Path(__file__).parent
 # rooms that train nothing
-_QUICK = {"bandits", "config", "data", "runs", "sensitivity", "space", "stats", "tuning"}
+_QUICK = {
+    "bandits",
+    "config",
+    "data",
+    "runs",
+    "sensitivity",
+    "space",
+    "stats",
+    "tuning",
+    "vectors",
+}
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -2,10 +2,10 @@
 
 import contextlib
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from jaxeval.data import zstd
 from jaxeval.errors import DataError
@@ -14,6 +14,8 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 MOST_BYTES = 16 << 30  # of a decompressed file
+_MOST_TIMES = 200  # its compressed size; vectors and corpora shrink to a fifth at best
+_SMALL = 1 << 26  # bytes that any file may unpack to
 _LONGEST_LINE = 1 << 24
 
 
@@ -45,7 +47,7 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def opened(path: str | Path) -> Iterator[IO[bytes]]:
+def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """A stream of a file's bytes; of those within where it is compressed.
 
     Raises:
@@ -65,6 +67,14 @@ def read_bytes(path: str | Path) -> bytes:
     if not raw:
         raise DataError("the file is empty; expected text", path)
     return raw
+
+
+def most_bytes(path: str | Path) -> int:
+    """How many bytes a file may give: its own if it is plain; fewer than would fill the memory."""
+    size = Path(path).stat().st_size
+    if _start(Path(path)).startswith((_GZIP, zstd.MAGIC)):
+        return min(MOST_BYTES, max(_SMALL, _MOST_TIMES * size))
+    return min(MOST_BYTES, size)
 
 
 def decode(raw: bytes, path: str | Path, number: int) -> str:
@@ -88,9 +98,10 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
     """The lines of a file with their ends, cut where they are longer than _LONGEST_LINE."""
     number = total = 0
     with _told(path, lambda: number + 1), _open(Path(path)) as stream:
+        most = most_bytes(path)
         while raw := stream.readline(_LONGEST_LINE):
             number, total = number + 1, total + len(raw)
-            if total > MOST_BYTES:
+            if total > most:
                 raise DataError("too large for a text file of this kind", path, number)
             yield raw
 
@@ -112,11 +123,15 @@ def _told(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as probe:
-        start = probe.read(4)
+def _open(path: Path) -> io.BufferedIOBase:
+    start = _start(path)
     if start == _ZIP:
         raise DataError("a zip archive; unpack it first", path)
     if start.startswith(_GZIP):
         return gzip.open(path, "rb")
     return zstd.opened(path) if start == zstd.MAGIC else path.open("rb")
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as probe:
+        return probe.read(4)

@@ -1,8 +1,8 @@
 """Word vectors as raw numbers: word2vec's binary format, and .npy beside a vocabulary."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def read_word2vec(path: str | Path, into: Collection) -> int:
         assert sizes is not None  # is_word2vec has seen it
         count, size = sizes
         vector_rows.check_size(size, path, 1)
-        _check_bytes(path, count * (4 * size + 2), stream)
+        _check_bytes(path, count * (4 * size + 2))
         found = 0
         for words, raw in _word2vec_blocks(stream, size, path):
             found += len(words)
@@ -107,17 +107,16 @@ def _sizes(header: bytes) -> tuple[int, int] | None:
     return (count, size) if size else None
 
 
-def _check_bytes(path: str | Path, least: int, stream: IO[bytes]) -> None:
-    """Raises DataError unless a file can hold so many bytes; of compressed ones the most."""
-    plain = getattr(stream, "raw", None) is not None and hasattr(stream.raw, "fileno")
-    most = Path(path).stat().st_size if plain else text.MOST_BYTES
-    if least > min(most, text.MOST_BYTES):
-        message = f"its first line promises {least} bytes or more, found {most}; cut short?"
-        raise DataError(message, path, 1)
+def _check_bytes(path: str | Path, least: int) -> None:
+    """Raises DataError unless a file can hold so many bytes, before anything is allocated."""
+    most = text.most_bytes(path)
+    if least > most:
+        message = f"its first line promises {least} bytes or more, found at most {most}"
+        raise DataError(f"{message}; a file cut short?", path, 1)
 
 
 def _word2vec_blocks(
-    stream: IO[bytes], size: int, path: str | Path
+    stream: io.BufferedIOBase, size: int, path: str | Path
 ) -> Iterator[tuple[list[bytes], np.ndarray]]:
     """Words and their vectors [words, D], a few megabytes at a time."""
     width, left = 4 * size, b""

@@ -124,6 +124,7 @@ def _line_by_line(
         _check_line(fields, size, path, at)
         kept = into.choose([" ".join(fields[:-size])])
         if not kept.rows and kept.unknown is None and at > 1:
+            into.add(kept, np.zeros((0, size), np.float32), None)
             continue
         vector = _numbers(fields[-size:], path, at)
         unknown = None if kept.unknown is None else vector

@@ -50,8 +50,8 @@ def with_unknown(read: Vectors, rule: Rule, seed: int = 0) -> Vectors:
     if rule == "mean":
         unknown = mean(read.table, np.ones(len(read.table), bool))
     elif rule == "random":
-        generator = np.random.default_rng(seed)
-        unknown = generator.uniform(-_SPREAD, _SPREAD, size).astype(np.float32)
+        drawn = np.random.default_rng(seed).uniform(-_SPREAD, _SPREAD, size)
+        unknown = np.asarray(drawn, np.float32)
     else:
         unknown = np.zeros(size, np.float32)
     return dataclasses.replace(read, unknown=unknown)

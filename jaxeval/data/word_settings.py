@@ -11,7 +11,7 @@ from jaxeval.data import splits, vector_unknown, vectors, word_table, words
 VectorFile = Annotated[
     str | None,
     markers.IMMATERIAL,
-    pydantic.Field(description="file of pretrained vectors: GloVe, word2vec text"),
+    pydantic.Field(description="file of pretrained vectors: GloVe, word2vec"),
 ]
 UnknownVector = Annotated[
     str | None, pydantic.Field(description="name of the file's vector for unknown words")

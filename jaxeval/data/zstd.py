@@ -2,12 +2,9 @@
 
 import io
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 from jaxeval.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Buffer
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 _WINDOW = 1 << 27  # bytes that a file may ask the decompressor to remember (zstd --long=27)
@@ -18,7 +15,7 @@ class Damaged(Exception):
     """A file that ends before its last frame does, or that holds no zstd frame."""
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> io.BufferedReader:
     """A stream of the bytes within a zstd file, of one frame or several.
 
     Raises:
@@ -44,7 +41,7 @@ class _Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "Buffer", /) -> int:
+    def readinto(self, buffer: Any, /) -> int:
         while not self._out:
             self._compressed = self._compressed or self._file.read(_AT_ONCE)
             if not self._compressed:

@@ -138,8 +138,7 @@ def crossed_draws(
 
     A unit that stands in many questions makes them dependent, so units are drawn, within their
     stratum and with replacement; a question counts as often as both of its units were drawn,
-    multiplied (pigeonhole bootstrap, Owen 2007, "The pigeonhole bootstrap", Annals of Applied
-    Statistics 1(2); it errs to wide intervals).
+    multiplied (Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2)).
 
     Args:
       right: [V, Q] bool, of V systems.

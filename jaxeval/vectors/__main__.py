@@ -1,14 +1,15 @@
 """`python -m jaxeval.vectors`: judges word vectors by themselves, makes a baseline of counts."""
 
 import argparse
+import functools
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
-from jaxeval.vectors import judge_options
+from jaxeval.vectors import judge_options, options
 
 _DESCRIPTION = """\
 Judges files of word vectors, and makes a baseline of a corpus. Files are text (GloVe, word2vec),
@@ -36,6 +37,11 @@ Analogy questions answered by 3CosAdd and 3CosMul: shares of the questions cover
 Several files are compared on the questions that all of them cover, by a paired bootstrap of the
 pairs of words that the questions are made of.
 """
+_SVD = """\
+Vectors of a corpus (a sentence a line, words between blanks) without training: counts of words
+near one another, positive pointwise mutual information, a truncated singular value decomposition,
+as hyperwords does (Levy, Goldberg & Dagan 2015). The options' names there stand in brackets.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     analogies.add_argument("--details", action="store_true", help="print every section")
     about = "what do small models make of them?"
     judge_options.add(_sub(verbs, "judge", about, judge_options.DESCRIPTION))
+    options.add_svd(_sub(verbs, "svd", "make a baseline of a corpus by counting", _SVD))
     return parser
 
 
@@ -97,7 +104,12 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
     args = parser().parse_args(words)
-    handlers = {"similarity": _similarity, "analogies": _analogies, "judge": _judge}
+    handlers = {
+        "similarity": _similarity,
+        "analogies": _analogies,
+        "judge": _judge,
+        "svd": _svd,
+    }
     return handlers[args.verb](args)
 
 
@@ -119,12 +131,10 @@ def _similarity(args: argparse.Namespace) -> int:
     needed, lower = similarity.words(sets), not args.keep_case
     read = {name: lookup.read(path, needed, lower_case=lower) for name, path in files.items()}
     resampling = Resampling(args.resamples, args.seed)
-    results = similarity.evaluate(sets, read, similarity.Rules(args.missing, lower, resampling))
-    if args.json:
-        _write(args, files, {"missing": args.missing}, results)
-    if args.json != "-":
-        terminal.print_similarity(results, args.missing)
-    return 0
+    rules = similarity.Rules(args.missing, lower, resampling)
+    results = similarity.evaluate(sets, read, rules)
+    show = functools.partial(terminal.print_similarity, results, args.missing)
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
 
 
 def _analogies(args: argparse.Namespace) -> int:
@@ -147,11 +157,19 @@ def _analogies(args: argparse.Namespace) -> int:
             for known, (asked, method) in zip(answered, cases, strict=True)
         ]
     )
-    if args.json:
-        _write(args, files, {"most": args.most}, results)
-    if args.json != "-":
-        terminal.print_analogies(results, args.details)
-    return 0
+    show = functools.partial(terminal.print_analogies, results, args.details)
+    rules = {"lower_case": lower, "most": args.most, "resampling": resampling}
+    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
+
+
+def _svd(args: argparse.Namespace) -> int:
+    from jaxeval.report.vectors import terminal
+    from jaxeval.vectors import baseline
+
+    settings = options.svd(args)
+    made = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
+    show = functools.partial(terminal.print_baseline, made, args.out)
+    return _tell(args, {**made._asdict(), "options": settings}, show)
 
 
 def _files(args: argparse.Namespace) -> dict[str, str]:
@@ -168,23 +186,16 @@ def _files(args: argparse.Namespace) -> dict[str, str]:
     return dict(zip(names, paths, strict=True))
 
 
-def _write(
-    args: argparse.Namespace,
-    files: Mapping[str, str],
-    rules: Mapping[str, object],
-    results: Sequence[object],
-) -> None:
+def _tell(args: argparse.Namespace, result: Mapping[str, object], show: Callable[[], None]) -> int:
+    """Writes a result as JSON, shows it, or both."""
     from jaxeval.report import text
     from jaxeval.report.plain import plain
 
-    common = {"lower_case": not args.keep_case, "resamples": args.resamples, "seed": args.seed}
-    tree = {
-        "files": files,
-        "rules": {**common, **rules},
-        "results": results,
-        "signature": text.versions(),
-    }
-    cli.write_json(args.json, plain(tree))
+    if args.json:
+        cli.write_json(args.json, plain({**result, "signature": text.versions()}))
+    if args.json != "-":
+        show()
+    return 0
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def answer(
         for words in questions.answers
     ]
     wanted = np.array(padded, np.int64)  # [Q, most]
-    covered = (asked >= 0).all(axis=1) & (wanted >= 0).any(axis=1)
-    right = np.zeros(len(covered), bool)
+    covered = np.all(asked >= 0, axis=1) & np.any(wanted >= 0, axis=1)
+    right = np.zeros(covered.shape, bool)
     if covered.any():
         found = analogies.solve(vectors.unit, asked[covered], method)
         right[covered] = (wanted[covered] == found[:, None]).any(axis=1)

@@ -1,15 +1,16 @@
 """Words of a test looked up among the words of a vector file, in lower case or as they are."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.data import vectors
 
 
-class Lookup(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Lookup:
     """Unit vectors by word; of words that lower-casing makes equal the first in the file."""
 
     index: Mapping[str, int]  # word -> row

@@ -43,14 +43,15 @@ def read(path: str | Path) -> Questions:
 
 
 def _google(path: Path) -> Questions:
-    asked, answers, section = [], [], []
-    sections: list[str] = []
+    asked, section, now = [], list[int](), -1
+    answers: list[tuple[str, ...]] = []
+    sections: dict[str, int] = {}  # one may go on later in the file
     units: dict[tuple[int, str, str], int] = {}
     pairs = []
     for number, line in enumerate(text.iterate_lines(path), 1):
         fields = line.split()
         if fields and fields[0].startswith(":"):
-            sections.append(" ".join(fields).lstrip(": "))
+            now = sections.setdefault(" ".join(fields).lstrip(": "), len(sections))
             continue
         if not fields:
             continue
@@ -58,19 +59,18 @@ def _google(path: Path) -> Questions:
             message = f"expected ': section' or four words, found {len(fields)} words"
             raise DataError(message, path, number)
         a, b, c, d = fields
-        last = len(sections) - 1
         asked.append((a, b, c))
         answers.append((d,))
-        section.append(last)
-        pairs.append([units.setdefault((last, *pair), len(units)) for pair in ((a, b), (c, d))])
+        section.append(now)
+        pairs.append([units.setdefault((now, *pair), len(units)) for pair in ((a, b), (c, d))])
     groups = tuple("syntactic" if name.startswith(_SYNTACTIC) else "semantic" for name in sections)
     strata = [unit[0] for unit in units]
-    return _questions(path, asked, answers, section, sections, groups, pairs, strata)
+    return _questions(path, asked, answers, section, [*sections], groups, pairs, strata)
 
 
 def _bats(path: Path) -> Questions:
-    asked, answers, section, pairs, strata = [], [], [], [], []
-    sections, groups = [], []
+    asked, answers, section, pairs = [], [], [], []
+    sections, groups, strata = [], [], list[int]()
     for number, file in enumerate(sorted(path.glob("*/*.txt"))):
         sections.append(file.stem)
         groups.append(file.parent.name)
@@ -112,7 +112,7 @@ def _questions(
     if not asked:
         raise DataError("no analogy question found; expected four words a line, or BATS", path)
     units = np.array(pairs, np.int64)
-    order = np.argsort(strata, kind="stable")  # a section may come back later in the file
+    order = np.argsort(strata, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     numbers = np.array(section, np.int64)

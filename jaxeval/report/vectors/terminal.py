@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from jaxeval.report import tables, text
 from jaxeval.stats.results import Interval
 from jaxeval.vectors.accuracy import Accuracy, OnQuestions
+from jaxeval.vectors.baseline import Made
 from jaxeval.vectors.differences import Difference
 from jaxeval.vectors.similarity import OnSet
 
 _ALPHA = 0.05
+_HOW = "; paired bootstrap, p by Holm's method over all of them"
 _RULES = {
     "skip": "on the pairs that all files cover",
     "zero": "on all pairs, similarity 0 where a word has no vector",
@@ -18,9 +20,9 @@ _RULES = {
 def print_similarity(results: Sequence[OnSet], missing: str) -> None:
     """A row a set and file, then the differences."""
     console = tables.console()
-    head = ("pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0")
+    head = ["pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0"]
     where = 4 if missing == "skip" else 5
-    head = (*head[:where], "95 % CI", *head[where:])
+    head.insert(where, "95 % CI")
     rows = []
     for result in results:
         for name, score in result.scores.items():
@@ -56,7 +58,14 @@ def print_analogies(results: Sequence[OnQuestions], details: bool = False) -> No
         console.print(note, markup=False, style="dim")
 
 
-_HOW = "; paired bootstrap, p by Holm's method over all of them"
+def print_baseline(made: Made, out: str) -> None:
+    """What was counted and written, and how long it took."""
+    spent = (f"{step} {text.duration(seconds)}" for step, seconds in made.seconds.items())
+    print(f"{out}: {made.words} words of {made.tokens} tokens in all")
+    print(
+        f"{made.pairs} pairs of words, {made.positive} of them with positive association; "
+        f"{', '.join(spent)}"
+    )
 
 
 def _row(first: tuple[str, ...], accuracy: Accuracy, interval: Interval | None) -> tuple[str, ...]:

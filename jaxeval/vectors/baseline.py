@@ -1,0 +1,80 @@
+"""From a corpus to a file of vectors by counting: what `jaxeval vectors svd` does."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from jaxeval.errors import ConfigError
+from jaxeval.vectors import corpus, counts, ppmi, writing
+from jaxeval.vectors.counts import Windows
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How vectors are made of a corpus; the names in brackets are hyperwords'.
+
+    Attributes:
+      min_count: of a word in the corpus [thr].
+      smoothing, shift: of `ppmi.ppmi` [cds, neg].
+      exponent, add_contexts: of `ppmi.embed` [eig, w+c].
+    """
+
+    windows: Windows
+    min_count: int = 100
+    lower_case: bool = False
+    smoothing: float = 0.75
+    shift: float = 1.0
+    dimension: int = 100
+    exponent: float = 0.5
+    add_contexts: bool = False
+
+
+class Made(NamedTuple):
+    """What was counted, and how long it took."""
+
+    tokens: int
+    words: int
+    pairs: int  # distinct pairs of word and context
+    positive: int  # of them, those with positive association
+    seconds: Mapping[str, float]  # by step
+
+
+def make(
+    path: str | Path,
+    out: str | Path,
+    options: Options,
+    processes: int = 1,
+    scratch: str | None = None,
+) -> Made:
+    """Writes the vectors of a corpus.
+
+    Raises:
+      DataError: the corpus cannot be read, or holds too little.
+      ConfigError: as many dimensions as words, or more.
+      RunError: the file cannot be written.
+    """
+    seconds, begin = {}, time.perf_counter()
+
+    def lap(step: str) -> None:
+        nonlocal begin
+        seconds[step], begin = time.perf_counter() - begin, time.perf_counter()
+
+    lower = options.lower_case
+    words = corpus.count_words(path, options.min_count, lower_case=lower, processes=processes)
+    lap("words")
+    if options.dimension >= len(words.counts):
+        message = f"--dimension: expected fewer than the {len(words.counts)} words that stand in "
+        raise ConfigError(f"{message}{path} {options.min_count} times, found {options.dimension}")
+    matrix = counts.count_pairs(
+        path, words, options.windows, lower_case=lower, processes=processes, scratch=scratch
+    )
+    lap("pairs")
+    associated = ppmi.ppmi(matrix, options.smoothing, options.shift)
+    found = ppmi.factors(associated, options.dimension)
+    lap("SVD")
+    table = ppmi.embed(found, options.exponent, options.add_contexts)
+    writing.write(Path(out), [*words.counts], table)
+    lap("writing")
+    return Made(words.tokens, len(words.counts), matrix.nnz, associated.nnz, seconds)

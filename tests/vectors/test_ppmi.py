@@ -1,0 +1,109 @@
+"""PPMI by hand on twelve words, the SVD against numpy's."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from jaxeval.data import vectors
+from jaxeval.errors import ConfigError
+from jaxeval.vectors import baseline, corpus, counts, ppmi
+from jaxeval.vectors.counts import Windows
+
+TWELVE = """\
+the cat sat on the mat
+a dog sat on a log
+the dog saw the cat
+a bird saw a dog by the log
+the bird sat by the mat near a log
+"""
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "twelve.txt"
+    path.write_text(TWELVE)
+    return path
+
+
+def _counts(text: Path) -> tuple[list[str], sparse.csr_array]:
+    words = corpus.count_words(text, 1)
+    assert len(words.counts) == 12
+    return [*words.counts], counts.count_pairs(text, words, Windows(2))
+
+
+@pytest.mark.parametrize(("smoothing", "shift"), [(1.0, 1.0), (0.75, 1.0), (0.75, 5.0), (0, 2)])
+def test_ppmi_by_hand(text: Path, smoothing: float, shift: float) -> None:
+    """Dies if words and contexts are exchanged, sums are of smoothed words, or log k is added."""
+    words, matrix = _counts(text)
+    n = matrix.toarray()
+    assert n[words.index("sat"), words.index("on")] == 2
+    assert n[words.index("the"), words.index("the")] == 0  # three words apart
+    expected = np.zeros((12, 12))
+    smoothed = [sum(n[w, c] for w in range(12)) ** smoothing for c in range(12)]
+    for w in range(12):
+        for c in range(12):
+            if n[w, c]:
+                ratio = n[w, c] * sum(smoothed) / (n[w].sum() * smoothed[c])
+                expected[w, c] = max(0, math.log(ratio) - math.log(shift))
+    np.testing.assert_allclose(ppmi.ppmi(matrix, smoothing, shift).toarray(), expected, atol=1e-12)
+
+
+def test_a_number_by_hand() -> None:
+    """Dies if the logarithm has another base: log(3 * 8 / (4 * 4)) = log 1.5."""
+    matrix = sparse.csr_array(np.array([[3.0, 1.0], [1.0, 3.0]]))
+    found = ppmi.ppmi(matrix).toarray()
+    np.testing.assert_allclose(found, [[math.log(1.5), 0], [0, math.log(1.5)]])
+    assert ppmi.ppmi(matrix).nnz == 2
+
+
+@pytest.mark.parametrize("contexts", [False, True])
+@pytest.mark.parametrize("exponent", [0, 0.5, 1])
+def test_svd_is_numpys(text: Path, exponent: float, contexts: bool) -> None:
+    """Dies if values do not fall, the exponent is of squares, or contexts are lost."""
+    matrix = ppmi.ppmi(_counts(text)[1], 0.75)
+    left, values, right = np.linalg.svd(matrix.toarray())
+    table = (left[:, :5] + right[:5].T if contexts else left[:, :5]) * values[:5] ** exponent
+    table /= np.linalg.norm(table, axis=1, keepdims=True)
+    found = ppmi.factors(matrix, 5)
+    np.testing.assert_allclose(found.values, values[:5])
+    ours = ppmi.embed(found, exponent, contexts)
+    np.testing.assert_allclose(ours @ ours.T, table @ table.T, atol=1e-5)
+    assert (np.take_along_axis(found.words, np.abs(found.words).argmax(0)[None], 0) > 0).all()
+    np.testing.assert_array_equal(ppmi.factors(matrix, 5).words, found.words)
+
+
+def test_a_word_without_association() -> None:
+    """Dies if its vector becomes nan."""
+    found = ppmi.Factors(np.array([[0.6, 0.8], [0, 0]]), np.array([4.0, 1.0]), np.zeros((2, 2)))
+    np.testing.assert_allclose(ppmi.embed(found)[0], np.array([1.2, 0.8]) / np.hypot(1.2, 0.8))
+    assert ppmi.embed(found)[1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
+def test_from_corpus_to_file(text: Path, name: str) -> None:
+    """Dies if an option is lost on the way, or numbers are rounded when written."""
+    options = baseline.Options(
+        Windows(2), 1, smoothing=0.5, shift=1.5, dimension=3, exponent=1, add_contexts=True
+    )
+    made = baseline.make(text, text.with_name(name), options)
+    words, matrix = _counts(text)
+    associated = ppmi.ppmi(matrix, 0.5, 1.5)
+    read = vectors.read(text.with_name(name))
+    assert [*read.index] == words
+    expected = ppmi.embed(ppmi.factors(associated, 3), 1, True)
+    np.testing.assert_array_equal(read.table, expected)
+    assert made[:4] == (len(TWELVE.split()), 12, matrix.nnz, associated.nnz)
+
+
+def test_too_many_dimensions(text: Path) -> None:
+    """Dies if it is told after the counting, or an old file is lost."""
+    out = text.with_name("v.txt")
+    out.write_text("old")
+    with pytest.raises(ConfigError, match=r"fewer than the 12 words that stand in .* 1 times"):
+        baseline.make(text, out, baseline.Options(Windows(2), 1, dimension=12))
+    with pytest.raises(ConfigError, match="fewer than the 12 words"):
+        ppmi.factors(ppmi.ppmi(_counts(text)[1]), 12)
+    assert out.read_text() == "old"

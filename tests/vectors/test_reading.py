@@ -1,0 +1,119 @@
+"""Pairs of words with scores, analogy questions, and words looked up in vectors."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.vectors import lookup, pairs, questions
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "tiger\tcat\t7.35\nbook paper\tink\t7\nking\tqueen\t8.5\n",
+        "word1,word2,score\ntiger,cat,7.35\nbook paper,ink,7\nking,queen,8.5\n",
+        "# MEN\n\ntiger\tcat\t7.35\textra\nbook paper\tink\t7\textra\nking\tqueen\t8.5\textra\n",
+    ],
+    ids=["tabs", "commas and a header", "comment, blank line, more columns"],
+)
+def test_pairs(content: str, tmp_path: Path) -> None:
+    """Dies if a header becomes a pair, or words with blanks are split where tabs separate."""
+    (tmp_path / "f.txt").write_text(content)
+    read = pairs.read(tmp_path / "f.txt")
+    assert read.name == "f.txt"
+    assert read.first == ("tiger", "book paper", "king") and read.second == ("cat", "ink", "queen")
+    assert read.gold.tolist() == [7.35, 7, 8.5]
+
+
+def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
+    """Dies if SimLex-999 as published (score in column 4) cannot be read."""
+    (tmp_path / "f").write_text("word1\tword2\tPOS\tS\na b A 1\n".replace(" ", "\t") * 1)
+    with pytest.raises(DataError, match="at least 3 pairs"):
+        pairs.read(tmp_path / "f", 4)
+    (tmp_path / "f").write_text("a b A 1\nc d N 2\ne f V 3\n")
+    assert pairs.read(tmp_path / "f", 4).gold.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a b 1\nc d\n", ":2: expected two words and a score in column 3, found 2 columns"),
+        ("a b 1\nc d x\n", ":2: expected a score in column 3, found 'x'"),
+        ("a b x\nc d y\n", ":2: expected a score"),
+        ("a b 1\nc d nan\n", ":2: expected a score"),
+    ],
+)
+def test_pairs_refused(content: str, message: str, tmp_path: Path) -> None:
+    """Dies if damaged lines are skipped: two headers, nan."""
+    (tmp_path / "f").write_text(content)
+    with pytest.raises(DataError, match=message):
+        pairs.read(tmp_path / "f")
+
+
+GOOGLE = """\
+: capitals
+Athens Greece Oslo Norway
+Oslo Norway Athens Greece
+: gram1-plural
+cat cats dog dogs
+: capitals
+Paris France Oslo Norway
+"""
+
+
+def test_google_questions(tmp_path: Path) -> None:
+    """Dies if a section that goes on is a new one, or units are not sorted by their section."""
+    (tmp_path / "q").write_text(GOOGLE)
+    read = questions.read(tmp_path / "q")
+    assert read.asked[1] == ("Oslo", "Norway", "Athens") and read.answers[1] == ("Greece",)
+    assert read.sections == ("capitals", "gram1-plural")
+    assert read.groups == ("semantic", "syntactic")
+    assert read.section.tolist() == [0, 0, 1, 0]
+    assert read.second[3] == read.first[1] == read.second[0]  # Oslo, Norway
+    assert read.first[0] == read.second[1] and len(read.strata) == 5
+    assert read.strata[read.first].tolist() == read.section.tolist()
+    assert read.strata[read.second].tolist() == read.section.tolist()
+    assert (np.diff(read.strata) >= 0).all()
+
+
+def test_bats(tmp_path: Path) -> None:
+    """Dies if a line is asked of itself, or only the first answer is right."""
+    folder = tmp_path / "BATS" / "1_Inflectional"
+    folder.mkdir(parents=True)
+    (folder / "I01 [plural].txt").write_text("album\talbums\napp\tapps/applications\n")
+    (folder.parent / "metadata.json").write_text("{}")
+    read = questions.read(tmp_path / "BATS")
+    assert read.asked == [("album", "albums", "app"), ("app", "apps", "album")]
+    assert read.answers == [("apps", "applications"), ("albums",)]
+    assert read.sections == ("I01 [plural]",) and read.groups == ("1_Inflectional",)
+    assert read.first.tolist() == [0, 1] and read.second.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("content", [": s\na b c\n", "a b c d\n", ": s\n"])
+def test_questions_refused(content: str, tmp_path: Path) -> None:
+    """Dies if three words, words before a section or no question at all are taken."""
+    (tmp_path / "q").write_text(content)
+    with pytest.raises(DataError, match="expected"):
+        questions.read(tmp_path / "q")
+
+
+def test_lookup_in_lower_case(tmp_path: Path) -> None:
+    """Dies if the later of two words that are equal in lower case counts, or stays a candidate."""
+    (tmp_path / "v").write_text("The 3 4\ncat 0 2\nTHE 1 0\nDog 5 12\n")
+    read = lookup.read(tmp_path / "v")
+    assert read.index == {"the": 0, "cat": 1, "dog": 2}
+    np.testing.assert_allclose(read.unit, [[0.6, 0.8], [0, 1], [5 / 13, 12 / 13]], rtol=1e-6)
+    assert read.rows(["dog", "The", "the"]).tolist() == [2, -1, 0]
+    some = lookup.read(tmp_path / "v", ["DOG", "cat"])
+    assert some.index == {"cat": 0, "dog": 1}
+    kept = lookup.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
+    assert kept.index == {"THE": 0}
+    assert lookup.read(tmp_path / "v", most=2).index == {"the": 0, "cat": 1}
+
+
+def test_a_vector_of_zeros_is_like_nothing(tmp_path: Path) -> None:
+    """Dies if it becomes nan."""
+    (tmp_path / "v").write_text("a 0 0\nb 0 2\n")
+    assert lookup.read(tmp_path / "v").unit.tolist() == [[0, 0], [0, 1]]
