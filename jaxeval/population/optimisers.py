@@ -4,7 +4,7 @@ A factory is called inside the traced step with traced values, so that a member'
 never cause a compilation; only the name and the kinds of clipping are static.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 import jax
@@ -14,7 +14,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Hparams, Tree
-from jaxeval.errors import ConfigError
+from jaxeval.population import weight_decay
 
 Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 
@@ -270,33 +270,6 @@ def _warmed_up(warmup: jax.Array, batch_size: jax.Array | int) -> optax.Gradient
     return optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates))
 
 
-def _weight_decay(l2: Scalar, names: Sequence[str]) -> optax.GradientTransformation:
-    """Adds l2 * weight to gradients, where names are given of parameters that hold one of them."""
-    if not names:
-        return optax.add_decayed_weights(l2)
-
-    def update(grads: Tree, params: Tree | None) -> Tree:
-        paths = [
-            jax.tree_util.keystr(p, simple=True, separator="/")
-            for p, _ in jax.tree_util.tree_leaves_with_path(params)
-        ]
-        for name in names:
-            if not any(name in path for path in paths):
-                raise ConfigError(
-                    f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
-                    f"are {', '.join(paths)}"
-                )
-        decays = [any(name in path for name in names) for path in paths]
-        leaves, structure = jax.tree.flatten(grads)
-        decayed = [
-            grad + l2 * weight if decay else grad
-            for grad, weight, decay in zip(leaves, jax.tree.leaves(params), decays, strict=True)
-        ]
-        return jax.tree.unflatten(structure, decayed)
-
-    return optax.stateless(update)
-
-
 def make(
     settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
 ) -> optax.GradientTransformation:
@@ -312,7 +285,7 @@ def make(
     values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
     parts = []
     if settings.l2:
-        parts.append(_weight_decay(hparams["l2"], settings.l2_parameters))
+        parts.append(weight_decay.of(hparams["l2"], settings.l2_parameters))
     if settings.clip == "value":
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
