@@ -26,17 +26,7 @@ from jaxeval.population.settings import Training
 from jaxeval.tasks import classification, kind, word_vectors
 
 
-@reading.settings
-class Scoring:
-    """How predictions are scored."""
-
-    metric: Annotated[
-        Literal["accuracy", "macro_f1"],
-        pydantic.Field(description="read by early stopping; macro_f1: the mean of the classes'"),
-    ] = "accuracy"
-
-
-def task_of(choices: SentimentModel, scoring: Scoring, sizes: models.Sizes) -> Task:
+def task_of(choices: SentimentModel, scoring: classification.Scoring, sizes: models.Sizes) -> Task:
     """The task of all corpora of these sizes."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
@@ -91,7 +81,7 @@ class Config:
     )
     data: SentimentData = SentimentData()
     model: SentimentModel = SentimentModel()
-    scoring: Scoring = Scoring()
+    scoring: classification.Scoring = classification.Scoring()
     training: Training = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
     @pydantic.model_validator(mode="after")
