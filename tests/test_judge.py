@@ -39,7 +39,9 @@ WORDS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Corpora of two tasks in folders of their names, and files of vectors."""
     folder = tmp_path_factory.mktemp("judge")
-    tiny_corpora.tags(folder / "data" / "ner")
+    ner = tiny_corpora.tags(folder / "data" / "ner") / "test"
+    first, *others = ner.read_text().split("\n\n")  # which nobody gets right
+    ner.write_text("\n\n".join([first.replace("B-LOC", "O"), *others]))
     for part, days in (("train", range(40)), ("dev", range(40, 60)), ("test", range(60, 90))):
         words = ("good" if d % 7 % 2 else "bad" for d in days)  # of the wrong class now and then
         lines = (f"{d % 2} so {word} on day {d}\n" for d, word in zip(days, words, strict=True))
