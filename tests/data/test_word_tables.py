@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.data import pairs, word_tables
+from jaxeval.data import generated_pairs, pairs, word_tables
+from jaxeval.data.labelled_pairs import LabelledPair
 from jaxeval.data.word_settings import WordTableSettings
 
 WORDS = ["food", "was", "the", "great", "bad", "they", "have", "soup", "again", "lovely"]
@@ -18,6 +19,13 @@ def vectors(path: Path, words: list[str], seed: int, size: int = 3) -> str:
     lines = (" ".join([w, *(f"{x:.5f}" for x in row)]) for w, row in zip(words, draw, strict=True))
     path.write_text("\n".join(lines) + "\n")
     return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _words_that_train_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = generated_pairs.parts(137)
+    parts["test"].append(LabelledPair(("yuzu", "was", "qat"), ("ziti",), "neutral"))
+    monkeypatch.setattr(generated_pairs, "parts", lambda seed: parts)
 
 
 def _paired(**settings: Any) -> pairs.Paired:
@@ -40,8 +48,8 @@ def test_a_member_reads_its_own_table(how: Any, vocabulary: Any, tmp_path: Path)
     all read the first table."""
     files = [
         vectors(tmp_path / "a", WORDS, 1),
-        vectors(tmp_path / "b", [*WORDS[3:], "pizza", "nowhere"], 2),
-        vectors(tmp_path / "c", [*WORDS[:4], "coffee", "today"], 3),
+        vectors(tmp_path / "b", [*WORDS[3:], "pizza", "nowhere", "yuzu"], 2),
+        vectors(tmp_path / "c", [*WORDS[:4], "coffee", "ziti", "yuzu"], 3),
     ]
     solo = [_paired(vectors=f, without_vector=how, vocabulary=vocabulary) for f in files]
     joined = word_tables.joined(solo)
@@ -59,7 +67,7 @@ def test_a_member_reads_its_own_table(how: Any, vocabulary: Any, tmp_path: Path)
 def test_words_that_the_file_lacks_can_share_a_vector(tmp_path: Path) -> None:
     """Dies if they have rows of their own, or their vector is not the mean of those vectors that
     no word of the corpus has."""
-    file = vectors(tmp_path / "a", [*WORDS, "qat", "zyzzyva"], 1)
+    file = vectors(tmp_path / "a", [*WORDS, "no", "nobody"], 1)
     whole = np.loadtxt(file, usecols=(1, 2, 3))
     shared = _paired(vectors=file, without_vector="mean").table
     np.testing.assert_allclose(shared.vectors[1], whole[-2:].mean(axis=0), rtol=1e-5)
@@ -77,7 +85,7 @@ def test_vectors_of_other_words_are_other_vectors(tmp_path: Path) -> None:
     """
     file = vectors(tmp_path / "a", WORDS, 1)
     turned = vectors(tmp_path / "b", WORDS[::-1], 1)
-    more = vectors(tmp_path / "c", [*WORDS, "qat"], 1)
+    more = vectors(tmp_path / "c", [*WORDS, "no"], 1)
     prints = [_paired(vectors=f, without_vector="mean").table.fingerprint for f in (file, turned)]
     assert prints[0] != prints[1]
     lines = Path(more).read_text().splitlines()
