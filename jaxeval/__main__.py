@@ -36,7 +36,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
     "vectors": (
         "jaxeval.vectors.__main__",
-        "judge word vectors: similarity, analogies; make a baseline",
+        "judge word vectors: by tasks, similarity, analogies; make a baseline",
     ),
     "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
 }

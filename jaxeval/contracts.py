@@ -111,6 +111,8 @@ class Member:
     split: int = 0  # 0: the corpus's own split; k > 0: the k-th random split
     hparams: tuple[tuple[str, float], ...] = ()  # sorted by name
     repeat: int = 0  # trainings of the same seed are told apart by it, and by nothing else
+    # fingerprint of its own word vectors, in programs whose members differ in them
+    vectors: str = ""
 
 
 GIVEN_SPLIT = 0

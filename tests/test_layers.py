@@ -31,6 +31,7 @@ VERBS = {
         "compare",
         "select",
         "tune",
+        "judge",
     ),
     *(
         "predict",

@@ -5,6 +5,8 @@
 * A **ragged** key is a size. Members of one program may differ in it where their task can pad them
   (`Kind.extent`).
 * An **immaterial** key changes no score, and so is no part of an experiment's id.
+* A **later** key was added when runs had been recorded: it is part of an id only where its value
+  is not the default, which is what those runs did.
 * All others are static: compiled in.
 
 Markers stand in a field's annotation: `l2: Annotated[float, markers.Traced(neutral=0.0)] = 0.0`.
@@ -107,6 +109,7 @@ class _Marker:
 
 IMMATERIAL = _Marker()
 RAGGED = _Marker()
+LATER = _Marker()
 Marker = Traced | TracedTable | _Marker
 
 
@@ -189,6 +192,16 @@ def keys(settings: object, asked: Marker, prefix: str = "") -> Iterator[str]:
             yield prefix + key
         elif dataclasses.is_dataclass(value):
             yield from keys(value, asked, f"{prefix}{key}.")
+
+
+def unchanged(settings: object, prefix: str = "") -> Iterator[str]:
+    """The later keys whose values are the defaults."""
+    for key, value, marker in _marked(settings):
+        default = reading.fields_of(settings)[key].get_default(call_default_factory=True)
+        if marker is LATER and value == default:
+            yield prefix + key
+        elif dataclasses.is_dataclass(value):
+            yield from unchanged(value, f"{prefix}{key}.")
 
 
 def _marked(settings: object) -> Iterator[tuple[str, Any, Marker | None]]:

@@ -9,7 +9,11 @@ from jaxeval.data import schemes, text
 from jaxeval.data.sentences import Sentence
 from jaxeval.errors import DataError
 
-Tag = Literal["upos", "xpos", "entity"]
+Tag = Literal["upos", "universal", "xpos", "entity"]
+_UNIVERSAL = {  # tags of UD among the twelve of Petrov et al. (2012); the others are their own
+    **{"AUX": "VERB", "PROPN": "NOUN", "CCONJ": "CONJ", "SCONJ": "CONJ", "PUNCT": "."},
+    **{"INTJ": "X", "SYM": "X", "PART": "PRT"},
+}
 _COLUMNS = 10
 FORM, _UPOS, _XPOS, _MISC = 1, 3, 4, 9
 _ENTITY_FORMAT = "# global.Entity"
@@ -26,6 +30,8 @@ class Word(NamedTuple):
 
 def read(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
     """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are left out.
+
+    With `universal`, the tags of UD are those twelve that Petrov et al. (2012) have.
 
     With `entity`, tags are BIO tags of the outermost mentions in the `Entity=` field of the last
     column (GUM: named, nominal and pronominal). A mention that is interrupted (GUM numbers its
@@ -89,11 +95,13 @@ def _finish(words: list[Word], tag: Tag, kind: int, path: str | Path) -> Iterato
         spans = _outermost(_mentions(words, kind, path))
         tags = schemes.from_spans(spans, len(words), "bio")
     else:
-        column = _UPOS if tag == "upos" else _XPOS
+        column = _XPOS if tag == "xpos" else _UPOS
         tags = tuple(word.columns[column] for word in words)
         missing = next((w.line for w, t in zip(words, tags, strict=True) if t in ("", "_")), None)
         if missing is not None:
             raise DataError(f"the word has no {tag} tag", path, missing)
+        if tag == "universal":
+            tags = tuple(_UNIVERSAL.get(tag_of_word, tag_of_word) for tag_of_word in tags)
     yield Sentence(forms, tags, lines)
 
 

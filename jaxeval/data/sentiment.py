@@ -59,6 +59,7 @@ class SentimentData:
     ] = 0.2
     vectors: word_settings.VectorFile = None
     vectors_unknown: word_settings.UnknownVector = None
+    without_vector: word_settings.WithoutVector = "own"
     dimension: word_settings.Dimension = 100
     min_count: word_settings.MinCount = 1
     lower_case: word_settings.LowerCase = True
@@ -198,9 +199,8 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
     given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
-    shared = {"row": table.row, "vectors": table.vectors, "pretrained": table.pretrained}
     return Classified(
-        Corpus(laid_out.columns, shared),
+        Corpus(laid_out.columns, table.shared()),
         given_split,
         table,
         labels,

@@ -49,7 +49,8 @@ class SentenceSource:
         int, pydantic.Field(ge=-(2**16), le=2**16, description="from 0, -1: last")
     ] = -1
     tag: Annotated[
-        Literal["upos", "xpos", "entity"], pydantic.Field(description="conllu: what is predicted")
+        Literal["upos", "universal", "xpos", "entity"],
+        pydantic.Field(description="conllu: what is predicted"),
     ] = "upos"
     tag_feature: Annotated[
         str | None, pydantic.Field(description="tfds: feature that holds the tags")

@@ -44,6 +44,7 @@ class TaggingData:
     ] = None
     vectors: word_settings.VectorFile = None
     vectors_unknown: word_settings.UnknownVector = None
+    without_vector: word_settings.WithoutVector = "own"
     dimension: word_settings.Dimension = 100
     min_count: word_settings.MinCount = 1
     lower_case: word_settings.LowerCase = True
@@ -221,11 +222,9 @@ def _shared(
 ) -> dict[str, np.ndarray]:
     """What all members see of the forms."""
     return {
-        "row": table.row,
-        "vectors": table.vectors,
-        "pretrained": table.pretrained,
+        **table.shared(),
         "characters": words.characters(forms, alphabet, settings.max_characters),
-        "casing": np.array([words.casing(form) if form else 0 for form in forms], np.int32),
+        **words.shapes(forms),
     }
 
 

@@ -43,7 +43,7 @@ class EncodedSentences(NamedTuple):
     """Sentences as arrays.
 
     Attributes:
-      shared: row [F], characters [F, W] and casing [F].
+      shared: row [F], characters [F, W], casing and capitals [F].
       numbers: of each bucket the sentences in it.
       columns: of each bucket forms [N, T] and length [N].
     """
@@ -88,5 +88,5 @@ def _shared(
     return {
         "row": row,
         "characters": np.pad(characters, ((0, 0), (0, padding))),
-        "casing": np.array([words.casing(form) if form else 0 for form in forms], np.int32),
+        **words.shapes(forms),
     }

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Protocol
 import pydantic
 
 from jaxeval.config import fields, markers
-from jaxeval.data import splits, vectors, word_table, words
+from jaxeval.data import splits, vector_unknown, vectors, word_table, words
 
 VectorFile = Annotated[
     str | None,
@@ -15,6 +15,14 @@ VectorFile = Annotated[
 ]
 UnknownVector = Annotated[
     str | None, pydantic.Field(description="name of the file's vector for unknown words")
+]
+WithoutVector = Annotated[
+    Literal["own", "zeros", "mean"],
+    markers.LATER,
+    pydantic.Field(
+        description="words that the file lacks: rows of their own by min_count, or one vector for "
+        "all: zeros, or the mean of the file's vectors of no word here (VecEval)"
+    ),
 ]
 Dimension = Annotated[
     fields.Size, pydantic.Field(description="size of word vectors where none are read")
@@ -44,6 +52,10 @@ class WordTableSettings(Protocol):
         """`UnknownVector`."""
 
     @property
+    def without_vector(self) -> Literal["own", "zeros", "mean"]:
+        """`WithoutVector`."""
+
+    @property
     def dimension(self) -> int:
         """`Dimension`."""
 
@@ -67,6 +79,19 @@ def build_table(
     pretrained = None
     if settings.vectors is not None:
         names = {name for form in forms for name in words.spellings(form)}
-        pretrained = vectors.read(settings.vectors, names, settings.vectors_unknown)
+        pretrained = _read(settings, settings.vectors, names)
     fold = str.lower if settings.lower_case else str
+    if pretrained is not None and settings.without_vector != "own":
+        table = word_table.build(forms, (), pretrained, fold, settings.dimension, vocabulary)
+        return table._replace(named_hash=True), pretrained
     return word_table.build(forms, vocabulary, pretrained, fold, settings.dimension), pretrained
+
+
+def _read(settings: WordTableSettings, path: str, names: Container[str]) -> vectors.Vectors:
+    """The vectors of these names, and the one for unknown words."""
+    if settings.without_vector == "mean" and settings.vectors_unknown is None:
+        return vector_unknown.common(vectors.read(path), names)
+    read = vectors.read(path, names, settings.vectors_unknown)
+    if settings.without_vector == "zeros" and settings.vectors_unknown is None:
+        return vector_unknown.with_unknown(read, "zeros")
+    return read

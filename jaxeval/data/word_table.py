@@ -37,6 +37,8 @@ class WordTable(NamedTuple):
     vocabulary: int  # R
     named: Mapping[str, int]  # name in the vector file -> row
     folded: Mapping[str, int]  # folded word of the vocabulary without a vector -> row
+    number: int | None = None  # among the tables of members that differ in them
+    named_hash: bool = False  # whether the fingerprint is of names and the unknown word too
 
     @property
     def fingerprint(self) -> str:
@@ -44,8 +46,37 @@ class WordTable(NamedTuple):
         read = self.vectors[_FIRST:][self.pretrained[_FIRST:]]
         if not len(read):
             return ""
-        rows = sorted(vector.tobytes() for vector in read)
+        if self.named_hash:
+            named = sorted((name, self.vectors[row].tobytes()) for name, row in self.named.items())
+            rows = [self.vectors[words.UNKNOWN].tobytes()]
+            rows += [part for name, vector in named for part in (name.encode(), b"\0", vector)]
+        else:
+            rows = sorted(vector.tobytes() for vector in read)
         return hashlib.sha256(b"".join(rows)).hexdigest()[:16]
+
+    def shared(self) -> dict[str, np.ndarray]:
+        """What all members read of it: row, vectors, pretrained."""
+        return {"row": self.row, "vectors": self.vectors, "pretrained": self.pretrained}
+
+    def padded(self, vocabulary: int, rows: int) -> "WordTable":
+        """The same with more rows, zeros: `vocabulary` of the vocabulary, `rows` in all.
+
+        Rows beyond the vocabulary move up, so that those before it can be trained.
+        """
+        more = vocabulary - self.vocabulary
+
+        def moved(row: np.ndarray) -> np.ndarray:
+            return np.where(row >= self.vocabulary, row + more, row).astype(np.int32)
+
+        old = moved(np.arange(len(self.vectors)))
+        vectors = np.zeros((rows, self.vectors.shape[1]), np.float32)
+        pretrained = np.zeros(rows, bool)
+        vectors[old], pretrained[old] = self.vectors, self.pretrained
+        named = {name: int(old[row]) for name, row in self.named.items()}
+        row = moved(self.row)
+        return self._replace(
+            row=row, vectors=vectors, pretrained=pretrained, vocabulary=vocabulary, named=named
+        )
 
     def untrained(self, trained: bool) -> dict[str, np.ndarray]:
         """What a model reads beside its parameters: vectors that it does not train.
@@ -57,7 +88,7 @@ class WordTable(NamedTuple):
         return {"vectors": self.vectors} if outside or not trained else {}
 
     def of_split(self, forms: Iterable[np.ndarray], min_count: int) -> dict[str, np.ndarray]:
-        """Tables of a split: known and once, each [V] bool.
+        """Tables of a split: known and once, each [V] bool, and where members differ in table [].
 
         A word is known if it has a pretrained vector or stands `min_count` times in train, and
         once if it stands there once.
@@ -66,12 +97,13 @@ class WordTable(NamedTuple):
           forms: of train, arrays of any shape.
           min_count: of words without a vector.
         """
+        tables = {} if self.number is None else {"table": np.int32(self.number)}
         seen = np.zeros(len(self.vectors), np.int64)
         for numbers in forms:
             seen += np.bincount(self.row[numbers].ravel(), minlength=len(seen))
         known = self.pretrained | (seen >= min_count)
         known[:_FIRST] = True
-        return {"known": known, "once": seen == 1}
+        return {"known": known, "once": seen == 1, **tables}
 
     def saved(self, known: np.ndarray) -> dict[str, dict[str, int]]:
         """The rows of words by which any text is looked up, as plain JSON.
@@ -89,6 +121,7 @@ def build(
     read: vectors.Vectors | None,
     fold: Callable[[str], str],
     dimension: int,
+    with_vector: Container[str] | None = None,
 ) -> WordTable:
     """The table of a corpus; its first R rows depend on the vocabulary and the file alone.
 
@@ -101,10 +134,12 @@ def build(
       read: pretrained vectors of the forms' spellings.
       fold: words without a vector that it makes equal share a row.
       dimension: D where no vectors are read.
+      with_vector: forms whose vectors are among the first R rows; None: those of `vocabulary`.
     """
     index: Mapping[str, int] = {} if read is None else read.index
     in_file = words.rows(forms, index)
-    spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
+    first = vocabulary if with_vector is None else with_vector
+    spelled = {s for form in forms[1:] if form in first for s in words.spellings(form)}
     inside = [row for name, row in index.items() if name in spelled]
     outside = [row for name, row in index.items() if name not in spelled]
     alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]

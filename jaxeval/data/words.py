@@ -16,6 +16,14 @@ CASINGS = (  # tested in this order (UKPLab), the last one if none fits; 0 is pa
     "initial_upper",
     "contains_digit",
 )
+CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feature)
+    re.compile(r"[a-z]+"),
+    re.compile(r"[A-Z][a-z]+"),
+    re.compile(r"[A-Z]+"),
+    re.compile(r"[^A-Z]+[A-Z][^A-Z]*"),
+    re.compile(r".*", re.DOTALL),
+)
+NO_CAPITALS = -1  # of padding: no feature is set
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 _NUMBER = re.compile(r"[0-9.,]+")
@@ -34,6 +42,11 @@ def casing(word: str) -> int:
         (True, "other"),
     )
     return CASINGS.index(next(name for holds, name in tests if holds))
+
+
+def capitals(word: str) -> int:
+    """Number of the word's pattern in `CAPITALS`: ASCII letters alone are read."""
+    return next(n for n, pattern in enumerate(CAPITALS) if pattern.fullmatch(word))
 
 
 def normalise(word: str) -> str:
@@ -62,6 +75,13 @@ def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
     """Row of each form in a table of vectors, by its first known spelling: [F] int32, -1: none."""
     each = (next((index[s] for s in spellings(form) if s in index), -1) for form in forms)
     return np.fromiter(each, np.int32, len(forms))
+
+
+def shapes(forms: Sequence[str]) -> dict[str, np.ndarray]:
+    """What of each form the kinds of its characters tell: casing and capitals, [F] int32."""
+    casings = [casing(form) if form else PADDING for form in forms]
+    patterns = [capitals(form) if form else NO_CAPITALS for form in forms]
+    return {"casing": np.array(casings, np.int32), "capitals": np.array(patterns, np.int32)}
 
 
 def alphabet(forms: Iterable[str]) -> dict[str, int]:

@@ -6,8 +6,8 @@ hidden units, Y classes, F word forms, V rows of the word table. A batch holds
     rows    forms [B, T] int32, length [B] int32, start and end [B, K] int32 (word positions of
             each target, the end exclusive; 0, 0 without one), targets [B] (how many of the K are
             real; and labels, which the model never sees)
-    shared  row [F] (form -> row of the word table), vectors [V, D] and pretrained [V] bool; of V
-            the first `Sizes.words` rows are the vocabulary's, which may be trained
+    shared  what `word_vectors` reads; of V rows of the word table the first `Sizes.words` are
+            the vocabulary's, which may be trained
     split   known [V] bool (the word has a vector or stood in train)
 """
 
@@ -60,13 +60,14 @@ class Words(module.Module):
         other = table
         if self.choices.words.target_table and self.choices.words.trained:
             other = self._table("target_words", batch)
-        vectors = batch.shared["vectors"]
 
-        def look_up(table: Array, forms: Array) -> Array:
+        def look_up(table: Array | None, forms: Array) -> Array:
             rows = word_vectors.known_rows(batch, forms)
-            return word_vectors.look_up(table, vectors, rows, training)
+            if table is None:
+                return word_vectors.vectors(batch, rows)
+            return word_vectors.look_up(table, batch, rows, training)
 
-        size = vectors.shape[1]
+        size = word_vectors.size(batch)
         empty = self.param("empty", self._draw(batch), (size,)) if self._has_empty else None
         return Sentences(
             look_up(table, forms.T),
@@ -84,14 +85,13 @@ class Words(module.Module):
         sided = self.choices.architecture in ("tdlstm", "tclstm")
         return sided and not self.choices.target.include
 
-    def _table(self, name: str, batch: Batch) -> Array:
-        """The trained vectors [Sizes.words, D]; all of them as read [V, D] where none is."""
-        vectors = batch.shared["vectors"]
+    def _table(self, name: str, batch: Batch) -> Array | None:
+        """The trained vectors [Sizes.words, D]; None where all are as read."""
         if not self.choices.words.trained:
-            return vectors
-        pretrained = batch.shared["pretrained"][: self.sizes.words]
-        draw, vectors = self._draw(batch), vectors[: self.sizes.words]
-        return self.param(name, word_vectors.initial_table, draw, vectors, pretrained)
+            return None
+        as_read = word_vectors.vocabulary(batch, self.sizes.words)
+        table: Array = self.param(name, word_vectors.initial_table, self._draw(batch), *as_read)
+        return table
 
     def _draw(self, batch: Batch) -> word_vectors.Draw:
         """How vectors of words without one begin."""
@@ -99,10 +99,8 @@ class Words(module.Module):
             return lambda key, shape: word_vectors.uniform(key, shape, self.initial.scale)
         if self.choices.words.initialiser == "uniform":
             return word_vectors.uniform
-        vectors, pretrained = (
-            batch.shared[name][: self.sizes.words] for name in ("vectors", "pretrained")
-        )
-        return lambda key, shape: word_vectors.normal(key, shape, vectors, pretrained)
+        as_read = word_vectors.vocabulary(batch, self.sizes.words)
+        return lambda key, shape: word_vectors.normal(key, shape, *as_read)
 
 
 def _target_forms(forms: Array, start: Array, longest: int) -> Array:

@@ -1,13 +1,15 @@
-"""The BiLSTM tagger of Reimers & Gurevych (2017, section 4.2): words -> label logits.
+"""Taggers: words -> label logits.
+
+The BiLSTM of Reimers & Gurevych (2017, section 4.2), and a perceptron over a window of words.
 
 Notation: T positions, B sentences, D features of a word, H units per direction, Y labels, F word
 forms of the corpus, V rows of the word table, W characters of the longest word. Arrays inside the
 model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
 
     rows    forms [B, T] int32, length [B] int32 (and labels, which the model never sees)
-    shared  row [F] (form -> row of the word table), characters [F, W], casing [F],
-            vectors [V, D] and pretrained [V] bool; of V the first `Sizes.words` rows are the
-            vocabulary's, which may be trained, the others are vectors read of other words
+    shared  characters [F, W], casing [F], capitals [F], and what `word_vectors` reads; of V rows
+            of the word table the first `Sizes.words` are the vocabulary's, which may be trained,
+            the others are vectors read of other words
     split   known [V] bool (the word has a vector or stood in train), once [V] bool
 """
 
@@ -24,6 +26,8 @@ from jaxeval.models import tagging_settings as settings
 from jaxeval.models.dropout import KeyedDropout
 
 Array = jax.Array
+_GLOROT = nn.initializers.glorot_uniform()
+_PATTERNS = 5  # of capitals; padding has none
 
 
 class Sizes(NamedTuple):
@@ -55,7 +59,9 @@ class Features(module.Module):
         parts = [self._words(batch, forms, drop)]
         if self.choices.characters.encoder != "none":
             parts.append(self._characters(batch.shared["characters"], forms, drop))
-        if self.choices.casing != "none":
+        if self.choices.casing == "capitals":
+            parts.append(jax.nn.one_hot(batch.shared["capitals"][forms], _PATTERNS))
+        elif self.choices.casing != "none":
             parts.append(self._casing(batch.shared["casing"][forms]))
         return jnp.concatenate(parts, axis=-1)
 
@@ -64,18 +70,13 @@ class Features(module.Module):
         rate = self.choices.words.unknown_rate
         if rate and drop.key is not None:
             rows = word_vectors.unknown_at_random(drop.next_key(), rate, batch.split["once"], rows)
-        vectors, vocabulary = batch.shared["vectors"], self.sizes.words
         if not self.choices.words.trained:
-            return vectors[rows]
-        pretrained = batch.shared["pretrained"][:vocabulary]
+            return word_vectors.vectors(batch, rows)
+        as_read, pretrained = word_vectors.vocabulary(batch, self.sizes.words)
         table = self.param(
-            "words",
-            word_vectors.initial_table,
-            word_vectors.uniform,
-            vectors[:vocabulary],
-            pretrained,
+            "words", word_vectors.initial_table, word_vectors.uniform, as_read, pretrained
         )
-        return word_vectors.look_up(table, vectors, rows, training=drop.key is not None)
+        return word_vectors.look_up(table, batch, rows, training=drop.key is not None)
 
     def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:
         choice = self.choices.characters
@@ -104,8 +105,26 @@ class Features(module.Module):
         return self.param("casing", nn.initializers.uniform(0.1), shape)[kinds]
 
 
+class Window(module.Module):
+    """A tanh layer over each word with its neighbours, padding beyond both ends: [T, B, H]."""
+
+    sizes: settings.WindowSettings
+
+    @nn.compact
+    def __call__(self, features: Array) -> Array:
+        """The states of words.
+
+        Args:
+          features: [T + 2 reach, B, D], of `reach` positions more on either side.
+        """
+        span = 2 * self.sizes.reach + 1
+        steps = len(features) - span + 1
+        windows = jnp.concatenate([features[n : n + steps] for n in range(span)], axis=-1)
+        return jnp.tanh(nn.Dense(self.sizes.hidden, kernel_init=_GLOROT, name="hidden")(windows))
+
+
 class Tagger(module.Module):
-    """Features, one to three BiLSTM layers, label logits."""
+    """Features, BiLSTM layers or a window, label logits."""
 
     choices: settings.TaggerSettings
     sizes: Sizes
@@ -124,18 +143,24 @@ class Tagger(module.Module):
         drop = KeyedDropout(
             rates, key, variational=choice.kind == "variational", inverted=choice.inverted
         )
-        forms = batch.rows["forms"]
-        valid = jnp.arange(forms.shape[1])[:, None] < batch.rows["length"][None]
-        x = Features(self.choices, self.sizes, name="features")(batch, drop)
-        x = drop.steps("input", x)
-        for number, width in enumerate(self.choices.layers):
-            frozen = (
-                0 if number or self.choices.words.trained else batch.shared["vectors"].shape[1]
-            )
-            x = drop.steps("output", self._layer(x, valid, drop, number, width, frozen))
+        features = Features(self.choices, self.sizes, name="features")
+        if self.choices.encoder == "window":
+            window = self.choices.window
+            x = drop.steps("input", features(_padded(batch, window.reach), drop))
+            x = drop.steps("output", Window(window, name="window")(x))
+        else:
+            x = self._layers(batch, drop.steps("input", features(batch, drop)), drop)
         if self.choices.projection is not None:
             x = jnp.tanh(nn.Dense(self.choices.projection, name="projection")(x))
         return self._logits(x)
+
+    def _layers(self, batch: Batch, x: Array, drop: KeyedDropout) -> Array:
+        """The states [T, B, 2 H] of the last BiLSTM layer over features [T, B, D]."""
+        valid = jnp.arange(len(x))[:, None] < batch.rows["length"][None]
+        for number, width in enumerate(self.choices.layers):
+            frozen = 0 if number or self.choices.words.trained else word_vectors.size(batch)
+            x = drop.steps("output", self._layer(x, valid, drop, number, width, frozen))
+        return x
 
     def _layer(
         self, x: Array, valid: Array, drop: KeyedDropout, number: int, width: int, frozen: int
@@ -152,17 +177,22 @@ class Tagger(module.Module):
 
     def _logits(self, x: Array) -> TaggerLogits:
         labels = self.sizes.labels
-        glorot = nn.initializers.glorot_uniform()
         if self.choices.classifier == "crf" and self.choices.transitions == "from_input":
-            energy = nn.Dense((labels + 1) * labels, kernel_init=glorot, name="energy")(x)
+            energy = nn.Dense((labels + 1) * labels, kernel_init=_GLOROT, name="energy")(x)
             return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
-        emissions = nn.Dense(labels, kernel_init=glorot, name="emissions")(x)
+        emissions = nn.Dense(labels, kernel_init=_GLOROT, name="emissions")(x)
         if self.choices.classifier == "softmax":
             return TaggerLogits(emissions, None)
-        transitions = self.param("transitions", glorot, (labels, labels))
+        transitions = self.param("transitions", _GLOROT, (labels, labels))
         start = self.param("start", nn.initializers.zeros, (labels,))
         end = self.param("end", nn.initializers.zeros, (labels,))
         return TaggerLogits(emissions, crf.Potentials(transitions, start, end))
+
+
+def _padded(batch: Batch, reach: int) -> Batch:
+    """The batch with so many positions of padding before and behind its sentences."""
+    forms = jnp.pad(batch.rows["forms"], ((0, 0), (reach, reach)))
+    return batch._replace(rows={**batch.rows, "forms": forms})
 
 
 def _from_input(energy: Array) -> TaggerLogits:

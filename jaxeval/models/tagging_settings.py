@@ -40,6 +40,14 @@ class CharacterSettings:
 
 
 @reading.settings
+class WindowSettings:
+    """A perceptron over the words around each word (Collobert et al. 2011, section 3.3.1)."""
+
+    reach: Annotated[int, pydantic.Field(ge=0, le=64, description="words read on either side")] = 2
+    hidden: Annotated[fields.Size, fields.about("units of its tanh layer")] = 50
+
+
+@reading.settings
 class TaggerDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
@@ -55,7 +63,7 @@ class TaggerDropout:
     output: Annotated[
         fields.Rate,
         markers.dropout("dropout_output"),
-        fields.about("rate on the output of every BiLSTM layer"),
+        fields.about("rate on the output of every BiLSTM layer, or of the window's layer"),
     ] = 0.25
     layer_input: Annotated[
         fields.Rate, fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
@@ -104,13 +112,24 @@ class TaggerSettings:
         CharacterSettings()
     )
     casing: Annotated[
-        Literal["none", "one_hot", "embedding"],
-        fields.about("casing feature; embedding is trained"),
+        Literal["none", "one_hot", "embedding", "capitals"],
+        fields.about(
+            "casing feature; embedding is trained; capitals: one of five patterns (Nayak et al. "
+            "2016)"
+        ),
     ] = "none"
     casing_dimension: Annotated[fields.Size, fields.about("size of a casing embedding")] = 10
+    encoder: Annotated[
+        Literal["bilstm", "window"],
+        markers.LATER,
+        fields.about("bilstm, or a perceptron over a window of words"),
+    ] = "bilstm"
+    window: Annotated[WindowSettings, markers.LATER, fields.about("window: its sizes")] = (
+        WindowSettings()
+    )
     layers: Annotated[
         tuple[fields.Size, ...],
-        pydantic.Field(min_length=1, max_length=3, description="H by layer"),
+        pydantic.Field(min_length=1, max_length=3, description="bilstm: H by layer"),
     ] = (100,)
     cell: Annotated[lstm.LSTMVariant, fields.about("variant of the LSTM cell")] = (
         lstm.LSTMVariant()
@@ -127,3 +146,9 @@ class TaggerSettings:
     mask_illegal: Annotated[
         bool, fields.about("crf: forbid moves that the tag scheme does not allow")
     ] = False
+
+    @pydantic.model_validator(mode="after")
+    def _fits(self) -> "TaggerSettings":
+        if self.encoder == "window" and (self.dropout.state or self.dropout.layer_input):
+            raise ValueError("dropout.state and dropout.layer_input need encoder = 'bilstm'")
+        return self

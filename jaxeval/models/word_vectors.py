@@ -1,7 +1,12 @@
 """Word vectors of a batch's words: rows of a table of which some are parameters.
 
 Notation: V rows of the word table, of which the first R are the vocabulary's, which may be
-trained; the others are vectors read of other words. D vector size. Row 0 is padding.
+trained; the others are vectors read of other words. D vector size, F word forms. Row 0 is padding.
+
+A batch's `shared` holds row [F] (form -> row of the table), vectors [V, D] and pretrained [V]
+bool. Where members differ in their vectors, these are [J, F], [J, V, D] and [J, V] of J tables,
+and `split` holds table [], the member's own of them. Elements are gathered by both indices at
+once: no lane has a copy of its table.
 """
 
 from collections.abc import Callable
@@ -17,9 +22,31 @@ UNKNOWN = 1  # row of words that are not known
 _FIRST = UNKNOWN + 1  # of a word
 
 
+def _of_member(batch: Batch, name: str, places: Array | slice) -> Array:
+    """Places of a table of the member's own."""
+    table: Array = batch.shared[name]
+    return table[batch.split["table"], places] if "table" in batch.split else table[places]
+
+
+def size(batch: Batch) -> int:
+    """D."""
+    return int(batch.shared["vectors"].shape[-1])
+
+
+def vectors(batch: Batch, rows: Array) -> Array:
+    """The vectors [..., D] of rows [...] as read."""
+    return _of_member(batch, "vectors", rows)
+
+
+def vocabulary(batch: Batch, rows: int) -> tuple[Array, Array]:
+    """Vectors [R, D] of the first R rows as read, and whether each was [R] bool."""
+    first = slice(rows)
+    return _of_member(batch, "vectors", first), _of_member(batch, "pretrained", first)
+
+
 def known_rows(batch: Batch, forms: Array) -> Array:
     """Rows of word forms [...] int32; those that the member's split does not know are UNKNOWN."""
-    rows = batch.shared["row"][forms]
+    rows = _of_member(batch, "row", forms)
     return jnp.where(batch.split["known"][rows], rows, UNKNOWN)
 
 
@@ -29,18 +56,17 @@ def unknown_at_random(key: Array, rate: float, once: Array, rows: Array) -> Arra
     return jnp.where(replaced & once[rows], UNKNOWN, rows)
 
 
-def look_up(table: Array, vectors: Array, rows: Array, training: bool) -> Array:
+def look_up(table: Array, batch: Batch, rows: Array, training: bool) -> Array:
     """Vectors [..., D] of rows: of the trained table [R, D], beyond it as read.
 
     Args:
-      vectors: [V, D] as read.
       training: whether all rows are the vocabulary's, as those of train are.
     """
-    vocabulary = len(table)
-    if vocabulary == len(vectors) or training:
+    first = len(table)
+    if first == batch.shared["vectors"].shape[-2] or training:
         return table[rows]
-    outside = (rows >= vocabulary)[..., None]
-    return jnp.where(outside, vectors[rows], table[jnp.minimum(rows, vocabulary - 1)])
+    outside = (rows >= first)[..., None]
+    return jnp.where(outside, vectors(batch, rows), table[jnp.minimum(rows, first - 1)])
 
 
 def uniform(key: Array, shape: tuple[int, ...], bound: float | Array | None = None) -> Array:

@@ -45,7 +45,7 @@ class Population:
         self._failed: list[slots.MemberEnd] = []
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
-        first_split = problem.split(members[0].split)
+        first_split = problem.split_of(members[0])
         self._most_steps = engine.most_steps(members, first_split)
         count = lanes.round_up(count, mesh)
         self._programs: Programs = {} if programs is None else programs
@@ -103,7 +103,7 @@ class Population:
         """Gives a lane to the member of a slot."""
         assert slot.member is not None
         self.waiting.remove(slot.member)
-        split = self.problem.split(slot.member.split)
+        split = self.problem.split_of(slot.member)
         self._host_lanes[lane] = engine.lane_of(self.program, slot.member, split, self._most_steps)
         self.slots[lane] = slot
         if slot.decays:

@@ -14,6 +14,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Hparams, Tree
+from jaxeval.population import weight_decay
 
 Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 
@@ -95,6 +96,13 @@ class Optimiser:
         markers.Traced(neutral=0.0, alone=True, range=markers.Range(1e-7, 1e-3, log=True)),
         pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
     ] = 0.0
+    l2_parameters: Annotated[
+        tuple[str, ...],
+        markers.LATER,
+        pydantic.Field(
+            description="l2: only of parameters whose names hold one of these; none: of all"
+        ),
+    ] = ()
 
     @pydantic.field_validator("hyperparameters")
     @classmethod
@@ -277,7 +285,7 @@ def make(
     values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
     parts = []
     if settings.l2:
-        parts.append(optax.add_decayed_weights(hparams["l2"]))
+        parts.append(weight_decay.of(hparams["l2"], settings.l2_parameters))
     if settings.clip == "value":
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":

@@ -1,11 +1,12 @@
 """What a cohort learns, and the static part of its members' functions."""
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import jax
 
-from jaxeval.contracts import Corpus, Split, Task
+from jaxeval.contracts import Corpus, Member, Split, Task
 from jaxeval.errors import ConfigError
 from jaxeval.population import member
 from jaxeval.population.settings import Training
@@ -14,12 +15,22 @@ _WIDEST = 64  # members at once unless the config says otherwise
 
 
 class Problem(NamedTuple):
-    """What a cohort learns."""
+    """What a cohort learns.
+
+    Attributes:
+      split: split number -> rows; sizes are the same for all numbers.
+      splits: the same of members with other vectors than the first's, by `Member.vectors`.
+    """
 
     task: Task
     corpus: Corpus
-    split: Callable[[int], Split]  # split number -> rows; sizes are the same for all numbers
+    split: Callable[[int], Split]
     training: Training
+    splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
+
+    def split_of(self, who: Member) -> Split:
+        """The member's own split, with the tables that depend on it."""
+        return self.splits.get(who.vectors, self.split)(who.split)
 
     @property
     def program(self) -> member.Program:

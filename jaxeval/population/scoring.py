@@ -27,7 +27,7 @@ class Scorer:
         # idle lanes repeat the last member and score no rows
         self._member_of = [min(k, len(members) - 1) for k in range(width)]
         self._active = [k < len(members) for k in range(width)]
-        first = problem.split(members[0].split)
+        first = problem.split_of(members[0])
         self._engine = engine.build(
             problem.program,
             problem.corpus,
@@ -37,8 +37,7 @@ class Scorer:
         )
         longest = engine.most_steps(members, first)
         self._lanes = [
-            engine.lane_of(problem.program, who, problem.split(who.split), longest)
-            for who in members
+            engine.lane_of(problem.program, who, problem.split_of(who), longest) for who in members
         ]
         self._params = self._stacked(params)
 

@@ -239,5 +239,11 @@ def from_json(data: Mapping[str, Any]) -> Slot:
     if plain is None:
         return Slot()
     hparams = renamed.hyperparameters(dict(plain["hparams"]))
-    member = Member(plain["seed"], plain["split"], (*hparams.items(),), plain.get("repeat", 0))
+    member = Member(
+        plain["seed"],
+        plain["split"],
+        (*hparams.items(),),
+        plain.get("repeat", 0),
+        plain.get("vectors", ""),
+    )
     return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})

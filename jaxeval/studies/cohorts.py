@@ -9,7 +9,7 @@ from jaxeval import runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member
 from jaxeval.population.problem import Problem
-from jaxeval.studies import costs, prepared
+from jaxeval.studies import costs, prepared, programs
 from jaxeval.studies.trial import Study, Trial
 from jaxeval.tasks import registry
 
@@ -91,47 +91,30 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
     return resolved
 
 
-def program_of(of: prepared.Prepared, ragged: bool = False, filled: bool = False) -> str:
-    """All that members of a program have in common, as canonical JSON.
-
-    The names of traced values are among it: one name more, though its value is neutral, can change
-    the last bits of a score, which must not depend on who else is trained.
-
-    Args:
-      ragged: whether they may differ in ragged keys.
-      filled: whether all members are given the names that may be shared with neutral values.
-    """
-    hyperparameters = markers.traced(of.config).values()
-    names = sorted(h.name for h in hyperparameters if h.active and not (filled and _fills(h)))
-    tree = {key: v for key, v in markers.static(of.config, ragged).items() if key != "name"}
-    return reading.canonical([tree, names, of.source.fingerprint, of.source.pretrained])
-
-
-def _fills(hyperparameter: markers.Hyperparameter) -> bool:
-    """Whether a sweep gives it to members for which it is neutral."""
-    marker = hyperparameter.marker
-    return marker.neutral is not None and not marker.alone
-
-
 def by_program(of: Sequence[Entry]) -> list[Cohort]:
-    """One cohort a program, of different trials.
+    """One cohort a program, of different trials; those that differ in word vectors share one.
 
     Those that would be the same member are trained apart: repeats of a seed, and configs that
     differ in what neither of them uses.
     """
-    groups: dict[tuple[str, int], list[Entry]] = {}
+    groups: dict[tuple[str, int], list[tuple[Entry, Member]]] = {}
+    problems: dict[str, Problem] = {}
     alike: collections.Counter[tuple[str, Member]] = collections.Counter()
-    for entry in {entry.key: entry for entry in of}.values():
-        program = program_of(entry.prepared)
-        member = program, dataclasses.replace(_member(entry), repeat=0)
-        groups.setdefault((program, alike[member]), []).append(entry)
-        alike[member] += 1
+    entries = [*{entry.key: entry for entry in of}.values()]
+    by_vectors = programs.of([entry.prepared for entry in entries])
+    for entry, joint in zip(entries, by_vectors, strict=True):
+        program = joint.program
+        member = dataclasses.replace(_member(entry), vectors=joint.vectors)
+        again = program, dataclasses.replace(member, repeat=0)
+        problems.setdefault(program, joint.problem)
+        groups.setdefault((program, alike[again]), []).append((entry, member))
+        alike[again] += 1
     cohorts = []
     for (program, _), group in groups.items():
-        first, members = group[0].prepared, tuple(map(_member, group))
-        cohorts.append(
-            Cohort(tuple(group), members, first.config, first.problem, program, _name(group))
-        )
+        trained, members = zip(*group, strict=True)
+        config = trained[0].prepared.config
+        name = _name(trained)
+        cohorts.append(Cohort(trained, members, config, problems[program], program, name))
     return cohorts
 
 
@@ -187,8 +170,8 @@ def shape_of(of: prepared.Prepared) -> ProgramShape:
     """What the program of a run of a sweep must hold."""
     extent = of.kind.extent
     if extent is None:
-        return ProgramShape(program_of(of, filled=True), None)
-    return ProgramShape(program_of(of, ragged=True, filled=True), extent(of.config, of.data))
+        return ProgramShape(programs.text(of, filled=True), None)
+    return ProgramShape(programs.text(of, ragged=True, filled=True), extent(of.config, of.data))
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:
@@ -235,7 +218,7 @@ def by_estimates(
                 tuple(members),
                 whole.config,
                 whole.problem,
-                program_of(whole, filled=True),
+                programs.text(whole, filled=True),
                 name,
                 estimate,
             )
@@ -249,7 +232,7 @@ def _neutral(group: Sequence[Entry]) -> dict[str, float]:
     for entry in group:
         for hyperparameter in markers.traced(entry.prepared.config).values():
             neutral = hyperparameter.marker.neutral
-            if neutral is not None and _fills(hyperparameter):
+            if neutral is not None and programs.fills(hyperparameter):
                 values[hyperparameter.name] = neutral
     return values
 

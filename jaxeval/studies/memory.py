@@ -30,6 +30,16 @@ def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
         )
 
 
+def tables_at_once(each: int) -> int:
+    """How many word tables of so many bytes a program may hold, in a quarter of the memory.
+
+    Every device has a copy; those of a CPU share the machine's memory.
+    """
+    devices = jax.devices()
+    copies = len(devices) if devices[0].platform == "cpu" else 1
+    return max(1, int(_bytes() / 4 // max(each * copies, 1)))
+
+
 def _lanes(problem: Problem, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
     width, devices = lanes_for(problem.training, members), jax.devices()

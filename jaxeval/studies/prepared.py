@@ -125,7 +125,7 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in markers.keys(config, markers.IMMATERIAL):
+    for key in [*markers.keys(config, markers.IMMATERIAL), *markers.unchanged(config)]:
         *parents, last = key.split(".")
         branch = tree
         for name in parents:

@@ -1,15 +1,29 @@
-"""Counts and scores of a classification: accuracy and F1 of each class.
+"""Loss, counts and scores of a classification: accuracy and F1 of each class.
 
 Notation: Y classes; axes before are of items.
 """
 
 from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pydantic
+
+from jaxeval.config import reading
 
 Array = jax.Array
+
+
+@reading.settings
+class Scoring:
+    """How predictions are scored."""
+
+    metric: Annotated[
+        Literal["accuracy", "macro_f1"],
+        pydantic.Field(description="read by early stopping; macro_f1: the mean of the classes'"),
+    ] = "accuracy"
 
 
 def nll(logits: Array, labels: Array) -> Array:

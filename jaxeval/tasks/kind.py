@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from jaxeval.contracts import Corpus, Split, Task
 from jaxeval.data import checks
+from jaxeval.files import Json
 from jaxeval.tasks.prediction import Options, SavedModel
 
 
@@ -38,6 +39,18 @@ class Source(NamedTuple):
     pretrained: str = ""
 
 
+class Joining(NamedTuple):
+    """Members of one program that differ in their word vectors.
+
+    Attributes:
+      key: (config, data) -> what they must have in common beside config and sentences, as JSON.
+      join: data that have it -> the same, each with its own word table among those of all.
+    """
+
+    key: Callable[[Any, Any], Json]
+    join: Callable[[Sequence[Any]], Sequence[Any]]
+
+
 class Kind(NamedTuple):
     """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
 
@@ -57,6 +70,7 @@ class Kind(NamedTuple):
         data. Raises ConfigError where the data has none.
       extent: (config, data) -> what the arrays of a member need (`studies.costs.Extent`), for
         tasks whose members can be padded to one another's ragged sizes; None: they cannot.
+      joining: how members that differ in their word vectors share a program; None: they do not.
       predict: (saved models, file, options) -> lines that say what the models make of the file;
         None: they cannot. Raises DataError: models that do not fit their descriptions, or a file
         that cannot be read; ConfigError: options of another task.
@@ -69,4 +83,5 @@ class Kind(NamedTuple):
     build: Callable[[Any, Any], tuple[Source, Task]]
     random_splits: Callable[[Any], Any] = lambda config: config
     extent: Callable[[Any, Any], Any] | None = None
+    joining: Joining | None = None
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None

@@ -7,6 +7,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.tasks import (
     language,
     language_prediction,
+    pairs,
     sentiment,
     sentiment_prediction,
     seq2seq,
@@ -20,6 +21,7 @@ KINDS: dict[str, Kind] = {
     "tagging": tagging.KIND._replace(predict=tagging_prediction.predict),
     "language": language.KIND._replace(predict=language_prediction.predict),
     "seq2seq": seq2seq.KIND._replace(predict=seq2seq_prediction.predict),
+    "pairs": pairs.KIND,
     "sentiment": sentiment.KIND._replace(predict=sentiment_prediction.predict),
 }
 

@@ -15,6 +15,7 @@ import pydantic
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import sentiment as data
+from jaxeval.data import word_tables
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import sentiment as models
@@ -22,20 +23,10 @@ from jaxeval.models import sentiment_settings
 from jaxeval.models.sentiment_settings import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import classification, kind
+from jaxeval.tasks import classification, kind, word_vectors
 
 
-@reading.settings
-class Scoring:
-    """How predictions are scored."""
-
-    metric: Annotated[
-        Literal["accuracy", "macro_f1"],
-        pydantic.Field(description="read by early stopping; macro_f1: the mean of the classes'"),
-    ] = "accuracy"
-
-
-def task_of(choices: SentimentModel, scoring: Scoring, sizes: models.Sizes) -> Task:
+def task_of(choices: SentimentModel, scoring: classification.Scoring, sizes: models.Sizes) -> Task:
     """The task of all corpora of these sizes."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
@@ -90,7 +81,7 @@ class Config:
     )
     data: SentimentData = SentimentData()
     model: SentimentModel = SentimentModel()
-    scoring: Scoring = Scoring()
+    scoring: classification.Scoring = classification.Scoring()
     training: Training = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
     @pydantic.model_validator(mode="after")
@@ -160,4 +151,5 @@ KIND = kind.Kind(
     data.build,
     lambda config, classified: (_source(config, classified), build(config, classified)),
     lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

@@ -15,14 +15,14 @@ import pydantic
 
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
-from jaxeval.data import schemes, words
+from jaxeval.data import schemes, word_tables, words
 from jaxeval.data import tagging as data
 from jaxeval.data.tagging import TaggingData
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf, tagging_settings
 from jaxeval.models import tagging as models
 from jaxeval.population.settings import Training
-from jaxeval.tasks import kind, spans
+from jaxeval.tasks import kind, spans, word_vectors
 
 
 @reading.settings
@@ -224,4 +224,5 @@ KIND = kind.Kind(
         build(config.model, config.scoring, tagged),
     ),
     _random_splits,
+    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

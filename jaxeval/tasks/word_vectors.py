@@ -1,13 +1,30 @@
-"""The word vectors of a saved model, for words that it need not have seen."""
+"""Word vectors: those of a saved model, and which files' members can share a program."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from jaxeval.data import word_tables
 from jaxeval.errors import DataError
 from jaxeval.tasks.prediction import SavedModel
 
 Tables = dict[str, np.ndarray]
+
+
+def program_key(config: Any, data: Any) -> list[int]:
+    """What word tables must have in common for members of both in one program: D.
+
+    The number of rows too, where all rows of a trained table are added up (a global norm, the mean
+    of all vectors): zeros among them could change last bits.
+    """
+    vocabulary, outside, dimension = word_tables.size(data)
+    words = config.model.words
+    summed = (
+        config.training.optimiser.clip == "global_norm"
+        or getattr(words, "initialiser", "") == "normal"
+    )
+    return [dimension, vocabulary, outside] if words.trained and summed else [dimension]
 
 
 def of_saved(model: SavedModel, table: str, trained: bool, least: int) -> tuple[np.ndarray, int]:

@@ -2,13 +2,14 @@
 
 import argparse
 import functools
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
-from jaxeval.vectors import options
+from jaxeval.vectors import judge_options, options
 
 _DESCRIPTION = """\
 Judges files of word vectors, and makes a baseline of a corpus. Files are text (GloVe, word2vec),
@@ -21,6 +22,7 @@ examples:
   python -m jaxeval.vectors analogies glove.txt questions-words.txt --against svd.txt w2v.bin
   python -m jaxeval.vectors analogies glove.txt BATS_3.0 --most 200000 --json -
   python -m jaxeval.vectors svd corpus.txt --out svd.txt --dimension 100 --smoothing .75
+  python -m jaxeval.vectors judge glove.txt svd.txt --data DIR --baseline svd.txt
   python -m jaxeval.vectors similarity --help
 
 docs/vectors.md says what is computed.
@@ -63,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
         "--most", type=cli.positive, metavar="N", help="only the first N words of each file"
     )
     analogies.add_argument("--details", action="store_true", help="print every section")
+    about = "what do small models make of them?"
+    judge_options.add(_sub(verbs, "judge", about, judge_options.DESCRIPTION))
     options.add_svd(_sub(verbs, "svd", "make a baseline of a corpus by counting", _SVD))
     return parser
 
@@ -100,8 +104,19 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
     args = parser().parse_args(words)
-    handlers = {"similarity": _similarity, "analogies": _analogies, "svd": _svd}
+    handlers = {
+        "similarity": _similarity,
+        "analogies": _analogies,
+        "judge": _judge,
+        "svd": _svd,
+    }
     return handlers[args.verb](args)
+
+
+def _judge(args: argparse.Namespace) -> int:
+    # by name: this room has no jax, and what trains has
+    status: int = importlib.import_module("jaxeval.judge.command").run(args)
+    return status
 
 
 def _similarity(args: argparse.Namespace) -> int:

@@ -164,3 +164,25 @@ def test_limits_say_what_they_allow() -> None:
     assert [below.allow(v) for v in (-1, 0, 0.5, 1)] == [False, True, True, False]
     assert (str(above), str(below)) == ("above 0 to 1", "from 0 and below 1")
     assert str(markers.NOT_NEGATIVE) == "from 0"
+
+
+@reading.settings
+class Grown:
+    """Settings to which keys were added."""
+
+    first: int = 1
+    later: Annotated[int, markers.LATER] = 2
+    rates: Annotated[Rates, markers.LATER] = Rates()
+    inner: Slowdown = Slowdown()
+
+
+def test_later_keys_count_only_where_they_change_anything() -> None:
+    """Dies if a key that was added changes ids of runs recorded before it, or one that is set to
+    another value does not."""
+    assert [*markers.unchanged(Grown())] == ["later", "rates"]
+    assert [*markers.unchanged(Grown(later=3, first=5))] == ["rates"]
+    assert [*markers.unchanged(Grown(rates=Rates(second=0.5)))] == ["later"]
+    whole: Any = studies.read(None)
+    keys = {*markers.unchanged(whole)}
+    assert keys >= {"model.encoder", "model.window", "data.without_vector"}
+    assert "training.optimiser.l2_parameters" in keys

@@ -42,6 +42,21 @@ def test_ranges_empty_nodes_and_comments_are_left_out(tmp_path: Path) -> None:
     assert conllu.read(path, "xpos")[0].tags == ("VB", "RB", "VB")
 
 
+def test_the_twelve_universal_tags(tmp_path: Path) -> None:
+    """Dies if a tag of UD that Petrov et al. (2012) lack stays, or another changes."""
+    twelve = {
+        **{"ADJ": "ADJ", "ADP": "ADP", "ADV": "ADV", "AUX": "VERB", "CCONJ": "CONJ"},
+        **{"DET": "DET", "INTJ": "X", "NOUN": "NOUN", "NUM": "NUM", "PART": "PRT"},
+        **{"PRON": "PRON", "PROPN": "NOUN", "PUNCT": ".", "SCONJ": "CONJ", "SYM": "X"},
+        **{"VERB": "VERB", "X": "X"},
+    }
+    lines = [f"{i}\tw\tw\t{tag}" + "\t_" * 6 + "\n" for i, tag in enumerate(twelve, 1)]
+    path = _write(tmp_path, "".join(lines))
+    assert conllu.read(path, "universal")[0].tags == tuple(twelve.values())
+    assert conllu.read(path)[0].tags == tuple(twelve)
+    assert len({*twelve.values()}) == 12
+
+
 def test_outermost_mentions(tmp_path: Path) -> None:
     """Dies if a mention inside another wins, or one that opens and closes at a word is lost."""
     fields = [

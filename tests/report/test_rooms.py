@@ -8,6 +8,7 @@ from jaxeval import report
 PACKAGE = Path(report.__file__).parent
 ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "tuning": set()}
 ALLOWED["runs"] = {"sweep"}
+ALLOWED["judgement"], ALLOWED["vectors"] = {"comparison"}, set()
 
 
 def _imported(file: Path) -> set[str]:

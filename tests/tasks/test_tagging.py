@@ -52,6 +52,10 @@ CHOICES = {
         "data.scheme=bio",
     ],
     "masked": ["model.mask_illegal=true", "model.casing=embedding"],
+    "window": [
+        *("model.encoder=window", "model.window.hidden=16", "model.casing=capitals"),
+        *("model.classifier=softmax", "model.dropout.kind=naive", "model.dropout.output=0.5"),
+    ],
     "no characters": ["model.characters.encoder=none", "model.dropout.kind=none"],
 }
 

@@ -24,14 +24,16 @@ def latex(study: ScoreStudy) -> str:
     """Two tables to paste (booktabs), the sentences and the signature as comments."""
     scale = verdict.scale_of(study)
     blocks = [
-        *(_latex_table(head, rows) for head, rows in tables.pasted(study, scale)),
+        *(latex_table(head, rows) for head, rows in tables.pasted(study, scale)),
         "\n".join(f"% {line}" for line in sentences(study)),
         f"% {verdict.signature(study)}",
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-def _latex_table(head: Row, rows: Sequence[Row]) -> str:
+def latex_table(head: Row, rows: Sequence[Row]) -> str:
+    """A tabular (booktabs), names to the left and numbers to the right."""
+
     def line(cells: Row) -> str:
         return " & ".join(cell.translate(_LATEX).replace("<", "$<$") for cell in cells) + r" \\"
 

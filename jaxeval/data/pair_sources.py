@@ -1,0 +1,196 @@
+"""Finds and reads the pairs of sentences that a config names: SNLI, three columns, PPDB."""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import pydantic
+
+from jaxeval.config import fields, markers, reading
+from jaxeval.data import folders, generated_pairs, splits, text, tokens, tsv
+from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.errors import DataError
+
+_UNDECIDED = "-"  # SNLI's label where annotators did not agree
+_SNLI = ("sentence1", "sentence2", "gold_label")
+_SUFFIXES = {".json": "snli", ".jsonl": "snli", ".txt": "tsv", ".tsv": "tsv"}
+
+
+@reading.settings
+class PairSource:
+    """Files, or the generated corpus."""
+
+    path: Annotated[
+        str | None,
+        markers.IMMATERIAL,
+        pydantic.Field(
+            min_length=1, description="folder of the files, or one file; absent: generated"
+        ),
+    ] = None
+    format: Annotated[
+        Literal["auto", "snli", "tsv", "ppdb"],
+        pydantic.Field(
+            description="snli: JSON lines; tsv: two sentences and a label, or SNLI's columns; "
+            "ppdb: scored phrases; auto: by .jsonl, .json, .tsv, .txt"
+        ),
+    ] = "auto"
+    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
+    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
+    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    test_pairs: Annotated[fields.Count, pydantic.Field(description="one file: drawn for test")] = (
+        4000
+    )
+    dev_fraction: Annotated[
+        float, pydantic.Field(gt=0, lt=1, description="one file: of the rest, drawn for dev")
+    ] = 0.1
+    seed: Annotated[
+        fields.Natural, pydantic.Field(description="of drawn parts, of the generated corpus")
+    ] = 137
+
+
+class PairParts(NamedTuple):
+    """Pairs by part, in words, and a line on what became of the files."""
+
+    parts: Mapping[str, Sequence[LabelledPair]]
+    remarks: Sequence[str] = ()
+
+
+def read(source: PairSource) -> PairParts:
+    """The pairs of train, dev and test; those of one file are dealt as VecEval deals PPDB's.
+
+    Raises:
+      DataError: no such file, a line that is no pair, too few pairs to draw from.
+    """
+    if source.path is None:
+        return PairParts(generated_pairs.parts(source.seed))
+    path = Path(source.path)
+    if path.is_dir() and len(folders.names(path)) == 1:
+        path = path / folders.names(path)[0]
+    if path.is_file():
+        pairs, undecided = _read_file(source, path)
+        drawn = (
+            f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
+            f"{source.dev_fraction:.0%} of the rest for dev"
+        )
+        return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn])
+    if not path.is_dir():
+        raise DataError("no such file or folder; expected one that holds pairs", path)
+    parts, remarks = {}, []
+    for part in splits.PARTS:
+        file = folders.only(path, getattr(source, part), part, f"data.source.{part}")
+        parts[part], undecided = _read_file(source, file)
+        remarks += _dropped(file, undecided)
+    return PairParts(parts, remarks)
+
+
+def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
+    """Parts of one list: shuffled as Python 2 does, the first are test, a share of the rest dev.
+
+    VecEval (make_datasets.py) calls `random.Random(137).shuffle`, which in Python 2 draws
+    int(random() (i + 1)) for i = n - 1 ... 1; Python 3 has the same `random`, another `shuffle`.
+
+    Raises:
+      DataError: a part would be empty.
+    """
+    order, generator = [*pairs], random.Random(source.seed)
+    for i in range(len(order) - 1, 0, -1):
+        j = int(generator.random() * (i + 1))
+        order[i], order[j] = order[j], order[i]
+    test, rest = order[: source.test_pairs], order[source.test_pairs :]
+    count = int(source.dev_fraction * len(rest))
+    if not count:
+        raise DataError(
+            f"{len(pairs):,} pairs are too few to draw {source.test_pairs:,} for test and a "
+            f"fraction of {source.dev_fraction:g} for dev; lower data.source.test_pairs",
+            source.path,
+        )
+    return {"train": rest[count:], "dev": rest[:count], "test": test}
+
+
+def _dropped(file: Path, undecided: int) -> list[str]:
+    return [f"{file.name}: {undecided} pairs without a gold label left out"] if undecided else []
+
+
+def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]:
+    """The pairs of a file, and how many were left out as undecided.
+
+    Raises:
+      DataError: no pair is left, or a format that its name does not tell.
+    """
+    name: str = source.format
+    if name == "auto":
+        suffix = Path(file.name.removesuffix(".gz")).suffix
+        if suffix not in _SUFFIXES:
+            expected = f"expected {', '.join(_SUFFIXES)}, or data.source.format"
+            raise DataError(f"its name does not tell its format; {expected}", file)
+        name = _SUFFIXES[suffix]
+    rows = [*_READERS[name](file)]
+    split = tokens.split_at_blanks if name == "ppdb" else tokens.split
+    pairs = []
+    for number, first, second, label in rows:
+        if label != _UNDECIDED or name == "ppdb":
+            sentences = [
+                tuple(s[span.start : span.end] for span in split(s)) for s in (first, second)
+            ]
+            if not all(sentences):
+                raise DataError("expected two sentences with words in them", file, number)
+            pairs.append(LabelledPair(sentences[0], sentences[1], label))
+    if not pairs:
+        raise DataError("no pair with a label found", file)
+    return pairs, len(rows) - len(pairs)
+
+
+_Row = tuple[int, str, str, str]  # line, first sentence, second, label
+
+
+def _read_snli(file: Path) -> Iterator[_Row]:
+    for number, line in enumerate(text.iterate_lines(file), 1):
+        if not line.strip():
+            continue
+        try:
+            tree = json.loads(line)
+            first, second, label = (tree[key] for key in _SNLI)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            first = second = label = None
+        if not (isinstance(first, str) and isinstance(second, str) and isinstance(label, str)):
+            expected = f"a JSON object with the texts {', '.join(_SNLI)}"
+            raise DataError(f"expected {expected}", file, number)
+        yield number, first, second, label
+
+
+def _read_tsv(file: Path) -> Iterator[_Row]:
+    """Three columns; or those that a header such as SNLI's names."""
+    head = next(iter(text.iterate_lines(file))).split("\t")
+    named = all(name in head for name in _SNLI)
+    places = [head.index(name) + 1 for name in _SNLI] if named else [1, 2, 3]
+    columns = dict(zip(("first", "second", "label"), places, strict=True))
+    for number, row in tsv.read(file, columns):
+        if number > 1 or not named:
+            yield number, row["first"], row["second"], row["label"].strip()
+
+
+def _read_ppdb(file: Path) -> Iterator[_Row]:
+    """Lines of a mean score from 0 to 5, a syntactic label and two phrases (Pavlick et al. 2015).
+
+    The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
+    """
+    for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
+        try:
+            score = float(row["score"])
+        except ValueError:
+            score = math.nan
+        if not 0 <= score <= 5:
+            raise DataError(
+                f"expected a mean score from 0 to 5 first, found {row['score']!r}", file, number
+            )
+        yield number, row["first"], row["second"], str(max(math.ceil(score), 1))
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[_Row]]] = {
+    "snli": _read_snli,
+    "tsv": _read_tsv,
+    "ppdb": _read_ppdb,
+}

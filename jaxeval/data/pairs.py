@@ -1,0 +1,194 @@
+"""Pairs of sentences with a class each: files (or generated) -> padded arrays.
+
+Notation: N pairs of a bucket, T its width in words, F word forms, V rows of the word table, Y
+classes. Form 0 and row 0 are padding.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import fields, reading
+from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.data import (
+    buckets,
+    checks,
+    pair_sources,
+    splits,
+    vectors,
+    word_settings,
+    word_table,
+)
+from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.errors import ConfigError, DataError
+
+_SIDES = ("premise", "hypothesis")
+Parts = Mapping[str, Sequence[LabelledPair]]
+
+
+@reading.settings
+class PairData:
+    """Where the pairs come from and how they are read."""
+
+    source: Annotated[
+        pair_sources.PairSource, pydantic.Field(description="files or the generated corpus")
+    ] = pair_sources.PairSource()
+    longest: Annotated[
+        fields.Length | None, pydantic.Field(description="words of a sentence that are read")
+    ] = None
+    vectors: word_settings.VectorFile = None
+    vectors_unknown: word_settings.UnknownVector = None
+    without_vector: word_settings.WithoutVector = "own"
+    dimension: word_settings.Dimension = 100
+    min_count: word_settings.MinCount = 1
+    lower_case: word_settings.LowerCase = True
+    vocabulary: Annotated[
+        word_settings.Scope, pydantic.Field(description="pairs whose words a model has rows for")
+    ] = "train"
+    max_widths: word_settings.MaxWidths = 12
+
+    @property
+    def where(self) -> str:
+        """Where the pairs come from, for people."""
+        return self.source.path or "generated corpus"
+
+
+class Paired(NamedTuple):
+    """A corpus ready for training.
+
+    A bucket holds premise and hypothesis [N, T], premise_length and hypothesis_length [N] and
+    labels [N], all int32; shared are row [F], vectors [V, D], pretrained [V].
+
+    Attributes:
+      labels: names of the Y classes.
+      positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
+    """
+
+    corpus: Corpus
+    given_split: splits.Rows
+    table: word_table.WordTable
+    labels: Sequence[str]
+    settings: PairData
+    fingerprint: str
+    widths: Sequence[int]
+    findings: checks.Findings
+    positions: Sequence[np.ndarray]
+
+    def vocabulary(self, number: int) -> dict[str, Any]:
+        """What the numbers stand for to a member of a split, as plain JSON."""
+        known = self.split(number).tables["known"]
+        return {"labels": [*self.labels], **self.table.saved(known)}
+
+    def split(self, number: int) -> Split:
+        """Split `number` (0: as given) with its tables, as `word_table.WordTable.of_split`.
+
+        Raises:
+          ConfigError: a random split of a corpus with the vocabulary of the given one.
+        """
+        rows = self.given_split
+        if number != GIVEN_SPLIT:
+            if self.settings.vocabulary != "all":
+                raise ConfigError(
+                    f"split {number}: this corpus has the vocabulary of the given split; random "
+                    "ones need data.vocabulary=all (prepare it with random_splits)"
+                )
+            rows = splits.random(rows, number)
+        chosen = zip(self.corpus.buckets, rows["train"], strict=True)
+        forms = [bucket[side][of_bucket] for bucket, of_bucket in chosen for side in _SIDES]
+        tables = self.table.of_split(forms, self.settings.min_count)
+        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
+        return Split(train, dev, test, tables)
+
+
+def for_random_splits(settings: PairData) -> PairData:
+    """The same data with the vocabulary of all pairs: random splits deal all of them anew."""
+    return dataclasses.replace(settings, vocabulary="all")
+
+
+def build(settings: PairData, batch_size: int) -> Paired:
+    """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
+
+    Raises:
+      DataError: what the readers raise; a train set with one class, or that test repeats; a class
+        that train lacks; vectors of no word of train.
+    """
+    read = pair_sources.read(settings.source)
+    parts = {p: [_cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
+    labels = _labels(parts, settings.where)
+    of_part = {p: {word for pair in of for word in pair.words} for p, of in parts.items()}
+    forms = ["", *sorted(set().union(*of_part.values()))]
+    scope = word_settings.PARTS_OF[settings.vocabulary]
+    vocabulary = set().union(*(of_part[part] for part in scope))
+    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
+    pairs = [pair for part in splits.PARTS for pair in parts[part]]
+    lengths = [pair.longest for pair in pairs]
+    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
+    rows = buckets.assign(lengths, widths)
+    columns = tuple(
+        _columns([pairs[row] for row in of_bucket], forms, labels, width)
+        for of_bucket, width in zip(rows, widths, strict=True)
+    )
+    findings = checks.Findings({}, read.remarks).joined(_findings(settings, parts, pretrained))
+    return Paired(
+        Corpus(columns, table.shared()),
+        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        table,
+        labels,
+        settings,
+        splits.fingerprint(parts),
+        widths,
+        findings,
+        rows,
+    )
+
+
+def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
+    return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
+
+
+def _labels(parts: Parts, where: str) -> list[str]:
+    """The classes of train, sorted.
+
+    Raises:
+      DataError: there is one, or another part has others.
+    """
+    labels = sorted({pair.label for pair in parts["train"]})
+    if len(labels) < 2:
+        raise DataError(f"the only label of train is {labels[0]!r}: nothing to learn", where)
+    for part, pairs in parts.items():
+        for label in {pair.label for pair in pairs} - {*labels}:
+            expected = f"expected those of train: {', '.join(labels)}"
+            raise DataError(f"{part}: label {label!r}; {expected}", where)
+    return labels
+
+
+def _findings(settings: PairData, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
+    """What is odd about the pairs, and how many of their words have a vector.
+
+    Raises:
+      DataError: test is train, or no word of train has a vector.
+    """
+    warnings = checks.repeats({p: [*of] for p, of in parts.items()}, settings.where, "pairs")
+    facts, remarks, few = word_table.covered(parts, read, settings.vectors)
+    words = {part: {word for pair in of for word in pair.words} for part, of in parts.items()}
+    warnings += [*few, *checks.normalisation(words)]
+    return checks.Findings(facts, remarks, warnings)
+
+
+def _columns(
+    pairs: Sequence[LabelledPair], forms: Sequence[str], labels: Sequence[str], width: int
+) -> dict[str, np.ndarray]:
+    """One bucket's arrays."""
+    number = {form: n for n, form in enumerate(forms)}
+    arrays = {"labels": np.array([labels.index(pair.label) for pair in pairs], np.int32)}
+    for side in _SIDES:
+        sentences = [getattr(pair, side) for pair in pairs]
+        words = np.zeros((len(pairs), width), np.int32)
+        for row, sentence in enumerate(sentences):
+            words[row, : len(sentence)] = [number[word] for word in sentence]
+        arrays[side] = words
+        arrays[f"{side}_length"] = np.array([len(s) for s in sentences], np.int32)
+    return arrays

@@ -1,0 +1,1 @@
+"""`jaxeval vectors judge`: the part of the verb that trains."""

@@ -1,0 +1,190 @@
+"""What is trained to judge vectors, and what is made of its scores."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jaxeval import observe, runs, studies
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError
+from jaxeval.files import Json
+from jaxeval.report.judgement import data
+from jaxeval.stats import judgement
+from jaxeval.stats.pairwise import Rules
+from jaxeval.studies import cohorts, proposers, running
+from jaxeval.studies.cohorts import Entry
+from jaxeval.studies.plan import megabytes
+
+_SUFFIXES = {".txt", ".gz", ".zst", ".vec", ".bin", ".npy", ".w2v"}
+
+
+class Plan(NamedTuple):
+    """What is to be trained.
+
+    Attributes:
+      files: name of the vectors -> their file.
+      entries: a member each; its trial's labels say vectors, task and mode.
+      baseline: name of the vectors that errors are reduced against.
+    """
+
+    files: Mapping[str, str]
+    tasks: tuple[str, ...]
+    modes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    entries: Sequence[Entry]
+    planned: Sequence[cohorts.Cohort]
+    baseline: str | None
+
+
+def plan(
+    files: Sequence[str],
+    tasks: Mapping[str, str],
+    modes: Sequence[str],
+    seeds: Sequence[int],
+    changes: Sequence[str] = (),
+    baseline: str | None = None,
+) -> Plan:
+    """Reads all data and vectors and says which members share programs; nothing is trained.
+
+    Args:
+      files: of vectors.
+      tasks: task -> where its corpus is.
+      changes: `key=value` each, of all configs.
+      baseline: one of the files.
+
+    Raises:
+      ConfigError, DataError: a file or corpus cannot be read, the baseline is none of the files.
+    """
+    names = named(files)
+    if baseline is not None and baseline not in [*names, *names.values()]:
+        raise ConfigError(f"--baseline {baseline}: expected one of {', '.join(names.values())}")
+    by_path = {path: name for name, path in names.items()}
+    trials = [
+        trial
+        for task, where in tasks.items()
+        for mode in modes
+        for name, path in names.items()
+        for trial in proposers.seeds_by_splits(
+            _config(task, mode, name, path, where, changes),
+            seeds,
+            vectors=name,
+            task=task,
+            mode=mode,
+        )
+    ]
+    entries = cohorts.entries(trials, studies.Session().loader)
+    planned = cohorts.by_program(entries)
+    running.refuse_impossible(planned)
+    return Plan(
+        names,
+        tuple(tasks),
+        tuple(modes),
+        tuple(seeds),
+        entries,
+        planned,
+        by_path.get(baseline or "", baseline),
+    )
+
+
+def named(files: Sequence[str]) -> dict[str, str]:
+    """Short names of files: without folders and suffixes where these tell them apart."""
+    paths = list(dict.fromkeys(files))
+    short = [_stem(path) for path in paths]
+    distinct = len({*short}) == len(short)
+    return dict(zip(short if distinct else paths, paths, strict=True))
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    while Path(name).suffix in _SUFFIXES and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def _config(
+    task: str, mode: str, name: str, path: str, where: str, changes: Sequence[str]
+) -> object:
+    quoted = {"name": f"{name} {mode}", "data.vectors": path}
+    own = [f"{key}={reading.canonical(value)}" for key, value in quoted.items()]
+    return studies.read(f"nayak2016/{task}_{mode}", [*changes, *own], where)
+
+
+def describe(of: Plan) -> dict[str, Json]:
+    """What would be trained, as plain data."""
+    tables = [cohort.problem.corpus.shared["vectors"].nbytes for cohort in of.planned]
+    return {
+        "vectors": dict(of.files),
+        "tasks": [*of.tasks],
+        "modes": [*of.modes],
+        "seeds": [*of.seeds],
+        "members": sum(len(cohort.members) for cohort in of.planned),
+        "compiled programs": len(of.planned),
+        "word tables, megabytes": [megabytes(size) for size in tables],
+    }
+
+
+def judge(
+    of: Plan, folder: Path, store: str | None, rules: Rules, quiet: bool = False
+) -> data.Judged:
+    """Trains what has not ended yet, and compares.
+
+    Raises:
+      RunError: as `studies.run_cohorts`.
+      DataError: the scores cannot be compared.
+    """
+    begin = time.perf_counter(), time.process_time()
+    members: list[runs.MemberRow] = []
+    for cohort in of.planned:  # one after the other: programs and tables of each are then let go
+        members += observe.train_cohorts([cohort], folder, store, quiet=quiet)
+    spent = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    by_key = {
+        (row.experiment, row.seed, row.split, row.repeat, row.hparams): row for row in members
+    }
+    scores: dict[str, dict[str, dict[str, dict[int, float]]]] = {
+        mode: {name: {task: {} for task in of.tasks} for name in of.files} for mode in of.modes
+    }
+    cells: dict[tuple[str, str, str], list[runs.MemberRow]] = {}
+    for entry in of.entries:
+        row, labels = by_key[entry.key], entry.trial.labels
+        name, task, mode = (labels[key] for key in ("vectors", "task", "mode"))
+        cells.setdefault((mode, task, name), []).append(row)
+        if row.test is not None:
+            scores[mode][name][task][row.seed] = row.test
+    return data.Judged(
+        dict(of.files),
+        tuple(judgement.judge(mode, scores[mode], rules, of.baseline) for mode in of.modes),
+        tuple(data.Cell(*key, tuple(rows)) for key, rows in cells.items()),
+        {task: _metric(of, task) for task in of.tasks},
+        _coverage(of),
+        data.Cost(sum(row.wall_seconds for row in by_key.values()), *spent),
+        rules,
+        _same(of),
+    )
+
+
+def _metric(of: Plan, task: str) -> str:
+    return next(e.record.metric for e in of.entries if e.trial.labels["task"] == task)
+
+
+def _coverage(of: Plan) -> dict[tuple[str, str], Mapping[str, Mapping[str, float]]]:
+    """(Vectors, task) -> part -> the fraction of its tokens and types with a vector."""
+    return {
+        (e.trial.labels["vectors"], e.trial.labels["task"]): e.prepared.source.findings.facts[
+            "vectors"
+        ]  # type: ignore[misc]
+        for e in of.entries
+    }
+
+
+def _same(of: Plan) -> list[str]:
+    """Lines on files that give the words of a task the same vectors."""
+    files: dict[tuple[str, str], set[str]] = {}
+    for entry in of.entries:
+        key = entry.trial.labels["task"], entry.record.id
+        files.setdefault(key, set()).add(entry.trial.labels["vectors"])
+    return sorted(
+        f"{' and '.join(sorted(names))} have the same vectors of all words of {task}"
+        for (task, _), names in files.items()
+        if len(names) > 1
+    )

@@ -1,0 +1,1 @@
+"""A judgement of word vectors: terminal, JSON, tables to paste, figures, page."""

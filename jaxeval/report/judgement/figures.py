@@ -1,0 +1,100 @@
+"""Figures of a judgement: scores of all seeds, and error reduced, task by task."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxeval.report import plots
+from jaxeval.report.figures import Figure
+from jaxeval.report.judgement import data
+from jaxeval.report.judgement.data import Judged
+from jaxeval.report.plots import literal
+from jaxeval.stats.judgement import Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_INCHES = 0.42  # of a file on an axis
+_MOST = 12  # files that a panel shows
+
+
+def draw(of: Judged) -> list[Figure]:
+    """For each mode scores, and error reduced where there is a baseline."""
+    drawn = []
+    for mode in of.modes:
+        drawn.append(scores(mode, of))
+        if mode.reductions:
+            drawn.append(reductions(mode))
+    return drawn
+
+
+def scores(mode: Judgement, of: Judged) -> Figure:
+    """Violins of test scores, a panel a task, files best mean first."""
+    shown = mode.vectors[:_MOST]
+    width = max(2.4, _INCHES * len(shown) + 1.2)
+    drawing, panels = plots.grid(len(mode.tasks), 3, (width, 3.0))
+    rows: list[tuple[object, ...]] = []
+    for place, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
+        for number, name in enumerate(shown):
+            values = 100 * mode.scores[name][place]
+            plots.violin(panel, number, values, plots.colour(number), plots.marker(number))
+            pairs = zip(mode.seeds, values, strict=True)
+            rows += [(name, task, seed, f"{value:.3f}") for seed, value in pairs]
+        panel.set_title(task, fontsize=10)
+        panel.set_ylabel(f"{of.metrics[task]} (%)")
+        plots.ruled(panel)
+        panel.set_xticks(range(len(shown)), [literal(n) for n in shown], rotation=30, ha="right")
+    more = len(mode.vectors) - len(shown)
+    return Figure(
+        f"scores_{mode.mode}",
+        f"Test scores, {data.MODES[mode.mode]}",
+        "Each mark is a seed. Wide bar: first to third quartile; white line: median. Axes begin "
+        "where the scores do, and are not the same for all tasks."
+        + (f" The best {_MOST} files; {more} more are in the tables." if more else ""),
+        drawing,
+        ("vectors", "task", "seed", "score (%)"),
+        rows,
+    )
+
+
+def reductions(mode: Judgement) -> Figure:
+    """Error reduced by each file, task by task and on average, with intervals."""
+    shown = [*mode.reductions][:_MOST]
+    groups = [*mode.tasks, "mean"]
+    drawing, panel = plots.canvas(max(5.0, 0.3 * len(groups) * (len(shown) + 1)), 3.6)
+    rows: list[tuple[object, ...]] = []
+    step = 0.8 / max(len(shown), 1)
+    for number, name in enumerate(shown):
+        places = np.arange(len(groups)) + (number - (len(shown) - 1) / 2) * step
+        rows += _bars(panel, mode, name, number, places, 0.9 * step)
+    panel.axhline(0, color="#000000", linewidth=0.8)
+    panel.set_xticks(range(len(groups)), groups)
+    panel.set_ylabel("relative error reduction (%)")
+    plots.legend(drawing, plots.marks(shown))
+    return Figure(
+        f"reductions_{mode.mode}",
+        f"Relative error reduction against {mode.baseline}, {data.MODES[mode.mode]}",
+        f"(s - b) / (1 - b) of mean scores s and of the baseline's b ({mode.baseline}), and its "
+        "mean over tasks without weights. Lines: 95 % intervals over seeds (paired bootstrap).",
+        drawing,
+        ("vectors", "task", "reduction (%)", "low", "high"),
+        rows,
+    )
+
+
+def _bars(
+    panel: "Axes", mode: Judgement, name: str, number: int, places: np.ndarray, width: float
+) -> list[tuple[object, ...]]:
+    """The bars of a file; the numbers drawn."""
+    effects = mode.reductions[name]
+    values = 100 * np.array([effect.estimate for effect in effects])
+    low, high = (
+        100 * np.array([getattr(effect.interval, end) for effect in effects])
+        for end in ("low", "high")
+    )
+    colour = plots.colour(number)
+    panel.bar(places, values, width, color=colour, alpha=0.35, edgecolor=colour)
+    panel.vlines(places, low, high, color=colour, linewidth=1.6)
+    panel.scatter(places, values, s=18, marker=plots.marker(number), c=colour, zorder=3)
+    numbers = zip([*mode.tasks, "mean"], values, low, high, strict=True)
+    return [(name, task, *(f"{number:.2f}" for number in each)) for task, *each in numbers]

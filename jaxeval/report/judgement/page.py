@@ -1,0 +1,40 @@
+"""The page of a judgement of word vectors."""
+
+from jaxeval import __version__
+from jaxeval.report import page
+from jaxeval.report.judgement import data, figures
+from jaxeval.report.judgement.data import Judged
+from jaxeval.stats import judgement
+from jaxeval.stats.judgement import Judgement
+
+
+def render(of: Judged) -> str:
+    """One file without scripts, which opens offline."""
+    drawn = {figure.name: page.drawn(figure, figure.name) for figure in figures.draw(of)}
+    return page.render(
+        "judgement/page.html.jinja",
+        version=__version__,
+        files=of.files,
+        same=of.same,
+        tasks=[*of.metrics],
+        coverage=[*data.coverage_rows(of)],
+        modes=[_mode(mode, of, drawn) for mode in of.modes],
+        cost=data.cost(of),
+        signature=data.signature(of),
+    )
+
+
+def _mode(mode: Judgement, of: Judged, drawn: dict[str, dict[str, object]]) -> dict[str, object]:
+    names = [f"scores_{mode.mode}", f"reductions_{mode.mode}"]
+    return {
+        "title": data.MODES[mode.mode],
+        "baseline": mode.baseline,
+        "score_head": data.score_head(mode, of.metrics),
+        "scores": [*data.score_rows(mode)],
+        "reduction_head": ["vectors", *mode.tasks, "mean"],
+        "reductions": [*data.reduction_rows(mode)],
+        "told_head": ["first", "second", judgement.MEAN, *mode.tasks],
+        "told": [*data.told_rows(mode)],
+        "sentences": [*data.sentences(mode, of.rules)],
+        "figures": [drawn[name] for name in names if name in drawn],
+    }

@@ -1,0 +1,202 @@
+"""Word vectors judged by tasks: scores of many seeds, differences that were shown, error reduced.
+
+Notation: T tasks, S seeds that all vectors and tasks have scores of.
+
+Each mode (vectors fixed, vectors fine-tuned) is judged apart. The order is that of the mean over
+tasks without weights; which vectors differ is said by the verdict of `comparison` on those means,
+corrected over all pairs, and once more task by task, corrected over all pairs and tasks.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.runs import imported, tables
+from jaxeval.runs.layout import Layout
+from jaxeval.stats import comparison, relative_error, study, tie_groups
+from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.results import Effect
+from jaxeval.stats.study import ScoreStudy
+
+MEAN = "mean of tasks"
+Scores = Mapping[str, Mapping[str, Mapping[int, float]]]  # vectors -> task -> seed -> score
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    """What was found for one task, or for the mean of all.
+
+    Attributes:
+      groups: largest sets of vectors that were not told apart, best first; vectors by mean score.
+      detectable: the largest difference, over pairs of vectors, that this design detects with the
+        power asked for; None where it detects none.
+    """
+
+    task: str
+    groups: tuple[tuple[str, ...], ...]
+    detectable: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """Vectors in one mode.
+
+    Attributes:
+      vectors: best mean over tasks first.
+      scores: vectors -> [T, S].
+      reductions: vectors -> a relative error reduction a task, then their mean; empty without a
+        baseline, or where it makes no error in a task.
+      placed: the mean of tasks first, then each task; empty for one file.
+      overall, by_task: studies of the means, and of the scores of tasks; None for one file.
+      notes: what to know of the scores.
+    """
+
+    mode: str
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    vectors: tuple[str, ...]
+    scores: Mapping[str, np.ndarray]
+    baseline: str | None
+    reductions: Mapping[str, tuple[Effect, ...]]
+    placed: tuple[Placed, ...]
+    overall: ScoreStudy | None
+    by_task: ScoreStudy | None
+    notes: tuple[str, ...]
+
+
+def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) -> Judgement:
+    """Compares vectors by their scores, fractions of which higher is better.
+
+    Args:
+      scores: equal tasks for all vectors; seeds that some lack are left out everywhere.
+      baseline: against which errors are reduced; one of the vectors.
+
+    Raises:
+      DataError: no such baseline, or no seed that all vectors and tasks have.
+    """
+    if baseline is not None and baseline not in scores:
+        raise DataError(f"no baseline {baseline!r} among {', '.join(scores)}")
+    tasks = tuple(next(iter(scores.values())))
+    seeds, notes = _common(scores)
+    arrays = {
+        name: np.array([[of[task][seed] for seed in seeds] for task in tasks])
+        for name, of in scores.items()
+    }
+    order = sorted(arrays, key=lambda name: -float(arrays[name].mean()))
+    arrays = {name: arrays[name] for name in order}
+    reductions, why = _reductions(arrays, baseline, rules)
+    overall = by_task = None
+    if len(order) > 1 and len(seeds) > 1:
+        means = {name: of.mean(axis=0)[None] for name, of in arrays.items()}
+        overall = _study(means, [MEAN], seeds, rules)
+        by_task = _study(arrays, tasks, seeds, rules)
+    placed = _placed(overall, arrays) + _placed(by_task, arrays)
+    return Judgement(
+        mode,
+        tasks,
+        seeds,
+        tuple(order),
+        arrays,
+        baseline,
+        reductions,
+        tuple(placed),
+        overall,
+        by_task,
+        (*notes, *why),
+    )
+
+
+def _common(scores: Scores) -> tuple[tuple[int, ...], list[str]]:
+    """Seeds of which all have scores, and a line on the others."""
+    each = [{*by_seed} for of in scores.values() for by_seed in of.values()]
+    seeds, every = set.intersection(*each), set.union(*each)
+    if not seeds:
+        raise DataError("no seed with which all vectors have a score of all tasks")
+    left_out = sorted(every - seeds)
+    names = ", ".join(map(str, left_out))
+    return tuple(sorted(seeds)), (
+        [f"seeds left out, as not all members with them have a score: {names}"] if left_out else []
+    )
+
+
+def _reductions(
+    arrays: Mapping[str, np.ndarray], baseline: str | None, rules: Rules
+) -> tuple[dict[str, tuple[Effect, ...]], list[str]]:
+    """Of all vectors but the baseline; a line instead where there are none."""
+    if baseline is None:
+        return {}, []
+    if np.any(arrays[baseline].mean(axis=1) == 1):
+        return {}, [f"{baseline} makes no error in a task: there is none to reduce"]
+    reductions = {}
+    for name, of in arrays.items():
+        if name != baseline:
+            each, together = relative_error.reductions(
+                of,
+                arrays[baseline],
+                confidence=rules.confidence,
+                resamples=rules.resamples,
+                seed=rules.seed,
+            )
+            assert together is not None
+            reductions[name] = (*each, together)
+    return reductions, []
+
+
+def _study(
+    arrays: Mapping[str, np.ndarray], tasks: Sequence[str], seeds: Sequence[int], rules: Rules
+) -> ScoreStudy:
+    """The study of scores [T, S] of each of the vectors."""
+    rows = [
+        (name, task, seed, float(score))
+        for name, of in arrays.items()
+        for task, by_seed in zip(tasks, of, strict=True)
+        for seed, score in zip(seeds, by_seed, strict=True)
+    ]
+    names = ("model", "dataset", "seed", "score")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    columns["unit"] = ("fraction",) * len(rows)
+    whole = imported.Columns("judgement", columns, range(1, len(rows) + 1))
+    return study.study(tables.of_columns(whole, Layout()), rules, "seed")
+
+
+def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Placed]:
+    if of is None:
+        return []
+    placed = []
+    for dataset in of.samples.datasets:
+        pairs = [pair for pair in of.comparison.pairs if pair.scores.dataset == dataset]
+        means = {name: s.scores.mean() for name, s in of.samples.by_dataset[dataset].items()}
+        order = sorted(arrays, key=lambda name: -float(means[name]))
+        apart = {
+            frozenset((pair.scores.a, pair.scores.b))
+            for pair in pairs
+            if comparison.location(pair, of.comparison.rules)
+        }
+        detectable = [pair.plan.detectable_difference for pair in pairs]
+        largest = None if None in detectable else max(d for d in detectable if d is not None)
+        groups = tuple(tie_groups.groups(order, apart))
+        placed.append(Placed(dataset, groups, largest))
+    return placed
+
+
+def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
+    """Pairs (better, worse) that were shown to differ in a task."""
+    whole = of.overall if task == MEAN else of.by_task
+    if whole is None:
+        return []
+    shown = []
+    for pair in whole.comparison.pairs:
+        direction = comparison.location(pair, whole.comparison.rules)
+        if pair.scores.dataset == task and direction:
+            both = (pair.scores.a, pair.scores.b)
+            shown.append(both if direction > 0 else both[::-1])
+    return shown
+
+
+def gaps(of: Judgement) -> list[tuple[str, str]]:
+    """Neighbours in the order of the means that were told apart, better first."""
+    shown = {*told_apart(of)}
+    return [pair for pair in itertools.pairwise(of.vectors) if pair in shown]

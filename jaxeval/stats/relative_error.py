@@ -1,0 +1,129 @@
+"""Relative error reduction against a baseline, over tasks, with what other seeds leave open.
+
+Notation: s and b mean scores of a model and of the baseline on a task, from 0 to 1, S seeds that
+both were trained with, T tasks.
+
+    RER = ((1 - b) - (1 - s)) / (1 - b) = (s - b) / (1 - b)
+
+0 is the baseline, 1 no error left; it has no lower end (b = .9 and s = 0: -9). The mean over tasks
+has no weights (Nayak, Angeli & Manning 2016).
+"""
+
+import numpy as np
+
+from jaxeval.errors import DataError
+from jaxeval.stats.results import Effect, Interval, fraction
+
+_TINY = 1e-12  # a standard error below it is rounding
+
+
+def reduction(score: np.ndarray | float, baseline: np.ndarray | float) -> np.ndarray:
+    """RER of scores; any shapes that fit one another.
+
+    Raises:
+      DataError: a baseline without errors, or scores that are no fractions.
+    """
+    s, b = np.asarray(score, float), np.asarray(baseline, float)
+    if not (np.all((s >= 0) & (s <= 1)) and np.all((b >= 0) & (b <= 1))):
+        raise DataError("relative error reduction: expected scores from 0 to 1")
+    if np.any(b == 1):
+        raise DataError(
+            "relative error reduction: the baseline makes no error (score 1), so that there is "
+            "none to reduce; expected another baseline or a harder task"
+        )
+    return (s - b) / (1 - b)
+
+
+def reductions(
+    scores: np.ndarray,
+    baseline: np.ndarray,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> tuple[list[Effect], Effect | None]:
+    """RER of each task, and the mean of all, with intervals by a paired bootstrap over seeds.
+
+    Seeds are resampled jointly for the model, the baseline and all tasks. Intervals are
+    studentised (Efron & Tibshirani 1993, section 12.5) by the linearised standard error, since
+    percentile ones of eight seeds are too narrow. They speak of other seeds on these data.
+
+    Args:
+      scores, baseline: [T, S] of the same tasks and seeds.
+
+    Returns:
+      T effects; their mean, None where there is no task. With one seed, or where nothing varies,
+      an interval is its estimate.
+
+    Raises:
+      DataError: as `reduction`, or arrays of different shapes.
+    """
+    s, b = np.asarray(scores, float), np.asarray(baseline, float)
+    fraction(confidence, "confidence")
+    if s.shape != b.shape or s.ndim != 2 or not s.shape[1]:
+        raise DataError("relative error reduction: expected as many tasks and seeds of both")
+    if not len(s):
+        return [], None
+    drawn = np.random.default_rng(seed).integers(s.shape[1], size=(resamples, s.shape[1]))
+    estimates, influence = _linearised(s, b)
+    again = [_linearised(s[:, rows], b[:, rows]) for rows in _blocks(drawn)]
+    resampled = np.concatenate([estimate for estimate, _ in again], axis=1)  # [T, B]
+    errors = np.concatenate([_error(parts) for _, parts in again], axis=1)
+    mean_errors = np.concatenate([_error(parts.mean(axis=0)) for _, parts in again])
+    method = f"paired bootstrap-t over seeds, {resamples} resamples, seed {seed}"
+
+    def effect(name: str, estimate: float, error: float, at: np.ndarray, by: np.ndarray) -> Effect:
+        low, high = _studentised(estimate, error, at, by, confidence)
+        return Effect(name, estimate, Interval(low, high, confidence, method), (s.shape[1],))
+
+    name = "relative error reduction"
+    each = [
+        effect(name, float(estimates[t]), float(_error(influence[t])), resampled[t], errors[t])
+        for t in range(len(s))
+    ]
+    together = effect(
+        f"mean {name}",
+        float(estimates.mean()),
+        float(_error(influence.mean(axis=0))),
+        resampled.mean(axis=0),
+        mean_errors,
+    )
+    return each, together
+
+
+def _blocks(drawn: np.ndarray, most: int = 1000) -> list[np.ndarray]:
+    """Resamples [B, S] in blocks."""
+    return [drawn[begin : begin + most] for begin in range(0, len(drawn), most)]
+
+
+def _linearised(s: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """RER [T, ...] of the means over seeds, and each seed's influence on it [T, ..., S].
+
+    dRER = ds / (1 - b) - db (1 - s) / (1 - b)^2. A resampled baseline without errors gives a
+    reduction that no interval reaches.
+    """
+    mean_s, mean_b = s.mean(axis=-1, keepdims=True), b.mean(axis=-1, keepdims=True)
+    if s.ndim == 2:
+        reduction(mean_s, mean_b)  # refuses what has none
+    left = np.maximum(1 - mean_b, _TINY)
+    influence = (s - mean_s) / left - (b - mean_b) * (1 - mean_s) / left**2
+    return ((mean_s - mean_b) / left)[..., 0], influence
+
+
+def _error(influence: np.ndarray) -> np.ndarray:
+    """Standard error [...] of a mean over seeds [..., S]; 0 of one seed."""
+    count = influence.shape[-1]
+    return np.sqrt(np.sum(influence**2, axis=-1) / (max(count - 1, 1) * count))
+
+
+def _studentised(
+    estimate: float, error: float, resampled: np.ndarray, errors: np.ndarray, confidence: float
+) -> tuple[float, float]:
+    """estimate - t error, with quantiles t of (resampled - estimate) / its own error."""
+    varied = errors > _TINY
+    if error <= _TINY or not varied.any():
+        return estimate, estimate
+    ratios = (resampled[varied] - estimate) / errors[varied]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(ratios, [1 - tail, tail])
+    return float(estimate - low * error), float(estimate - high * error)

@@ -1,0 +1,103 @@
+"""Classification of pairs of sentences as a Task: corpus, model, loss and metric.
+
+Notation: B pairs, Y classes. The loss is the cross-entropy averaged over pairs.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import jax.numpy as jnp
+import pydantic
+
+from jaxeval.config import markers, reading
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.data import pairs as data
+from jaxeval.data import word_tables
+from jaxeval.data.pairs import PairData
+from jaxeval.models import pairs as models
+from jaxeval.models.pairs import PairModel
+from jaxeval.population import optimisers
+from jaxeval.population.settings import Training
+from jaxeval.tasks import classification, kind, word_vectors
+
+
+def task_of(choices: PairModel, scoring: classification.Scoring, sizes: models.Sizes) -> Task:
+    """The task of all corpora of these sizes."""
+
+    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
+        return models.PairClassifier(choices, sizes).init(key, batch, hparams, None)["params"]
+
+    def loss(
+        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Array, Tree]:
+        logits = models.logits(choices, sizes, params, batch, hparams, key)
+        losses = classification.nll(logits, batch.rows["labels"]) * batch.weight
+        return jnp.sum(losses) / jnp.maximum(weighted_rows(batch), 1.0), carry
+
+    def predict(
+        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Array, Tree]:
+        del key  # nothing is drawn
+        logits = models.logits(choices, sizes, params, batch, hparams)
+        return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
+
+    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
+        gold = batch.rows["labels"]
+        return classification.count(gold, outputs, batch.weight, sizes.labels)
+
+    def score(counts: Mapping[str, float]) -> dict[str, float]:
+        return classification.score(counts, sizes.labels)
+
+    metric = Metric(scoring.metric, unit="fraction", margin=0.01)
+    return Task(init, lambda size: (), loss, predict, count, score, metric)
+
+
+@reading.settings
+class Config:
+    """One experiment. Without `data.source.path`: on the generated corpus."""
+
+    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
+        "pairs"
+    )
+    task: Annotated[Literal["pairs"], pydantic.Field(description="what is learned")] = "pairs"
+    data: PairData = PairData()
+    model: PairModel = PairModel()
+    scoring: classification.Scoring = classification.Scoring()
+    training: Training = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
+
+
+def _source(config: Config, paired: data.Paired) -> kind.Source:
+    source = config.data.source
+    return kind.Source(
+        paired.corpus,
+        paired.split,
+        paired.fingerprint,
+        source.path or f"generated, seed {source.seed}",
+        {
+            "pairs": {part: sum(map(len, rows)) for part, rows in paired.given_split.items()},
+            "labels": [*paired.labels],
+            "padded_widths": [*paired.widths],
+        },
+        paired.vocabulary,
+        paired.positions,
+        paired.table.untrained(config.model.words.trained),
+        paired.findings,
+        paired.table.fingerprint,
+    )
+
+
+def _task(config: Config, paired: data.Paired) -> Task:
+    sizes = models.Sizes(len(paired.labels), paired.table.vocabulary)
+    return task_of(config.model, config.scoring, sizes)
+
+
+KIND = kind.Kind(
+    Config,
+    "data.source.path",
+    lambda config: (config.data, config.training.batch_size),
+    data.build,
+    lambda config, paired: (_source(config, paired), _task(config, paired)),
+    lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+)

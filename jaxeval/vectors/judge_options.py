@@ -1,0 +1,127 @@
+"""Arguments of `vectors judge`."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+from jaxeval.runs import arguments
+
+TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
+MODES = ("fixed", "tuned")
+DESCRIPTION = """\
+Judges files of word vectors by six tasks (Nayak, Angeli & Manning 2016): small models that read
+them are trained with many seeds, vectors fixed and fine-tuned, those of all files in one program.
+Shows scores, the error reduced against a baseline, and which files were told apart.
+"""
+EXAMPLES = """\
+tasks: pos, chunk, ner (perceptron over five words), sentiment, questions (LSTM), nli (two LSTMs);
+their configs are nayak2016/TASK_MODE (jaxeval configs nayak2016/pos_fixed).
+
+examples:
+  python -m jaxeval.vectors judge glove.txt svd.txt.gz --data pos=EWT --data sentiment=SST
+  python -m jaxeval.vectors judge a.txt b.txt --data DIR --baseline b.txt --page judged.html
+  python -m jaxeval.vectors judge a.txt b.txt --data DIR --tasks ner,nli --modes fixed --seeds 16
+  python -m jaxeval.vectors judge a.txt training.epochs=5 --data DIR    # all tasks for 5 epochs
+
+DIR holds a folder a task, named as the task. The same command continues what was interrupted;
+further files train only what is new. docs/judging_vectors.md says more.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `vectors judge`."""
+    parser.epilog = EXAMPLES.replace("python -m jaxeval.vectors judge", parser.prog)
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="of vectors; key=value changes all configs"
+    )
+    parser.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="TASK=PATH",
+        help="the corpus of a task, once a task; or one folder that holds one a task",
+    )
+    parser.add_argument(
+        "--tasks", type=_names(TASKS), metavar="A,B,..", help="these (all that have data)"
+    )
+    both = list(MODES)
+    parser.add_argument(
+        "--modes", type=_names(MODES), default=both, metavar="A,B", help="fixed, tuned (both)"
+    )
+    parser.add_argument(
+        "--baseline", metavar="FILE", help="one of the files, against which errors are reduced"
+    )
+    cli.add_seeds(parser)
+    parser.add_argument(
+        "--out", "--runs", default="runs", metavar="RUNS", help="runs folder (runs)"
+    )
+    parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
+    _add_rules(parser.add_argument_group("how they are compared"))
+    _add_output(parser.add_argument_group("output"))
+
+
+def _add_output(out: "argparse._ArgumentGroup") -> None:
+    out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
+    out.add_argument("--csv", metavar="PATH", help="a row a training, as `compare --table` reads")
+    out.add_argument("--latex", metavar="PATH", help="tables to paste, - for stdout")
+    out.add_argument("--page", metavar="PATH", help="one page with figures, which opens offline")
+    out.add_argument("--dry-run", action="store_true", help="say what would be trained, and stop")
+
+
+def _add_rules(rules: "argparse._ArgumentGroup") -> None:
+    rules.add_argument(
+        "--alpha", type=arguments.probability, default=0.05, help="corrected level (.05)"
+    )
+    rules.add_argument(
+        "--resamples", type=arguments.whole, default=9999, help="of bootstraps (9999)"
+    )
+    rules.add_argument(
+        "--resample-seed", type=arguments.count, default=0, help="of the resamples (0)"
+    )
+
+
+def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
+    """A list of these names, for argparse."""
+
+    def read(text: str) -> list[str]:
+        names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+        wrong = [name for name in names if name not in known]
+        if wrong:
+            raise argparse.ArgumentTypeError(
+                f"expected some of {', '.join(known)}, got {wrong[0]!r}"
+            )
+        return names
+
+    return read
+
+
+def data_of(asked: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]:
+    """Task -> where its corpus is, of the tasks that are judged.
+
+    Args:
+      asked: TASK=PATH each, or folders that hold one a task.
+      tasks: those that are judged; None: all that have data.
+
+    Raises:
+      ConfigError: no data, of a task that is asked for or of any; an unknown task.
+    """
+    paths: dict[str, str] = {}
+    for word in asked:
+        task, equals, path = word.partition("=")
+        if equals and task in TASKS and path:
+            paths[task] = path
+        elif Path(word).is_dir():
+            inside = {name: Path(word) / name for name in TASKS}
+            paths |= {name: str(path) for name, path in inside.items() if path.exists()}
+        else:
+            raise ConfigError(
+                f"--data: expected TASK=PATH with one of {', '.join(TASKS)}, or a folder that "
+                f"holds such folders, got {word!r}"
+            )
+    lacking = [task for task in tasks or () if task not in paths]
+    if lacking or not paths:
+        named = lacking[0] if lacking else "TASK"
+        raise ConfigError(f"no corpus of {named}: expected --data {named}=PATH")
+    return {task: paths[task] for task in TASKS if task in (tasks or paths)}

@@ -1,0 +1,86 @@
+"""Vectors judged by scores that were made up: order, groups, reductions, what is left out."""
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.stats import judgement
+from jaxeval.stats.pairwise import Rules
+
+RULES = Rules(resamples=200)
+MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}
+
+
+def _scores(seeds: int = 8, sd: float = 0.005) -> dict[str, dict[str, dict[int, float]]]:
+    draw = np.random.default_rng(3)
+    return {
+        name: {
+            task: {seed: float(mean + sd * draw.normal()) for seed in range(1, seeds + 1)}
+            for task, mean in zip(("ner", "pos"), means, strict=True)
+        }
+        for name, means in MEANS.items()
+    }
+
+
+def test_what_differs_is_told_apart_and_the_rest_tied() -> None:
+    """Dies if files are ranked by noise, a verdict points the wrong way, or a task's verdict is
+    that of the mean."""
+    scores = _scores()
+    scores["like"]["pos"] = {seed: value - 0.05 for seed, value in scores["like"]["pos"].items()}
+    scores["like"]["ner"] = {seed: value + 0.05 for seed, value in scores["like"]["ner"].items()}
+    judged = judgement.judge("fixed", scores, RULES, "poor")
+    assert judged.vectors[2] == "poor" and judged.tasks == ("ner", "pos")
+    mean, ner, pos = judged.placed
+    assert mean.task == judgement.MEAN and {*map(frozenset, mean.groups)} == {
+        frozenset({"good", "like"}),
+        frozenset({"poor"}),
+    }
+    assert {*judgement.told_apart(judged)} == {("good", "poor"), ("like", "poor")}
+    assert ("like", "good") in judgement.told_apart(judged, "ner")
+    assert ("good", "like") in judgement.told_apart(judged, "pos")
+    assert (ner.groups[0], pos.groups[0]) == (("like",), ("good",))
+    assert mean.detectable is not None and 0 < mean.detectable < 0.05
+    np.testing.assert_allclose(
+        [effect.estimate for effect in judged.reductions["good"]],
+        [2 / 3, 2 / 3, 2 / 3],
+        atol=0.05,
+    )
+    assert {*judged.reductions} == {"good", "like"}
+
+
+def test_seeds_without_all_scores_are_left_out() -> None:
+    """Dies if a mean over tasks is of other seeds for one file than for another."""
+    scores = _scores()
+    del scores["poor"]["pos"][3]
+    judged = judgement.judge("fixed", scores, RULES)
+    assert judged.seeds == (1, 2, 4, 5, 6, 7, 8) and judged.reductions == {}
+    assert judged.scores["good"].shape == (2, 7)
+    assert judged.notes == ("seeds left out, as not all members with them have a score: 3",)
+
+
+def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:
+    """Dies if nothing to compare is an error, or a verdict comes from one score."""
+    alone = {"good": _scores()["good"]}
+    assert judgement.judge("fixed", alone, RULES).placed == ()
+    few = judgement.judge("fixed", _scores(seeds=1), RULES, "poor")
+    assert few.placed == () and few.reductions["good"][0].interval.low == pytest.approx(
+        few.reductions["good"][0].estimate
+    )
+    three = judgement.judge("fixed", _scores(seeds=3), RULES)
+    assert three.placed[0].groups == (three.vectors,)  # too few for a conclusion
+    assert three.placed[0].detectable is None
+
+
+def test_what_cannot_be_judged_is_refused() -> None:
+    """Dies if a baseline that is not there, or without errors, gives a number."""
+    with pytest.raises(DataError, match="no baseline 'svd' among good, like, poor"):
+        judgement.judge("fixed", _scores(), RULES, "svd")
+    scores = _scores()
+    for seed in scores["poor"]["pos"]:
+        scores["poor"]["pos"][seed] = 1.0
+    judged = judgement.judge("fixed", scores, RULES, "poor")
+    assert judged.reductions == {} and "poor makes no error in a task" in judged.notes[-1]
+    for by_task in scores.values():
+        by_task["ner"] = {}
+    with pytest.raises(DataError, match="no seed with which all"):
+        judgement.judge("fixed", scores, RULES)

@@ -1,0 +1,159 @@
+"""Members with different vector files in one program: each is what it would be alone."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import observe, runs, studies
+from jaxeval.contracts import Member
+from jaxeval.data import generated, generated_pairs, generated_sentiment
+from jaxeval.population import slots
+from jaxeval.studies import cohorts, memory, prepared, proposers
+from tests.data.test_word_tables import vectors
+
+QUICK = [
+    *("data.max_widths=1", "training.epochs=2", "data.without_vector=mean"),
+    *("training.evaluation_batch_size=64", "training.optimiser.clip=none"),
+]
+TASKS = {
+    "window": [
+        *("data.train_sentences=60", "model.encoder=window", "model.characters.encoder=none"),
+        *("model.classifier=softmax", "model.dropout.kind=naive", "training.batch_size=16"),
+        "training.optimiser.name=adagrad",
+    ],
+    "sentence": [
+        *("task=sentiment", "model.architecture=lstm", "model.hidden=6"),
+        *("data.source.sentences=40", "training.batch_size=16", "training.optimiser.l2=0.1"),
+        'training.optimiser.l2_parameters=["words"]',
+    ],
+    "pair": [
+        *("task=pairs", "model.hidden=6", "model.layer=6", "training.batch_size=64"),
+        "training.optimiser.name=rmsprop",
+    ],
+}
+
+
+def _words(task: str) -> list[str]:
+    """Some words of a task's corpus, the most frequent first."""
+    if task == "window":
+        tokens = [w.lower() for s in generated.generate(60, 1, "train") for w in s.words]
+    elif task == "sentence":
+        texts = generated_sentiment.parts(1, 40)["train"]
+        tokens = [word for each in texts for word in each.text.split()]
+    else:
+        tokens = [w for pair in generated_pairs.parts(137)["train"] for w in pair.words]
+    return sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
+
+
+@pytest.fixture(autouse=True)
+def _small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = {part: generated.generate(60, 1, part) for part in ("train", "dev", "test")}
+    monkeypatch.setattr(generated, "parts", lambda seed: sentences)
+
+
+def _configs(task: str, folder: Path, *changes: str) -> list[Any]:
+    """A config with each of two files that cover different words."""
+    known = _words(task)
+    files = [
+        vectors(folder / "a.txt", [*known[:20], "zyzzyva"], 1, 5),
+        vectors(folder / "b.txt", known[8:19], 2, 5),
+    ]
+    base = [*QUICK, *TASKS[task], *changes]
+    return [studies.read(None, [*base, f"data.vectors={file}"]) for file in files]
+
+
+def _trials(configs: list[Any]) -> list[studies.Trial]:
+    return [trial for config in configs for trial in proposers.seeds_by_splits(config, [1, 2])]
+
+
+def _scores(folder: Path) -> dict[tuple[str, int], list[float | None]]:
+    """All scores of each member, epoch by epoch, losses among them."""
+    known: dict[tuple[str, int], list[float | None]] = {}
+    for point in runs.load_curves(folder):
+        known.setdefault((point.experiment, point.seed), []).append(point.value)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("task", "trained"),
+    [("window", "true"), ("window", "false"), ("sentence", "true"), ("pair", "true")],
+)
+def test_a_member_scores_as_with_its_file_alone(task: str, trained: str, tmp_path: Path) -> None:
+    """Dies if a member reads or begins with another's vectors, padding is read or trained into
+    anything, a draw depends on the size of the padded table, or an id is another: bit for bit."""
+    configs = _configs(task, tmp_path, f"model.words.trained={trained}")
+    planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
+    assert len(planned) == 1 and len(planned[0].members) == 4
+    rows = {len(entry.prepared.data.table.vectors) for entry in planned[0].entries}
+    assert len(rows) == 2  # one of the tables is padded
+    observe.train_cohorts(planned, tmp_path / "both", quiet=True)
+    for config in configs:
+        observe.train(_trials([config]), tmp_path / "alone", quiet=True)
+    together, alone = (_scores(tmp_path / name) for name in ("both", "alone"))
+    assert together == alone and len(together) == 4
+    losses = {tuple(values) for values in together.values()}
+    assert len(losses) == 4  # the files tell
+
+
+def test_what_adds_up_all_rows_needs_tables_of_one_size(tmp_path: Path) -> None:
+    """Dies if a global norm over a padded table, which can have other last bits, is taken."""
+    clip = "training.optimiser.clip=global_norm"
+
+    def programs(*changes: str) -> int:
+        configs = _configs("window", tmp_path, clip, *changes)
+        return len(cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader())))
+
+    assert programs("model.words.trained=true") == 2
+    assert programs("model.words.trained=false") == 1
+    assert programs("model.words.trained=false", "training.save_models=true") == 2
+
+
+def test_files_that_do_not_fit_are_trained_in_several_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if memory is not looked at, or files are dealt by the order of the trials."""
+    configs = _configs("pair", tmp_path)
+    more = vectors(tmp_path / "c.txt", _words("pair")[:9], 3, 5)
+    configs.append(studies.read(configs[0], [f"data.vectors={more}"]))
+    names = []
+    for order in (configs, configs[::-1]):
+        entries = cohorts.entries(_trials(order), prepared.Loader())
+        assert len(cohorts.by_program(entries)) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, "tables_at_once", lambda each: 2)
+            planned = cohorts.by_program(entries)
+        assert sorted(len(cohort.members) for cohort in planned) == [2, 4]
+        names.append({cohort.name for cohort in planned})
+        vectors_of = [{member.vectors for member in cohort.members} for cohort in planned]
+        assert sorted(map(len, vectors_of)) == [1, 2]
+    assert names[0] == names[1]
+
+
+def test_tables_take_a_quarter_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if the copies of several devices are forgotten, or none would be held."""
+    monkeypatch.setattr(memory, "_bytes", lambda: 4e9)
+    assert memory.tables_at_once(25_000_000) == 10  # four devices of a CPU
+    assert memory.tables_at_once(10**10) == 1
+
+
+def test_a_checkpoint_knows_whose_vectors(tmp_path: Path) -> None:
+    """Dies if a member of a checkpoint comes back with another's table."""
+    slot = slots.Slot(Member(1, vectors="abc"), epoch=2)
+    assert slots.from_json(slots.to_json(slot)) == slot
+    before = slots.to_json(slot)
+    assert isinstance(before["member"], dict)
+    del before["member"]["vectors"]
+    assert slots.from_json(before).member == Member(1)
+
+
+def test_a_file_of_another_width_has_its_own_program(tmp_path: Path) -> None:
+    """Dies if tables of different widths are stacked."""
+    configs = _configs("pair", tmp_path)
+    wide = vectors(tmp_path / "w.txt", _words("pair")[:9], 3, 7)
+    configs.append(studies.read(configs[0], [f"data.vectors={wide}"]))
+    planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
+    assert [len(cohort.members) for cohort in planned] == [4, 2]
+    shapes = [np.shape(cohort.problem.corpus.shared["vectors"]) for cohort in planned]
+    assert [len(shape) for shape in shapes] == [3, 2]

@@ -1,0 +1,116 @@
+"""The task pairs: the laws of a Task, what a model reads, training end to end."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxeval import runs, studies
+from jaxeval.contracts import Batch
+from jaxeval.errors import ConfigError
+from jaxeval.models import pairs as models
+from jaxeval.models.pairs import PairModel
+from jaxeval.studies import prepared as preparing
+from jaxeval.train import main as train
+from tests import conformance, quick
+
+SMALL = [
+    *("task=pairs", "data.dimension=8", "data.max_widths=1", "model.hidden=8", "model.layer=8"),
+    "training.batch_size=8",
+]
+
+
+def _prepared(*changes: str) -> studies.Prepared:
+    return studies.prepare(studies.read(None, [*SMALL, *changes]))
+
+
+def _batch(prepared: studies.Prepared, rows: Any) -> Batch:
+    columns = {n: jnp.asarray(c[rows]) for n, c in prepared.data.corpus.buckets[0].items()}
+    shared = jax.tree.map(jnp.asarray, prepared.data.corpus.shared)
+    tables = jax.tree.map(jnp.asarray, prepared.data.split(0).tables)
+    return Batch(columns, jnp.ones(len(rows)), shared, tables)
+
+
+@pytest.mark.parametrize(
+    "changes", [(), ("model.words.trained=false", "model.dropout.output=0.3")]
+)
+def test_laws(changes: tuple[str, ...]) -> None:
+    """Dies if a choice of the config breaks a law of a Task."""
+    prepared = _prepared(*changes)
+    hparams = dict(preparing.member_of(prepared).hparams)
+    conformance.check(
+        conformance.Case(
+            prepared.problem.task,
+            _batch(prepared, np.arange(6)),
+            {name: jnp.float32(value) for name, value in hparams.items()},
+            ["labels"],
+            3,
+            lambda b: 1.0,
+            lambda b: b.rows["labels"],
+        )
+    )
+
+
+def _lstm(weights: Any, inputs: np.ndarray) -> np.ndarray:
+    """The last state, word by word: gates in the order input, output, candidate, forget."""
+
+    def sigmoid(x: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-x))
+
+    hidden = memory = np.zeros(len(weights["recurrent"]))
+    for x in inputs:
+        gates = x @ weights["kernel"] + hidden @ weights["recurrent"] + weights["biases"].sum(0)
+        i, o, c, f = np.split(gates, 4)
+        memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
+        hidden = sigmoid(o) * np.tanh(memory)
+    return hidden
+
+
+def test_logits_are_those_computed_word_by_word() -> None:
+    """Dies if both sentences share an LSTM, change places, or padding is read."""
+    draw = np.random.default_rng(0)
+    sides = {
+        "premise": (draw.integers(1, 7, (4, 6)), np.array([6, 2, 1, 4])),
+        "hypothesis": (draw.integers(1, 7, (4, 6)), np.array([3, 5, 1, 6])),
+    }
+    rows = {side: forms for side, (forms, _) in sides.items()}
+    rows |= {f"{side}_length": length for side, (_, length) in sides.items()}
+    vectors = draw.normal(size=(7, 3)).astype(np.float32)
+    shared = {"row": np.arange(7), "vectors": vectors, "pretrained": np.ones(7, bool)}
+    split = {"known": np.arange(7) != 4}
+    batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(4), shared, split))
+    choices, sizes = PairModel(hidden=5, layer=4), models.Sizes(3, 7)
+    init = models.PairClassifier(choices, sizes).init
+    shapes = jax.eval_shape(init, jax.random.key(0), batch, {}, None)["params"]
+    params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
+    values = quick.jit(lambda p: models.logits(choices, sizes, p, batch, {}))(params)
+    for pair in range(4):
+        states = []
+        for side, (forms, length) in sides.items():
+            words = [1 if word == 4 else word for word in forms[pair, : length[pair]]]
+            states.append(_lstm(params[side]["lstm"], params["words"][words]))
+        layer, last = params["layer"], params["logits"]
+        hidden = np.tanh(np.concatenate(states) @ layer["kernel"] + layer["bias"])
+        expected = hidden @ last["kernel"] + last["bias"]
+        np.testing.assert_allclose(values[pair], expected, rtol=2e-4, atol=2e-5)
+
+
+def test_pairs_are_learnt(tmp_path: Path) -> None:
+    """Dies if a sentence does not reach the classifier, or its label is another pair's."""
+    changes = ["model.hidden=16", "model.layer=16", "training.epochs=12", "training.patience=0"]
+    rate = "training.optimiser.hyperparameters.learning_rate=0.01"
+    train([*SMALL, *changes, rate, "--seeds", "1", "--out", str(tmp_path)])
+    assert min(row.test for row in runs.load(tmp_path)) > 0.5
+
+
+def test_random_splits_need_all_words() -> None:
+    """Dies if a random split is dealt to a model that has no rows for its words."""
+    prepared = _prepared()
+    with pytest.raises(ConfigError, match=r"need data.vocabulary=all"):
+        prepared.data.split(1)
+    whole = preparing.prepare(prepared.config, random_splits=True)
+    first, second = (np.sort(whole.data.split(k).test[0]) for k in (0, 1))
+    assert len(first) == len(second) and (first != second).any()

@@ -1,0 +1,161 @@
+"""`jaxeval vectors judge` end to end, on tiny corpora of its tasks."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval import runs, studies
+from jaxeval.compare.__main__ import main as compare_main
+from jaxeval.config import shipped
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.judge import judging
+from jaxeval.vectors import judge_options
+from jaxeval.vectors.__main__ import main as vectors_main
+from tests import tiny_corpora
+from tests.data.test_word_tables import vectors
+
+QUICK = ["training.epochs=2", "data.max_widths=1", "training.evaluation_batch_size=16"]
+WORDS = [
+    "ann",
+    "bo",
+    "zoe",
+    "saw",
+    "met",
+    "left",
+    "in",
+    "rome",
+    "oslo",
+    "good",
+    "bad",
+    "so",
+    "day",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Corpora of two tasks in folders of their names, and files of vectors."""
+    folder = tmp_path_factory.mktemp("judge")
+    ner = tiny_corpora.tags(folder / "data" / "ner") / "test"
+    first, *others = ner.read_text().split("\n\n")  # which nobody gets right
+    ner.write_text("\n\n".join([first.replace("B-LOC", "O"), *others]))
+    for part, days in (("train", range(40)), ("dev", range(40, 60)), ("test", range(60, 90))):
+        words = ("good" if d % 7 % 2 else "bad" for d in days)  # of the wrong class now and then
+        lines = (f"{d % 2} so {word} on day {d}\n" for d, word in zip(days, words, strict=True))
+        tiny_corpora.write(folder / "data" / "sentiment" / f"sst.{part}", "".join(lines))
+    vectors(folder / "a.txt", WORDS, 1, 4)
+    vectors(folder / "b.txt", [*WORDS[3:], "on"], 2, 4)
+    return folder
+
+
+def _judge(folder: Path, out: Path, *words: str) -> dict[str, Any]:
+    files = [str(folder / name) for name in ("a.txt", "b.txt")]
+    options = ["--data", str(folder / "data"), "--out", str(out), "--json", str(out / "j.json")]
+    assert vectors_main(["judge", *files, *QUICK, *options, *words]) == 0
+    tree: dict[str, Any] = json.loads((out / "j.json").read_text())
+    return tree
+
+
+def test_judged_resumed_and_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a file's scores are another's, a further seed trains again what has ended, an output
+    lacks a part, or the page asks the network for anything."""
+    first = _judge(folder, tmp_path, "--seeds", "1", "--modes", "fixed", "--tasks", "sentiment")
+    before = runs.load(tmp_path)
+    assert len(before) == 2 and first["modes"][0]["comparison_of_means"] is None
+    page, table = tmp_path / "page.html", tmp_path / "scores.csv"
+    tree = _judge(
+        folder,
+        tmp_path,
+        *("--seeds", "5", "--baseline", str(folder / "b.txt"), "--resamples", "200"),
+        *("--page", str(page), "--csv", str(table), "--latex", str(tmp_path / "t.tex")),
+    )
+    shown = capsys.readouterr().out
+    members = runs.load(tmp_path)
+    assert [row for row in members if row in before] == before and len(members) == 2 * 2 * 2 * 5
+    names = {f"{file} {mode}" for file in "ab" for mode in ("fixed", "tuned")}
+    assert {row.name for row in members} == names
+    recorded = {(row.name, row.metric, row.seed): row.test for row in members}
+    for mode in tree["modes"]:
+        assert mode["tasks"] == ["ner", "sentiment"] and mode["baseline"] == "b"
+        for name, of_tasks in mode["scores"].items():
+            for metric, by_seed in zip(("f1", "accuracy"), of_tasks, strict=True):
+                expected = [recorded[f"{name} {mode['mode']}", metric, s] for s in mode["seeds"]]
+                assert by_seed == expected
+        assert {*mode["relative_error_reduction"]["a"]} == {"ner", "sentiment", "mean"}
+    assert "vectors fine-tuned" in shown and "shown to differ" in shown and "tied" in shown
+    html = page.read_text()
+    assert html.count("<svg") == 4
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html
+    assert r"\toprule" in (tmp_path / "t.tex").read_text()
+    assert compare_main(["--table", str(table), "--json", str(tmp_path / "c.json")]) == 0
+    compared = json.loads((tmp_path / "c.json").read_text())
+    assert {described["dataset"] for described in compared["models"]} == {"ner", "sentiment"}
+    assert {described["model"] for described in compared["models"]} == names
+
+
+def test_one_program_a_task_and_mode(folder: Path) -> None:
+    """Dies if each file compiles its own program."""
+    data = judge_options.data_of([str(folder / "data")], None)
+    assert list(data) == ["ner", "sentiment"]
+    files = [str(folder / name) for name in ("a.txt", "b.txt")]
+    plan = judging.plan(files, data, ["fixed", "tuned"], [1, 2], QUICK)
+    assert [len(cohort.members) for cohort in plan.planned] == [4] * 4
+    assert judging.describe(plan)["compiled programs"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "pos"], "--data: expected TASK=PATH with one of pos, chunk"),
+        (["--tasks", "nli"], "no corpus of nli: expected --data nli=PATH"),
+        (["--baseline", "c.txt"], r"--baseline c.txt: expected one of"),
+        (["--json", "-", "--csv", "-"], "at most one to go to stdout"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_training(
+    folder: Path, words: list[str], message: str, tmp_path: Path
+) -> None:
+    """Dies if a mistake is seen after the training."""
+    files = [str(folder / "a.txt"), str(folder / "b.txt")]
+    options = [*files, "--out", str(tmp_path / "runs"), "--data", str(folder / "data")]
+    with pytest.raises(ConfigError, match=message):
+        vectors_main(["judge", *options, *words])
+    with pytest.raises(DataError, match="no such file"):
+        vectors_main(["judge", str(folder / "none.txt"), "--data", str(folder / "data")])
+    assert not (tmp_path / "runs").exists()
+
+
+def test_names_of_files() -> None:
+    """Dies if two files have one name, or a suffix tells more than the name."""
+    assert judging.named(["x/glove.txt.gz", "svd.bin"]) == {
+        "glove": "x/glove.txt.gz",
+        "svd": "svd.bin",
+    }
+    assert [*judging.named(["x/v.txt", "y/v.txt"])] == ["x/v.txt", "y/v.txt"]
+    assert [*judging.named(["glove.6B.100d.txt", "glove.6B.50d.txt"])] == [
+        "glove.6B.100d",
+        "glove.6B.50d",
+    ]
+
+
+def test_the_six_tasks_have_two_configs_each() -> None:
+    """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
+    names = {name for name in shipped.names() if name.startswith("nayak2016/")}
+    assert names == {
+        f"nayak2016/{task}_{mode}" for task in judge_options.TASKS for mode in judge_options.MODES
+    }
+    rates = {"window": (0.01, 0.3), "sequence": (0.03, 0.001)}  # fixed, fine-tuned
+    for name in names:
+        config: Any = studies.read(name)
+        tuned = name.endswith("tuned")
+        assert config.model.words.trained == tuned
+        assert config.data.without_vector == "mean" and config.training.optimiser.clip == "none"
+        kind = "window" if config.task == "tagging" else "sequence"
+        rate = config.training.optimiser.hyperparameters["learning_rate"]
+        assert rate == rates[kind][tuned] and config.model.dropout.output == 0.5
+        assert config.training.patience == (10 if "pos" in name else 15)
