@@ -53,9 +53,7 @@ def _go_on(
     """Every history that is saved, until so many evaluations have ended."""
     saved, ended = [], 0
     with runs.open_store(folder) as store:
-        happening = configs.tune(
-            of, TOY_SEARCH, history, store, folder, trials=6, parallel=3, stop=lambda history: ""
-        )
+        happening = configs.tune(of, TOY_SEARCH, history, store, folder, configs.Bounds(6, 3))
         with contextlib.closing(happening):
             for event in happening:
                 if isinstance(event, configs.Asked | configs.Told):
@@ -99,9 +97,8 @@ def test_what_cannot_be_trained_has_failed(
     asked = configs.batch(target, [evaluation])
     assert not asked.cohorts and "training.batch_size" in asked.failed[0].failure
     with runs.open_store(tmp_path) as store:
-        happening = configs.tune(
-            target, search, history, store, tmp_path, trials=1, parallel=1, stop=str
-        )
+        bounds = configs.Bounds(1, 1)
+        happening = configs.tune(target, search, history, store, tmp_path, bounds)
         *_, told = happening
     assert isinstance(told, configs.Told) and not histories.pending(told.history)
 

@@ -73,6 +73,12 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
+    every = base.training.evaluate_every
+    if search.halving is not None and search.halving.first % every:
+        raise ConfigError(
+            f"--min-epochs: expected a multiple of training.evaluate_every, which is {every}, "
+            f"got {search.halving.first}"
+        )
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
@@ -129,6 +135,20 @@ def batch(of: Target, evaluations: Sequence[Evaluation]) -> Batch:
     return Batch(evaluations, trials, planned, failed)
 
 
+class Bounds(NamedTuple):
+    """How long a search goes on.
+
+    Attributes:
+      trials: evaluations in all.
+      parallel: evaluations at once.
+      stop: why nothing more is to be proposed; "" where more is.
+    """
+
+    trials: int
+    parallel: int
+    stop: Callable[[History], str] = lambda history: ""
+
+
 class Scored(NamedTuple):
     """An evaluation has ended; it is told with its batch."""
 
@@ -155,10 +175,7 @@ def tune(
     history: History,
     store: runs.Store,
     folder: Path,
-    *,
-    trials: int,
-    parallel: int,
-    stop: Callable[[History], str],
+    bounds: Bounds,
 ) -> Generator[Asked | events.Event | Scored | Told, None, None]:
     """Goes on with a search, batch by batch.
 
@@ -167,9 +184,6 @@ def tune(
 
     Args:
       folder: the runs folder.
-      trials: evaluations in all.
-      parallel: evaluations of a batch.
-      stop: why nothing more is to be proposed; "" where more is.
 
     Raises:
       RunError: as `studies.run_cohorts`.
@@ -177,15 +191,15 @@ def tune(
     while True:
         pending = histories.pending(history)
         if not pending:
-            count = min(parallel, trials - len(history.evaluations))
-            if count <= 0 or stop(history):
+            count = min(bounds.parallel, bounds.trials - len(history.evaluations))
+            if count <= 0 or bounds.stop(history):
                 return
             history, pending = searches.ask(search, history, count)
             if not pending:
                 return
         asked = batch(of, pending)
         yield Asked(history, asked)
-        results = yield from _train(of, asked, store, folder, parallel * search.seeds)
+        results = yield from _train(of, asked, store, folder, bounds.parallel * search.seeds)
         for number in sorted(results):
             history = histories.tell(history, number, results[number])
         yield Told(history)
@@ -221,13 +235,13 @@ def _train(
             ended = members.setdefault(evaluation.number, {})
             ended[event.trial.seed] = event.result
             if len(ended) == len(evaluation.seeds):
-                result = _result([ended[seed] for seed in evaluation.seeds])
-                results[evaluation.number] = result
-                yield Scored(evaluation, result)
+                told = result([ended[seed] for seed in evaluation.seeds])
+                results[evaluation.number] = told
+                yield Scored(evaluation, told)
     return results
 
 
-def _result(members: Sequence[runs.MemberResult]) -> Result:
+def result(members: Sequence[runs.MemberResult]) -> Result:
     """The dev scores of all seeds; a failure where one has none."""
     scores = tuple(member.dev for member in members if member.dev is not None)
     if len(scores) == len(members):

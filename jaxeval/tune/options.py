@@ -42,6 +42,19 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         help="of each setting; adaptive: one, and more where they change which is best (1)",
     )
     group.add_argument(
+        "--halving",
+        type=_factor,
+        metavar="ETA",
+        help="successive halving (ASHA): at each rung one of ETA trainings goes on, and lanes "
+        "that become free get new settings",
+    )
+    group.add_argument(
+        "--min-epochs",
+        type=cli.positive,
+        metavar="R",
+        help="of --halving: its rungs are after R, R ETA, R ETA^2 ... epochs (1)",
+    )
+    group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
     )
 
@@ -105,6 +118,7 @@ def search(args: argparse.Namespace) -> "Search":
       ConfigError: arguments that do not go together, or more runs than there are seeds.
     """
     from jaxeval.space import space
+    from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.search import Search
 
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
@@ -122,9 +136,21 @@ def search(args: argparse.Namespace) -> "Search":
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
         raise ConfigError("--margin: goes with --stop-below")
+    if args.min_epochs is not None and args.halving is None:
+        raise ConfigError("--min-epochs: goes with --halving")
+    if args.halving is not None and args.command is not None:
+        raise ConfigError("--halving: goes with a config: a command's epochs are not known")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
-    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive)
+    stops = None if args.halving is None else Halving(args.halving, args.min_epochs or 1)
+    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+
+
+def _factor(text: str) -> int:
+    factor = cli.positive(text)
+    if factor < 2:
+        raise argparse.ArgumentTypeError("expected a whole number of at least 2")
+    return factor
 
 
 def _seeds(text: str) -> int | str:

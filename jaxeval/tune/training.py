@@ -16,7 +16,7 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.studies import proposers
-from jaxeval.tune import configs, options
+from jaxeval.tune import configs, live, options
 from jaxeval.tune.configs import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, saved
@@ -61,15 +61,12 @@ def _search(
         print(f"{state.file.path}: {terminal.known(search, known)}", file=sys.stderr)
     folder = Path(args.out)
     with runs.open_store(args.store or folder) as store:
-        happening = configs.tune(
-            target,
-            search,
-            state.history,
-            store,
-            folder,
-            trials=args.trials,
-            parallel=args.parallel,
-            stop=stop,
+        arguments = target, search, state.history, store, folder
+        bounds = configs.Bounds(args.trials, args.parallel, stop)
+        happening = (
+            configs.tune(*arguments, bounds)
+            if search.halving is None
+            else live.tune(*arguments, bounds, state.save)
         )
         metric = Metric(target.record.metric, target.record.unit)
         _watch(happening, search, state, args.trials, metric)
@@ -129,6 +126,19 @@ def _retrained(
     )
 
 
+def _rungs(search: Search, target: Target) -> str:
+    """Where trainings are looked at, in words."""
+    if search.halving is None:
+        return ""
+    epochs = target.base.config.training.epochs
+    rungs = ", ".join(map(str, search.halving.rungs(epochs)))
+    return (
+        f"\none of {search.halving.factor} goes on after {rungs} of {epochs} epochs"
+        if rungs
+        else f"\nnone is stopped: a training has {text.counted(epochs, 'epoch')}"
+    )
+
+
 def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     """Shows what the first batch would be, and how many there are."""
     count = min(args.parallel, args.trials)
@@ -150,7 +160,8 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         print(
             f"{asked_for} of {axes} by {search.method}, {count} at once in "
             f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
-            f"{text.counted(args.retrain, 'fresh seed')}\n\nthe first batch:"
+            f"{text.counted(args.retrain, 'fresh seed')}{_rungs(search, target)}"
+            "\n\nthe first batch:"
         )
         plan.show(estimates)
         for evaluation, result in ((e, batch.failed.get(e.number)) for e in asked):

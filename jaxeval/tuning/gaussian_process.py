@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
-from jaxeval.tuning import kernels
+from jaxeval.tuning import encoding, kernels
 from jaxeval.tuning.encoding import Features
 from jaxeval.tuning.kernels import Kernel
 
@@ -25,7 +25,7 @@ class Data(NamedTuple):
     """What was observed.
 
     Attributes:
-      features: [n, D].
+      features: [n, D], or with a column more: `encoding.with_budget`.
       targets: [n], more is better.
       variances: [n] known variance of each target, 0 where none is known.
       shares: [n] of the fitted noise that each target has: 1 / n of a mean of n.
@@ -211,7 +211,7 @@ class Prediction(NamedTuple):
 
 
 def predict(model: Model, features: np.ndarray) -> Prediction:
-    """The posterior at features [m, D]."""
+    """The posterior at features [m, D], of settings that have their whole training."""
     cross = _covariance(model, model.data.features, features)
     solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
     total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
@@ -247,4 +247,6 @@ def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Prior covariance with that of the constant mean."""
-    return kernels.covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
+    of, columns = model.kernel, model.columns
+    sides = encoding.complete(columns, left), encoding.complete(columns, right)
+    return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE
