@@ -96,7 +96,7 @@ def test_the_terminal_says_the_answer(
         assert said in shown.out
     assert "8 of 8 settings, about 0 s left; best score" in shown.err
     tree = json.loads((tmp_path / "out.json").read_text())
-    drawn = {figure.name: figure for figure in figures.draw(tree, {})}
+    drawn = {figure.name: figure for figure in figures.draw(tree)}
     assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
     scored = sum("scores" in evaluation for evaluation in tree["evaluations"])
     assert len(drawn["parallel_coordinates"].rows) == scored < 8

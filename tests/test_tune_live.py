@@ -116,6 +116,6 @@ def test_a_lost_state_finds_what_is_recorded(target: configs.Target, tmp_path: P
 def test_rungs_are_where_dev_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a rung reads the score of an earlier epoch."""
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
-    refused = pytest.raises(ConfigError, match="--min-epochs: expected a multiple of .* 2, got 1")
+    refused = pytest.raises(ConfigError, match=r"--min-epochs: expected a multiple of .* 2, got 1")
     with refused:
         configs.target({"task": "toy"}, ["training.evaluate_every=2"], None, SEARCH)

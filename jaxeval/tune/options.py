@@ -189,8 +189,8 @@ def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str
     return stop(saved.history) or "the space has no more settings"
 
 
-def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "History") -> int:
-    """Writes the outcome as JSON and figures, prints it, or all of these.
+def write(tree: "Result", args: argparse.Namespace) -> int:
+    """Writes the outcome as JSON, page and figures, prints it, or all of these.
 
     Raises:
       RunError: no setting has a score.
@@ -204,21 +204,23 @@ def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "
         causes = terminal.causes(tree["failures"])
         said = "; ".join(f"{count} x {cause}" for count, cause in causes)
         raise RunError(f"no setting has a score: {said or tree['reason']}")
-    if args.figures:
-        _draw(tree, Path(args.figures), search, history)
+    if args.figures or args.html:
+        _draw(tree, args.figures, args.html)
     if args.json != "-":
         terminal.print_result(tree)
     return 0
 
 
-def _draw(tree: "Result", folder: Path, search: "Search", history: "History") -> None:
+def _draw(tree: "Result", folder: str | None, page_path: str | None) -> None:
+    """Writes figures into a folder, or a page, or both."""
     from jaxeval.report import figures
     from jaxeval.report.tuning import figures as drawing
-    from jaxeval.tuning import search as searches
-    from jaxeval.tuning import slices
+    from jaxeval.report.tuning import page
 
-    best, along = searches.best(search, history), {}
-    if best is not None and search.method == "gp":
-        along = slices.slices(search.space, history, best)
-    for path in figures.save_all(drawing.draw(tree, along), folder):
-        print(f"figure: {path}", file=sys.stderr)
+    drawn = drawing.draw(tree)
+    if folder is not None:
+        for path in figures.save_all(drawn, Path(folder)):
+            print(f"figure: {path}", file=sys.stderr)
+    if page_path is not None:
+        cli.write_text(Path(page_path), page.render(tree, drawn))
+        print(f"page: {page_path}", file=sys.stderr)

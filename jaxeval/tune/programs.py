@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, search, state, best)
         tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
-    return options.write(tree, args, search, state.history)
+    return options.write(tree, args)
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:

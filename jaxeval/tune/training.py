@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         return _dry_run(args, search, target)
     folder, record = Path(args.out), target.record
     path = Path(args.state) if args.state else folder / "tunings" / f"{record.id}.json"
-    metric = Metric(record.metric, record.unit)
+    metric = Metric(record.metric, record.unit, record.margin)
     source = {"experiment": record.id}
     with saved.opened(path, search, record.higher_is_better, source) as state:
         stop = options.stopper(args, search, state, record.margin)
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, target, best, path)
         tree = as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
-    status = options.write(tree, args, search, state.history)
+    status = options.write(tree, args)
     if best is not None and args.json != "-":
         print(f"\nits config: {_best_path(path)}")
     return status
