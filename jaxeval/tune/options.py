@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from jaxeval.tuning.saved import Saved
     from jaxeval.tuning.search import Search
 
-METHODS = ("gp", "sobol", "random")  # as `tuning.methods.NAMES`, which takes numpy to read
+# as `tuning.methods.NAMES`, which takes numpy to read
+METHODS = ("gp", "sobol", "random", "optuna:tpe", "optuna:gp", "botorch")
 _ADAPTIVE = "adaptive"
 
 
@@ -26,7 +27,7 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         "--method",
         choices=METHODS,
         default="gp",
-        help="what proposes: a Gaussian process, a Sobol sequence, random draws (gp)",
+        help="what proposes: a Gaussian process, Sobol points, random draws, another package (gp)",
     )
     group.add_argument(
         "--parallel",
