@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api import compare, load, read_scores, select, sweep, train
+    from jaxeval.api import compare, select, sweep, train, tune
     from jaxeval.errors import JaxevalError
-    from jaxeval.results import Comparison, Runs, Selection
+    from jaxeval.results import Comparison, Runs, Selection, Tuned, load, read_scores
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,17 +26,21 @@ __all__ = [
     "JaxevalError",
     "Runs",
     "Selection",
+    "Tuned",
     "compare",
     "load",
     "read_scores",
     "select",
     "sweep",
     "train",
+    "tune",
     "tuning",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined; all others are of `api`
-    **dict.fromkeys(("Comparison", "Runs", "Selection"), "jaxeval.results"),
+    **dict.fromkeys(
+        ("Comparison", "Runs", "Selection", "Tuned", "load", "read_scores"), "jaxeval.results"
+    ),
     "JaxevalError": "jaxeval.errors",
 }
 

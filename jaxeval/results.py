@@ -1,11 +1,13 @@
 """What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
+    from jaxeval.report.tuning.as_json import Result as SearchResult
+    from jaxeval.runs.layout import Missing
+    from jaxeval.runs.tables import ScoreTable
     from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
@@ -188,3 +193,100 @@ class Selection:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         return {**self.tree}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Tuned:
+    """What a search ended with.
+
+    Attributes:
+      tree: plain data, as `tune --json` writes it (docs/tuning.md).
+      path: of the config of the best setting.
+    """
+
+    tree: "SearchResult"
+    path: Path
+
+    @property
+    def values(self) -> dict[str, Json]:
+        """The best setting.
+
+        Raises:
+          RunError: no setting has a score.
+        """
+        best = self.tree["best"]
+        if best is None:
+            raise RunError(f"no setting has a score ({self.tree['reason']})")
+        return dict(best["values"])
+
+    def __repr__(self) -> str:
+        from jaxeval.report.tuning import terminal
+
+        return "\n".join(line.strip() for line in terminal.answer(self.tree))
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import markup
+        from jaxeval.report.tuning import terminal
+
+        lines = [*terminal.notes(self.tree), *terminal.answer(self.tree)]
+        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
+
+    def plot(self, name: str = "best_so_far") -> "Figure":
+        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
+
+        Raises:
+          ConfigError: no such figure.
+        """
+        from jaxeval.report.tuning import figures
+
+        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
+        if name not in drawn:
+            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
+        return drawn[name]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        return {**self.tree}
+
+
+def load(location: str | Path) -> Runs:
+    """All members that a runs folder or database holds.
+
+    Raises:
+      RunError: there are none.
+    """
+    from jaxeval import runs
+
+    return Runs(tuple(runs.load(location)), runs.shown(location))
+
+
+def read_scores(
+    path: str | Path,
+    models: Sequence[str] = (),
+    *,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: "Missing" = "error",
+    higher_is_better: bool = True,
+    rows: int | None = None,
+) -> "ScoreTable":
+    """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
+
+    Args:
+      models: only these.
+      columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
+        name.
+      metric: only rows of this one.
+      missing: what to do with a score that is missing: error, drop, or zero.
+      rows: only the first so many.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    from jaxeval.compare import sources
+    from jaxeval.runs import layout
+
+    table_layout = layout.Layout(
+        dict(columns or {}), list(models), metric, missing, higher_is_better
+    )
+    return sources.read(path, table_layout, rows)

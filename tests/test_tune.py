@@ -256,5 +256,5 @@ def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         args = tune.parser().parse_args([*words, *more])
         of = options.search(args)
         with saved.opened(tmp_path / "state.json", of, True, {}) as state:
-            options.stopper(args, of, state, margin=0.01)(History())
+            options.stopper(options.end(args), of, state, margin=0.01)(History())
     assert margins == [0.01, 0.0]

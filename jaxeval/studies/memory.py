@@ -30,6 +30,11 @@ def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
         )
 
 
+def exhausted(error: Exception) -> bool:
+    """Whether an error says that a device or the machine has no memory left."""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+
+
 def _lanes(problem: Problem, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
     width, devices = lanes_for(problem.training, members), jax.devices()

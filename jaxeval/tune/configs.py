@@ -5,6 +5,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+
 from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
@@ -210,6 +212,9 @@ def _train(
 ) -> Generator[events.Event | Scored, None, dict[int, Result]]:
     """Trains a batch; what was trained of it before is not trained again.
 
+    A population that does not fit into the device's memory is trained lane by lane; settings that
+    do not fit so have failed.
+
     Args:
       lanes: of a population that is the whole batch; of others too where idle lanes cost nothing:
         batches then find each other's programs.
@@ -217,28 +222,51 @@ def _train(
     Returns:
       results by number of the evaluation.
     """
-    results: dict[int, Result] = {}
+    results = dict(asked.failed)
     for evaluation in asked.evaluations:
-        if evaluation.number in asked.failed:
-            results[evaluation.number] = asked.failed[evaluation.number]
+        if evaluation.number in results:
             yield Scored(evaluation, results[evaluation.number])
     if not asked.cohorts:
         return results
-    members: dict[int, dict[int, runs.MemberResult]] = {}
     mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
     width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
-    happening = studies.run_cohorts(asked.cohorts, store, folder, session=of.session, lanes=width)
+    for cohort in asked.cohorts:
+        for lanes in dict.fromkeys((width, 1)):
+            try:
+                happening = studies.run_cohorts(
+                    [cohort], store, folder, session=of.session, lanes=lanes
+                )
+                yield from _scored(asked, happening, results)
+                break
+            except (jax.errors.JaxRuntimeError, MemoryError) as error:
+                if not memory.exhausted(error):
+                    raise
+        else:
+            failed = {asked.trials[entry.trial].number for entry in cohort.entries} - {*results}
+            results |= dict.fromkeys(failed, Result(failure="out of memory"))
+            yield from (
+                Scored(e, results[e.number]) for e in asked.evaluations if e.number in failed
+            )
+    return results
+
+
+def _scored(
+    asked: Batch,
+    happening: Generator[events.Event, None, None],
+    results: dict[int, Result],
+) -> Generator[events.Event | Scored, None, None]:
+    """What happens, and evaluations that end by it, whose results are added."""
+    members: dict[int, dict[int, runs.MemberResult]] = {}
     for event in happening:
         yield event
         if isinstance(event, events.Ended):
             evaluation = asked.trials[event.trial]
             ended = members.setdefault(evaluation.number, {})
             ended[event.trial.seed] = event.result
-            if len(ended) == len(evaluation.seeds):
+            if len(ended) == len(evaluation.seeds) and evaluation.number not in results:
                 told = result([ended[seed] for seed in evaluation.seeds])
                 results[evaluation.number] = told
                 yield Scored(evaluation, told)
-    return results
 
 
 def result(members: Sequence[runs.MemberResult]) -> Result:

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
+import jax
+
 from jaxeval import runs
 from jaxeval.errors import ConfigError
 from jaxeval.studies import cohorts, events, live, memory, running
@@ -16,6 +18,8 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
 from jaxeval.tuning.search import Search
+
+_NO_ROOM = Result(failure="out of memory")
 
 
 def tune(
@@ -46,10 +50,14 @@ def tune(
         happening = running.run_open(
             cohort, feed, store, folder, session=of.session, lanes=bounds.parallel
         )
-        for event in happening:
-            yield event
-            if isinstance(event, events.Epoch):
-                yield from running_search.news()
+        try:
+            for event in happening:
+                yield event
+                if isinstance(event, events.Epoch):
+                    yield from running_search.news()
+        except (jax.errors.JaxRuntimeError, MemoryError) as error:
+            if not memory.exhausted(error):
+                raise
         running_search.end()
         yield from running_search.news()
 
@@ -168,7 +176,7 @@ class _Live:
         except ConfigError as error:
             self._tell(evaluation.number, Result(failure=str(error)))
             return None
-        known = self.store.ended(self.of.record.id).get(entry.key[1:])
+        known = self._recorded(evaluation)
         if known is not None:  # by a search whose state was lost
             self._tell(evaluation.number, configs.result([known]))
             return None
@@ -176,9 +184,16 @@ class _Live:
 
     def _unrecorded(self, evaluation: Evaluation) -> Entry | None:
         """What is trained for an evaluation whose end is not recorded, though it may be told."""
+        if evaluation.result == _NO_ROOM:
+            return None
         (entry,) = cohorts.entries(self.of.trials(evaluation), self.of.session.loader)
-        ended = entry.key[1:] in self.store.ended(self.of.record.id)
-        return None if ended else entry
+        return entry if self._recorded(evaluation) is None else None
+
+    def _recorded(self, evaluation: Evaluation) -> runs.MemberResult | None:
+        """What is recorded of an evaluation that has ended."""
+        (trial,) = self.of.trials(evaluation)
+        key = trial.seed, trial.split, trial.repeat, trial.hparams
+        return self.store.ended(self.of.record.id).get(key)
 
     def _joined(self, population: int) -> list[Evaluation]:
         return [e for e in self.history.evaluations if e.joined and e.joined[0] == population]
@@ -188,13 +203,12 @@ class _Live:
         self.told.append(number)
 
     def end(self) -> None:
-        """Tells of those that ended without an epoch."""
-        ended = self.store.ended(self.of.record.id)
+        """Tells of those that ended without an epoch, or that the memory had no room for."""
         for evaluation in self._joined(self.population):
-            (trial,) = self.of.trials(evaluation)
             if evaluation.result is None:
-                key = (trial.seed, trial.split, trial.repeat, trial.hparams)
-                self._tell(evaluation.number, configs.result([ended[key]]))
+                known = self._recorded(evaluation)
+                told = _NO_ROOM if known is None else configs.result([known])
+                self._tell(evaluation.number, told)
         self.save(self.history)
 
     def news(self) -> list[Scored | Told]:

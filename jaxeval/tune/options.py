@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
@@ -158,8 +158,23 @@ def _seeds(text: str) -> int | str:
     return _ADAPTIVE if text == _ADAPTIVE else cli.positive(text)
 
 
+class End(NamedTuple):
+    """When a search ends, and what then; attributes as the arguments of `add_end`."""
+
+    trials: int = 64
+    seconds: float | None = None
+    stop_below: float | None = None
+    margin: float | None = None
+    retrain: int = 8
+
+
+def end(args: argparse.Namespace) -> End:
+    """What is asked for."""
+    return End(*(getattr(args, name) for name in End._fields))
+
+
 def stopper(
-    args: argparse.Namespace, search: "Search", saved: "Saved", margin: float = 0.0
+    end: End, search: "Search", saved: "Saved", margin: float = 0.0
 ) -> "Callable[[History], str]":
     """Why nothing more is to be proposed, of a history; "" while more is.
 
@@ -168,17 +183,17 @@ def stopper(
     """
 
     def stop(history: "History") -> str:
-        if args.seconds is not None and saved.seconds >= args.seconds:
+        if end.seconds is not None and saved.seconds >= end.seconds:
             return "the time is spent"
-        if args.stop_below is None:
+        if end.stop_below is None:
             return ""
         from jaxeval.tuning import posterior
 
-        least = margin if args.margin is None else args.margin
+        least = margin if end.margin is None else end.margin
         better = posterior.probability_of_better(search.space, history, least, search.seed)
         above = f" by more than {least:g}" if least else ""
         said = f"a setting that is better{above} has probability {better:.3f}"
-        return said if better < args.stop_below else ""
+        return said if better < end.stop_below else ""
 
     return stop
 
