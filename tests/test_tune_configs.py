@@ -3,7 +3,9 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
+import jax
 import pytest
 
 from jaxeval import runs, studies
@@ -101,6 +103,32 @@ def test_what_cannot_be_trained_has_failed(
         happening = configs.tune(target, search, history, store, tmp_path, bounds)
         *_, told = happening
     assert isinstance(told, configs.Told) and not histories.pending(told.history)
+
+
+def test_what_the_memory_has_no_room_for_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population that does not fit ends the search, is not tried lane by lane, or
+    another error of the device counts as this one."""
+    target, real = _target(monkeypatch), studies.run_cohorts
+    widths: list[int | None] = []
+    told = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
+
+    def run_cohorts(planned: Any, *arguments: Any, lanes: int | None, **more: Any) -> Any:
+        widths.append(lanes)
+        if lanes != 1 or planned[0].entries[0].trial.values["noise"] > 0.5:
+            raise jax.errors.JaxRuntimeError(told)
+        yield from real(planned, *arguments, lanes=lanes, **more)
+
+    monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
+    whole = _go_on(target, tmp_path / "whole", History())[-1]
+    results = [e.result for e in whole.evaluations]
+    assert len(histories.ended(whole)) == 6 and set(widths) == {6, 1}
+    failures = {result.failure for result in results if result is not None}
+    assert failures == {"", "out of memory"}
+    told = "INTERNAL: something else"
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
+        _go_on(target, tmp_path / "other", History())
 
 
 def test_a_dry_run_shows_the_first_batch(
