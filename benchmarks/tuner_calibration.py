@@ -3,9 +3,9 @@
 Objectives are draws of a Gaussian process over three numbers (Matern 5/2, length-scales
 log-uniform from .15 to 1.5, standard deviation 1) with normal noise of each seed's score. A search
 proposes eight settings at once; after 16, 32 and 48 of them it says with which probability some
-setting is better than the one that it would take, by more than a margin. The truth is the best of 2^14 Sobol
-points and of the points that the search tried. Claims are sorted into five bins; well calibrated
-is a bin whose mean claim is the fraction of its claims that were true.
+setting is better than the one that it would take, by more than a margin. The truth is the best of
+2^14 Sobol points and of the points that the search tried. Claims are sorted into five bins; well
+calibrated is a bin whose mean claim is the fraction of its claims that were true.
 
     python benchmarks/tuner_calibration.py --searches 20 --noise 0.3 --seeds 1
     python benchmarks/tuner_calibration.py --searches 20 --noise 0.3 --seeds 3

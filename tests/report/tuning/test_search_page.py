@@ -65,12 +65,8 @@ def test_the_page_opens_offline(tree: Result) -> None:
     numbers are missing, or the noise is not said."""
     drawn = figures.draw(tree)
     html = page.render(tree, drawn)
-    assert [f.name for f in drawn] == [
-        "best_so_far",
-        "importance",
-        "slices",
-        "parallel_coordinates",
-    ]
+    names = ["best_so_far", "importance", "slices", "parallel_coordinates"]
+    assert [figure.name for figure in drawn] == names
     assert html.count("<svg") == 4 and html.count("<details>") == 4
     assert "<script" not in html and "<b>" not in html and "&lt;b&gt;" in html
     assert not re.search(r'(src|href)="(?!#)', html)
