@@ -137,16 +137,21 @@ class _Live:
         for number, progress in ended.items():
             if self.history.evaluations[number].result is None:
                 self._tell(number, _ended(progress))
-        self.told += [n for n in reached if n not in ended and self._stopped(n)]
+        self.told += [n for n in reached if self._stopped(n) is not None]
         joining = self._propose(self.population, epochs)
         if self.history != before:
             self.save(self.history)
-        seeds = {p.entry.trial.seed: by_seed[p.entry.trial.seed].number for p in brought}
-        return {s for s, n in seeds.items() if self._stopped(n)}, joining
+        return {p.entry.trial.seed for p in brought if self._is_over(p)}, joining
 
-    def _stopped(self, number: int) -> bool:
+    def _is_over(self, progress: Progress) -> bool:
+        """Whether a trial was stopped at its epoch: a resumed population repeats those before."""
+        seed = progress.entry.trial.seed
+        stopped = (self._stopped(e.number) for e in self.history.evaluations if e.seeds[0] == seed)
+        return any(at is not None and progress.epoch >= at.epochs for at in stopped)
+
+    def _stopped(self, number: int) -> Stopped | None:
         result = self.history.evaluations[number].result
-        return result is not None and result.stopped is not None
+        return None if result is None else result.stopped
 
     def _propose(self, population: int, epochs: int) -> list[Entry]:
         """Asks for settings for all lanes that are free; those that join the population now."""
