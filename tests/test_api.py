@@ -92,6 +92,33 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert "5 are recorded already" in capsys.readouterr().err
 
 
+def test_tuned(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a search of Python is another one than the verb's, is not retrained, or is loud."""
+    space = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
+    asked: dict[str, Any] = {
+        "trials": 5,
+        "method": "sobol",
+        "parallel": 2,
+        "halving": 2,
+        "retrain": 2,
+        "quiet": True,
+        "changes": {"training.patience": 0, "training.epochs": 4},
+    }
+    tuned = jaxeval.tune(TOY, space, **asked)
+    assert capsys.readouterr() == ("", "")
+    tree = tuned.to_dict()
+    assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
+    assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
+    assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
+    assert jaxeval.tune(TOY, space, **asked).tree["evaluations"] == tuned.tree["evaluations"]
+    again = jaxeval.train(str(tuned.path), seeds=[1_000_001, 1_000_002], quiet=True)
+    assert list(again.scores("dev")) == tuned.tree["retrained"]["scores"]["dev"]  # type: ignore[index, call-overload]
+    with pytest.raises(errors.ConfigError, match="expected one of best_so_far"):
+        tuned.plot("pie")
+    with pytest.raises(errors.ConfigError, match="halving: expected a factor of at least 2"):
+        jaxeval.tune(TOY, space, halving=1)
+
+
 def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:
     """Dies if signals are handled where they cannot be: a server's threads train as well."""
     trained: list[jaxeval.Runs] = []

@@ -9,7 +9,7 @@ from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods
+from jaxeval.tuning import methods, threads
 from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Setting
 
@@ -74,7 +74,10 @@ def ask(search: Search, history: History, count: int) -> tuple[History, list[Eva
     They run from now on. Each has seeds of its own: no two settings share their luck.
     """
     first = len(history.evaluations)
-    for values in _propose(search)(search.space, history, count, search.seed):
+    propose = _propose(search)  # which loads the libraries that are limited
+    with threads.one():
+        proposed = propose(search.space, history, count, search.seed)
+    for values in proposed:
         history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
     return history, [*history.evaluations[first:]]
 
