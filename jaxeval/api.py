@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxeval.bandits import Rule
     from jaxeval.config.reading import Source
     from jaxeval.results import Comparison, Part, Runs, Selection, Tuned
+    from jaxeval.runs.layout import Missing
     from jaxeval.runs.tables import ScoreTable
     from jaxeval.runs.units import Unit
     from jaxeval.space.space import Space
@@ -52,6 +53,7 @@ def train(
     """
     _prepare()
     from jaxeval import observe, results, studies
+    from jaxeval.runs import database
     from jaxeval.studies import proposers
 
     whole = studies.read(config, arguments.words(changes), arguments.path(data))
@@ -59,7 +61,7 @@ def train(
     trials = proposers.seeds_by_splits(whole, arguments.numbered("seeds", seeds), numbers)
     with observe.interruptible():
         rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _shown(store or out))
+    return results.Runs(tuple(rows), database.shown(store or out))
 
 
 def sweep(
@@ -90,24 +92,17 @@ def sweep(
     """
     _prepare()
     from jaxeval import observe, results
+    from jaxeval.runs import database
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
     of, where = spaces.of(space)
     count, words = len(arguments.numbered("runs", runs)), arguments.words(changes)
-    drawn = sweeps.draw(
-        config,
-        words,
-        arguments.path(data),
-        of,
-        seed=seed,
-        count=count,
-        folder=Path(out),
-        where=where,
-    )
+    at, folder = arguments.path(data), Path(out)
+    drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
     with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _shown(store or out))
+    return results.Runs(tuple(rows), database.shown(store or out))
 
 
 def compare(
@@ -265,15 +260,40 @@ def tune(
     return results.Tuned(tree, training.best_path(place.state_of(target)))
 
 
+def read_scores(
+    path: str | Path,
+    models: Sequence[str] = (),
+    *,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: "Missing" = "error",
+    higher_is_better: bool = True,
+    rows: int | None = None,
+) -> "ScoreTable":
+    """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
+
+    Args:
+      models: only these.
+      columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
+        name.
+      metric: only rows of this one.
+      missing: what to do with a score that is missing: error, drop, or zero.
+      rows: only the first so many.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    from jaxeval.compare import sources
+    from jaxeval.runs import layout
+
+    table_layout = layout.Layout(
+        dict(columns or {}), list(models), metric, missing, higher_is_better
+    )
+    return sources.read(path, table_layout, rows)
+
+
 def _prepare() -> None:
     """Prepares JAX, before anything imports it."""
     from jaxeval import backend
 
     backend.prepare()
-
-
-def _shown(location: str | Path) -> str:
-    """A runs folder or database, for people."""
-    from jaxeval import runs
-
-    return runs.shown(location)

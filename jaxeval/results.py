@@ -1,7 +1,6 @@
 """What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
     from jaxeval.report.tuning.as_json import Result as SearchResult
-    from jaxeval.runs.layout import Missing
-    from jaxeval.runs.tables import ScoreTable
     from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
@@ -258,35 +255,3 @@ def load(location: str | Path) -> Runs:
     from jaxeval import runs
 
     return Runs(tuple(runs.load(location)), runs.shown(location))
-
-
-def read_scores(
-    path: str | Path,
-    models: Sequence[str] = (),
-    *,
-    columns: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    missing: "Missing" = "error",
-    higher_is_better: bool = True,
-    rows: int | None = None,
-) -> "ScoreTable":
-    """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
-
-    Args:
-      models: only these.
-      columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
-        name.
-      metric: only rows of this one.
-      missing: what to do with a score that is missing: error, drop, or zero.
-      rows: only the first so many.
-
-    Raises:
-      DataError, RunError: naming file, row and column.
-    """
-    from jaxeval.compare import sources
-    from jaxeval.runs import layout
-
-    table_layout = layout.Layout(
-        dict(columns or {}), list(models), metric, missing, higher_is_better
-    )
-    return sources.read(path, table_layout, rows)

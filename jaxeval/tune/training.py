@@ -132,8 +132,7 @@ def _watch(
                 which = f"settings {first} to {last}" if last > first else f"setting {first}"
                 say(f"{which}: {programs}")
             case configs.Scored(evaluation, result):
-                history = histories.tell(state.history, evaluation.number, result)
-                say(terminal.ended(history.evaluations[evaluation.number], metric))
+                say(terminal.ended(dataclasses.replace(evaluation, result=result), metric))
             case configs.Told(history):
                 state.save(history)
                 say(terminal.progress(search, history, trials, metric, state.seconds))
