@@ -4,7 +4,10 @@
 the same Sobol points for all. The regret of a trial is the true distance of the best setting so
 far from the best of all, divided by the median of random search after 100 trials. Writes a line of
 CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
-the median over problems of each engine's median regret over seeds as one JSON line.
+the median over problems of each engine's median regret over seeds as one JSON line; with it, for
+each other engine, by how much the first one's median over problems is lower after 100 trials, over
+the runs (problem, seed) that both have, and a 95 % bootstrap interval: seeds are resampled within
+each problem, for both engines alike.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
@@ -32,6 +35,7 @@ from jaxeval.tuning import encoding, gp, sampling, with_botorch, with_optuna
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 
+RESAMPLES = 2000
 RIVALS = ("optuna", "botorch")
 TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
 PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
@@ -115,7 +119,43 @@ def summary(
             "problems": {name: round(float(v[2]), 4) for name, v in medians.items()},
             "runs": sum(map(len, rows.values())),
         }
+    first = engines[0]
+    told["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
     return told
+
+
+def difference(
+    recorded: Mapping[tuple[str, str, str], np.ndarray], ours: str, other: str, names: list[str]
+) -> dict[str, object]:
+    """Median over problems of `ours` less that of another engine, and its interval."""
+    random, pairs = np.random.default_rng(0), dict[str, np.ndarray]()
+    for name in names:
+        seeds = [s for (p, e, s) in recorded if (p, e) == (name, ours)]
+        both = [s for s in seeds if (name, other, s) in recorded]
+        if both:
+            pairs[name] = np.array(
+                [[recorded[name, e, s][-1] for e in (ours, other)] for s in both]
+            )
+
+    def apart(chosen: list[np.ndarray]) -> float:
+        medians = np.median([np.median(runs, axis=0) for runs in chosen], axis=0)
+        return float(medians[0] - medians[1])
+
+    if not pairs:
+        return {}
+    resampled = [
+        apart([runs[random.integers(len(runs), size=len(runs))] for runs in pairs.values()])
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    better = sum(float(np.median(runs[:, 0] - runs[:, 1])) < 0 for runs in pairs.values())
+    return {
+        "difference": round(apart([*pairs.values()]), 4),
+        "interval": [round(float(low), 4), round(float(high), 4)],
+        "problems": len(pairs),
+        "better_on": better,
+        "runs": sum(map(len, pairs.values())),
+    }
 
 
 ENGINES: Mapping[str, Propose] = {
