@@ -171,9 +171,8 @@ class Population:
             for loss, scores in zip(losses, dev, strict=True)
         ]
         advance = functools.partial(slots.advance, training=training, metric=metric)
-        advanced, joining = feeds.fed(
-            self._feed, self.epochs, list(map(advance, self.slots, outcomes)), metric
-        )
+        alone = list(map(advance, self.slots, outcomes))
+        advanced, joining = feeds.fed(self._feed, self.epochs, alone, metric)
         self.waiting += joining
         self.slots, events = [slot for slot, _ in advanced], [event for _, event in advanced]
         for lane, event in enumerate(events):

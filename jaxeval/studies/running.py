@@ -163,6 +163,18 @@ def _train(
         count_rows=outputs,
         feed=feeds.CLOSED if feed is None else live.of_population(feed, cohort, recorder),
     )
+    yield from _told(happening, recorded)
+
+
+def _told(
+    happening: Generator[reports.Compilation | reports.Report, None, None],
+    recorded: Mapping[Entry, runs.MemberResult],
+) -> Iterator[events.Event]:
+    """What happens in a population, as events.
+
+    Args:
+      recorded: of those that ended with the last report.
+    """
     compiling: set[str] = set()
     with contextlib.closing(happening):  # which saves the state, if this generator is closed
         for report in happening:

@@ -223,9 +223,7 @@ def _train(
       results by number of the evaluation.
     """
     results = dict(asked.failed)
-    for evaluation in asked.evaluations:
-        if evaluation.number in results:
-            yield Scored(evaluation, results[evaluation.number])
+    yield from (Scored(e, results[e.number]) for e in asked.evaluations if e.number in results)
     if not asked.cohorts:
         return results
     mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
