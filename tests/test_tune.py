@@ -112,7 +112,8 @@ def test_a_search_ends_when_nothing_better_is_probable(
     words = _words(
         tmp_path, "--trials", "30", "--stop-below", "0.5", "--margin", "10", method="gp"
     )
-    tree = _json(capsys, words)
+    tree = _json(capsys, [*words, "--html", "page.html"])
+    assert "Importance" in Path("page.html").read_text() and tree["posterior"]["importance"]
     assert tree["reason"] == "a setting that is better by more than 10 has probability 0.000"
     assert tree["trials"] == 8 and tree["retrained"]["optimism"] is not None
     more = _words(tmp_path, "--trials", "30", "--seconds", "1e-9", "--state", "other.json")
@@ -193,6 +194,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["--data", "DIR"], "--command: expected no CONFIG"),
     (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
     (["--margin", "1"], "--margin: goes with --stop-below"),
+    (["--min-epochs", "2"], "--min-epochs: goes with --halving"),
+    (["--halving", "3"], "--halving: goes with a config"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
 ]

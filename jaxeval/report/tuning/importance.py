@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.report import plots, text
+from jaxeval.report import plots, scores, text
 from jaxeval.report.figures import Figure
 from jaxeval.report.tuning import terminal
 from jaxeval.report.tuning.as_json import Result
@@ -92,7 +92,8 @@ def sentences(tree: Result) -> Iterator[str]:
     if of is None:
         return
     others = len(of["alike"]) - 1
-    margin = f", by more than {of['margin']:g}" if of["margin"] else ""
+    least = scores.shown(of["margin"], tree["unit"])
+    margin = f", by more than {least}," if of["margin"] else ""
     yield (
         f"{text.counted(others, 'other setting')} of the search "
         f"{'is' if others == 1 else 'are'} not told apart from the best one: worse{margin} with a "
