@@ -251,7 +251,7 @@ def tune(
     of, where = spaces.of(space)
     stops = None if halving is None else Halving(halving, min_epochs)
     count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
-    search = Search(of, method, seed, count, adaptive, stops)  # type: ignore[arg-type]
+    search = Search(of, method, seed, count, adaptive, stops)
     target = configs.target(config, arguments.words(changes), arguments.path(data), search, where)
     place = training.Place(Path(out), store)
     end = options.End(trials, seconds, retrain=retrain)

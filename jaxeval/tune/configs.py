@@ -229,10 +229,10 @@ def _train(
     mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
     width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
     for cohort in asked.cohorts:
-        for lanes in dict.fromkeys((width, 1)):
+        for own in dict.fromkeys((width, 1)):
             try:
                 happening = studies.run_cohorts(
-                    [cohort], store, folder, session=of.session, lanes=lanes
+                    [cohort], store, folder, session=of.session, lanes=own
                 )
                 yield from _scored(asked, happening, results)
                 break

@@ -42,10 +42,10 @@ def method(name: str) -> Method:
         from jaxeval.tuning import gp  # scipy's optimisers take a while to load
 
         return Method(gp.propose, gp.best_setting)
-    if name in ("optuna:tpe", "optuna:gp"):
+    if name == "optuna:tpe" or name == "optuna:gp":
         from jaxeval.tuning import with_optuna
 
-        sampler = name.removeprefix("optuna:")
+        sampler: with_optuna.Sampler = "tpe" if name == "optuna:tpe" else "gp"
         return Method(functools.partial(with_optuna.propose, sampler=sampler), _best_mean)
     if name == "botorch":
         from jaxeval.tuning import with_botorch

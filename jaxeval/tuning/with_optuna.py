@@ -130,14 +130,17 @@ def _suggested(space: Space, trial: "optuna.Trial") -> dict[str, Value]:
     return {name: values[name] for name in by_name if name in values}
 
 
-def _suggested_one(trial: "optuna.Trial", name: str, of: Distribution) -> Value:
+def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
+    value: Value
     if isinstance(of, Integer):
-        return trial.suggest_int(name, of.low, _last(of), step=of.step)
-    if not isinstance(of, Choices):
-        return trial.suggest_float(name, of.low, of.high, log=isinstance(of, LogUniform))
-    if of.ordered:
-        return of.values[trial.suggest_int(name, 0, len(of.values) - 1)]
-    return trial.suggest_categorical(name, list(of.values))
+        value = trial.suggest_int(name, of.low, _last(of), step=of.step)
+    elif not isinstance(of, Choices):
+        value = trial.suggest_float(name, of.low, of.high, log=isinstance(of, LogUniform))
+    elif of.ordered:
+        value = of.values[trial.suggest_int(name, 0, len(of.values) - 1)]
+    else:
+        value = trial.suggest_categorical(name, list(of.values))
+    return value
 
 
 def _last(of: Integer) -> int:
