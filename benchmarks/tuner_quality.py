@@ -6,8 +6,8 @@ far from the best of all, divided by the median of random search after 100 trial
 CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
 the median over problems of each engine's median regret over seeds as one JSON line; with it, for
 each other engine, by how much the first one's median over problems is lower after 100 trials, over
-the runs (problem, seed) that both have, and a 95 % bootstrap interval: seeds are resampled within
-each problem, for both engines alike.
+the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
+seeds within each, for both engines alike.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
@@ -143,10 +143,11 @@ def difference(
 
     if not pairs:
         return {}
-    resampled = [
-        apart([runs[random.integers(len(runs), size=len(runs))] for runs in pairs.values()])
-        for _ in range(RESAMPLES)
-    ]
+    known = [*pairs.values()]
+    resampled = []
+    for _ in range(RESAMPLES):
+        drawn = [known[k] for k in random.integers(len(known), size=len(known))]
+        resampled.append(apart([r[random.integers(len(r), size=len(r))] for r in drawn]))
     low, high = np.quantile(resampled, [0.025, 0.975])
     better = sum(float(np.median(runs[:, 0] - runs[:, 1])) < 0 for runs in pairs.values())
     return {
