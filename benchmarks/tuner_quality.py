@@ -4,13 +4,16 @@
 the same Sobol points for all. The regret of a trial is the true distance of the best setting so
 far from the best of all, divided by the median of random search after 100 trials. Writes a line of
 CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
-the median over problems of each engine's median regret over seeds as one JSON line.
+the median over problems of each engine's median regret over seeds as one JSON line; with it, for
+each other engine, by how much the first one's median over problems is lower after 100 trials, over
+the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
+seeds within each, for both engines alike.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
 
-Rivals: optuna_gp, optuna_tpe (package optuna, and torch for the first). Runs that --csv has are
-not repeated.
+Rivals: optuna_gp, optuna_tpe, botorch (jaxeval's adapters of these packages; torch for the first).
+Runs that --csv has are not repeated.
 """
 
 import argparse
@@ -19,27 +22,24 @@ import functools
 import importlib.metadata
 import json
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tuner_problems
 from tuner_problems import Problem
 
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, sampling
+from jaxeval.tuning import encoding, gp, sampling, with_botorch, with_optuna
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 
+RESAMPLES = 2000
+RIVALS = ("optuna", "botorch")
 TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
 PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
 PROBLEMS += [*(f"bbob{k}" for k in tuner_problems.BBOB), "hartmann", "nested", "failing"]
-Ask = Callable[[History], Mapping[str, Value]]
-Tell = Callable[[History, int], None]
-Engine = Callable[[Space, int], tuple[Ask, Tell]]
 Propose = Callable[[Space, History, int, int], list[dict[str, Value]]]
 
 
@@ -74,20 +74,18 @@ def main() -> None:
 def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
     """Regret [TRIALS / EVERY] of the best setting so far, in order of evaluation."""
     random = np.random.default_rng([seed, 1])
-    ask, tell = ENGINES[engine](problem.space, seed)
-    first, _ = ENGINES["sobol"](problem.space, seed)
     history, regrets = History((), higher_is_better=False), []
     while len(regrets) < TRIALS:
         while len(histories.pending(history)) < PARALLEL:
             shared = len(history.evaluations) < SHARED
-            values = first(history) if shared else ask(history)
+            propose = ENGINES["sobol" if shared else engine]
+            (values,) = propose(problem.space, history, 1, seed)
             history = histories.propose(history, values, (0,))
         waiting = histories.pending(history)
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
         history = histories.tell(history, chosen.number, result)
-        tell(history, chosen.number)
         regrets.append(problem.regret(chosen.values))
     return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
 
@@ -121,97 +119,59 @@ def summary(
             "problems": {name: round(float(v[2]), 4) for name, v in medians.items()},
             "runs": sum(map(len, rows.values())),
         }
+    first = engines[0]
+    told["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
     return told
 
 
-def _ours(propose: Propose) -> Engine:
-    """An engine without a state of its own."""
-    return lambda space, seed: (
-        lambda history: propose(space, history, 1, seed)[0],
-        lambda history, number: None,
-    )
+def difference(
+    recorded: Mapping[tuple[str, str, str], np.ndarray], ours: str, other: str, names: list[str]
+) -> dict[str, object]:
+    """Median over problems of `ours` less that of another engine, and its interval."""
+    random, pairs = np.random.default_rng(0), dict[str, np.ndarray]()
+    for name in names:
+        seeds = [s for (p, e, s) in recorded if (p, e) == (name, ours)]
+        both = [s for s in seeds if (name, other, s) in recorded]
+        if both:
+            pairs[name] = np.array(
+                [[recorded[name, e, s][-1] for e in (ours, other)] for s in both]
+            )
 
+    def apart(chosen: list[np.ndarray]) -> float:
+        medians = np.median([np.median(runs, axis=0) for runs in chosen], axis=0)
+        return float(medians[0] - medians[1])
 
-def _optuna(space: Space, seed: int, kind: str) -> tuple[Ask, Tell]:
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.simplefilter("ignore")
-    sampler = (
-        optuna.samplers.GPSampler(seed=seed, n_startup_trials=SHARED)
-        if kind == "gp"
-        else optuna.samplers.TPESampler(seed=seed, n_startup_trials=SHARED, constant_liar=True)
-    )
-    study = optuna.create_study(sampler=sampler)
-    trials: list[optuna.Trial] = []
-
-    def adopt(history: History) -> None:
-        """Enqueues the settings that all engines share."""
-        for evaluation in history.evaluations[len(trials) :]:
-            study.enqueue_trial(_indexed(space, evaluation.values))
-            trials.append(study.ask())
-            _suggest(space, trials[-1])
-
-    def ask(history: History) -> Mapping[str, Value]:
-        adopt(history)
-        trials.append(study.ask())
-        return _suggest(space, trials[-1])
-
-    def tell(history: History, number: int) -> None:
-        adopt(history)
-        result = history.evaluations[number].result
-        if result is not None and result.scores:
-            study.tell(trials[number], result.scores[0])
-        else:
-            study.tell(trials[number], state=optuna.trial.TrialState.FAIL)
-
-    return ask, tell
-
-
-def _indexed(space: Space, values: Mapping[str, Value]) -> dict[str, Value]:
-    """A setting with the index of each ordered choice, as `_suggest_one` asks for it."""
-    kinds = {parameter.name: parameter.distribution for parameter in space.parameters}
+    if not pairs:
+        return {}
+    known = [*pairs.values()]
+    resampled = []
+    for _ in range(RESAMPLES):
+        drawn = [known[k] for k in random.integers(len(known), size=len(known))]
+        resampled.append(apart([r[random.integers(len(r), size=len(r))] for r in drawn]))
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    better = sum(float(np.median(runs[:, 0] - runs[:, 1])) < 0 for runs in pairs.values())
     return {
-        name: kind.values.index(value)
-        if isinstance(kind := kinds[name], Choices) and kind.ordered
-        else value
-        for name, value in values.items()
+        "difference": round(apart([*pairs.values()]), 4),
+        "interval": [round(float(low), 4), round(float(high), 4)],
+        "problems": len(pairs),
+        "better_on": better,
+        "runs": sum(map(len, pairs.values())),
     }
 
 
-def _suggest(space: Space, trial: Any) -> dict[str, Value]:
-    """What optuna suggests, hyperparameter by hyperparameter, conditions included."""
-    values: dict[str, Value] = {}
-    for name in encoding.parents_first(space):
-        parameter = next(p for p in space.parameters if p.name == name)
-        if all(other in values and values[other] in of for other, of in parameter.when):
-            values[name] = _suggest_one(trial, name, parameter.distribution)
-    return values
-
-
-def _suggest_one(trial: Any, name: str, drawn: Distribution) -> Value:
-    """Numbers as numbers: an ordered choice is the index of one."""
-    if isinstance(drawn, Integer):
-        return trial.suggest_int(name, drawn.low, drawn.high, step=drawn.step)
-    if not isinstance(drawn, Choices):
-        return trial.suggest_float(name, drawn.low, drawn.high, log=isinstance(drawn, LogUniform))
-    if drawn.ordered:
-        return drawn.values[trial.suggest_int(name, 0, len(drawn.values) - 1)]
-    return trial.suggest_categorical(name, list(drawn.values))
-
-
-ENGINES: Mapping[str, Engine] = {
-    "gp": _ours(gp.propose),
-    "random": _ours(sampling.random),
-    "sobol": _ours(sampling.sobol),
-    "optuna_gp": lambda space, seed: _optuna(space, seed, "gp"),
-    "optuna_tpe": lambda space, seed: _optuna(space, seed, "tpe"),
+ENGINES: Mapping[str, Propose] = {
+    "gp": gp.propose,
+    "random": sampling.random,
+    "sobol": sampling.sobol,
+    "optuna_gp": functools.partial(with_optuna.propose, sampler="gp"),
+    "optuna_tpe": functools.partial(with_optuna.propose, sampler="tpe"),
+    "botorch": with_botorch.propose,
 }
 
 
 def _version(engine: str) -> str:
     package = engine.split("_")[0]
-    return importlib.metadata.version(package) if package == "optuna" else "jaxeval"
+    return importlib.metadata.version(package) if package in RIVALS else "jaxeval"
 
 
 def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api import compare, load, read_scores, select, sweep, train
+    from jaxeval.api import compare, read_scores, select, sweep, train, tune
     from jaxeval.errors import JaxevalError
-    from jaxeval.results import Comparison, Runs, Selection
+    from jaxeval.results import Comparison, Runs, Selection, Tuned, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,17 +26,19 @@ __all__ = [
     "JaxevalError",
     "Runs",
     "Selection",
+    "Tuned",
     "compare",
     "load",
     "read_scores",
     "select",
     "sweep",
     "train",
+    "tune",
     "tuning",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined; all others are of `api`
-    **dict.fromkeys(("Comparison", "Runs", "Selection"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
     "JaxevalError": "jaxeval.errors",
 }
 

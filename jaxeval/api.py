@@ -5,25 +5,24 @@ shows its progress on stderr unless it is `quiet`; Ctrl-C stops it after the epo
 call goes on. Errors that a user can mend are `JaxevalError`s, a line each.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli
+from jaxeval.config import arguments
+from jaxeval.config.arguments import Changes
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
     from jaxeval.config.reading import Source
-    from jaxeval.results import Comparison, Part, Runs, Selection
+    from jaxeval.results import Comparison, Part, Runs, Selection, Tuned
     from jaxeval.runs.layout import Missing
     from jaxeval.runs.tables import ScoreTable
     from jaxeval.runs.units import Unit
     from jaxeval.space.space import Space
     from jaxeval.stats.multiple import Method
-
-Changes = Mapping[str, object]  # such as {"model.classifier": "softmax"}; None: an absent key
+    from jaxeval.tuning.methods import Name
 
 
 def train(
@@ -54,14 +53,15 @@ def train(
     """
     _prepare()
     from jaxeval import observe, results, studies
+    from jaxeval.runs import database
     from jaxeval.studies import proposers
 
-    whole = studies.read(config, _words(changes), _path(data))
-    numbers = [0] if splits is None else _numbered("splits", splits)
-    trials = proposers.seeds_by_splits(whole, _numbered("seeds", seeds), numbers)
+    whole = studies.read(config, arguments.words(changes), arguments.path(data))
+    numbers = [0] if splits is None else arguments.numbered("splits", splits)
+    trials = proposers.seeds_by_splits(whole, arguments.numbered("seeds", seeds), numbers)
     with observe.interruptible():
         rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _shown(store or out))
+    return results.Runs(tuple(rows), database.shown(store or out))
 
 
 def sweep(
@@ -92,21 +92,17 @@ def sweep(
     """
     _prepare()
     from jaxeval import observe, results
+    from jaxeval.runs import database
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
-    if isinstance(space, str | Path):
-        of = spaces.read(space)
-    else:
-        of = spaces.from_dict(space) if isinstance(space, Mapping) else space
-    count = len(_numbered("runs", runs))
-    words, where = _words(changes), str(space) if isinstance(space, str | Path) else "space"
-    drawn = sweeps.draw(
-        config, words, _path(data), of, seed=seed, count=count, folder=Path(out), where=where
-    )
+    of, where = spaces.of(space)
+    count, words = len(arguments.numbered("runs", runs)), arguments.words(changes)
+    at, folder = arguments.path(data), Path(out)
+    drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
     with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
-    return results.Runs(tuple(rows), _shown(store or out))
+    return results.Runs(tuple(rows), database.shown(store or out))
 
 
 def compare(
@@ -199,22 +195,69 @@ def select(
     from jaxeval.select import configs, training
 
     random_splits = None if splits is None else splits == "random"
-    arms = configs.arms(list(models), _words(changes), _path(data), random_splits, part)
+    arms = configs.arms(
+        list(models), arguments.words(changes), arguments.path(data), random_splits, part
+    )
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
 
 
-def load(location: str | Path) -> "Runs":
-    """All members that a runs folder or database holds.
+def tune(
+    config: "Source",
+    space: "str | Path | Mapping[str, object] | Space",
+    trials: int = 64,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    *,
+    method: "Name" = "gp",
+    parallel: int | None = None,
+    seeds: 'int | Literal["adaptive"]' = 1,
+    halving: int | None = None,
+    min_epochs: int = 1,
+    seed: int = 0,
+    seconds: float | None = None,
+    retrain: int = 8,
+    changes: Changes | None = None,
+    store: str | None = None,
+    quiet: bool = False,
+) -> "Tuned":
+    """Searches a space for the best setting, and trains it with fresh seeds.
+
+    Args:
+      space: as of `sweep`.
+      trials: settings in all; with more of them later it goes on where it ended.
+      method: what proposes (docs/tuning.md).
+      parallel: settings at once; None: 8, or as many as there are devices.
+      seeds: of each setting.
+      halving: successive halving: at each rung, of min_epochs, min_epochs * halving ... epochs,
+        one of so many trainings goes on; None: all do.
+      seed: of the proposals.
+      seconds: of wall time, after which nothing more is proposed.
+      retrain: fresh seeds of the best setting in the end.
+      data, out, changes, store, quiet: as of `train`.
 
     Raises:
-      RunError: there are none.
+      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
-    from jaxeval import results, runs
+    _prepare()
+    from jaxeval import observe, results
+    from jaxeval.space import space as spaces
+    from jaxeval.tune import configs, options, training
+    from jaxeval.tuning.halving import Halving
+    from jaxeval.tuning.search import Search
 
-    return results.Runs(tuple(runs.load(location)), _shown(location))
+    of, where = spaces.of(space)
+    stops = None if halving is None else Halving(halving, min_epochs)
+    count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
+    search = Search(of, method, seed, count, adaptive, stops)
+    target = configs.target(config, arguments.words(changes), arguments.path(data), search, where)
+    place = training.Place(Path(out), store)
+    end = options.End(trials, seconds, retrain=retrain)
+    with observe.interruptible():
+        tree = training.tune(target, search, end, place, parallel, quiet)
+    return results.Tuned(tree, training.best_path(place.state_of(target)))
 
 
 def read_scores(
@@ -254,44 +297,3 @@ def _prepare() -> None:
     from jaxeval import backend
 
     backend.prepare()
-
-
-def _words(changes: Changes | None, prefix: str = "") -> list[str]:
-    """Changes as the words that a command line has; tables key by key."""
-    words = []
-    for key, value in (changes or {}).items():
-        if isinstance(value, Mapping):
-            words += _words(value, f"{prefix}{key}.")
-        else:
-            shown = "null" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-            words.append(f"{prefix}{key}={shown}")
-    return words
-
-
-def _numbered(name: str, asked: int | Sequence[int]) -> list[int]:
-    """1 .. `asked`, or the numbers that are asked for, each once.
-
-    Raises:
-      ConfigError: none, or no whole numbers that can be seeds.
-    """
-    counted = isinstance(asked, int) and 1 <= asked <= cli.MOST
-    numbers = [*range(1, asked + 1)] if counted else asked  # type: ignore[operator]
-    try:
-        distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
-        if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
-            raise ValueError
-    except (TypeError, ValueError):
-        expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
-        raise ConfigError(f"{name}: expected {expected}, got {asked!r}") from None
-    return distinct
-
-
-def _path(data: str | Path | None) -> str | None:
-    return None if data is None else str(data)
-
-
-def _shown(location: str | Path) -> str:
-    """A runs folder or database, for people."""
-    from jaxeval.runs import database
-
-    return database.shown(location)

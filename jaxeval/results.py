@@ -1,11 +1,12 @@
 """What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
+    from jaxeval.report.tuning.as_json import Result as SearchResult
     from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
@@ -188,3 +190,68 @@ class Selection:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         return {**self.tree}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Tuned:
+    """What a search ended with.
+
+    Attributes:
+      tree: plain data, as `tune --json` writes it (docs/tuning.md).
+      path: of the config of the best setting.
+    """
+
+    tree: "SearchResult"
+    path: Path
+
+    @property
+    def values(self) -> dict[str, Json]:
+        """The best setting.
+
+        Raises:
+          RunError: no setting has a score.
+        """
+        best = self.tree["best"]
+        if best is None:
+            raise RunError(f"no setting has a score ({self.tree['reason']})")
+        return dict(best["values"])
+
+    def __repr__(self) -> str:
+        from jaxeval.report.tuning import terminal
+
+        return "\n".join(line.strip() for line in terminal.answer(self.tree))
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import markup
+        from jaxeval.report.tuning import terminal
+
+        lines = [*terminal.notes(self.tree), *terminal.answer(self.tree)]
+        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
+
+    def plot(self, name: str = "best_so_far") -> "Figure":
+        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
+
+        Raises:
+          ConfigError: no such figure.
+        """
+        from jaxeval.report.tuning import figures
+
+        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
+        if name not in drawn:
+            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
+        return drawn[name]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        return {**self.tree}
+
+
+def load(location: str | Path) -> Runs:
+    """All members that a runs folder or database holds.
+
+    Raises:
+      RunError: there are none.
+    """
+    from jaxeval import runs
+
+    return Runs(tuple(runs.load(location)), runs.shown(location))

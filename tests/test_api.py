@@ -61,7 +61,7 @@ print(*({*sys.modules} & {"jax", "sqlalchemy", "matplotlib", "scipy"}))
 
 def test_modules_of_verbs_leave_the_functions_alone() -> None:
     """Dies if importing a verb replaces the function of its name, or cannot reach the verb."""
-    for name in ("train", "sweep", "compare", "select"):
+    for name in ("train", "sweep", "compare", "select", "tune"):
         module = importlib.import_module(f"jaxeval.{name}")
         assert module is sys.modules[f"jaxeval.{name}"] is not getattr(jaxeval, name)
         assert getattr(jaxeval, name) is getattr(api, name)
@@ -90,6 +90,33 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     again = jaxeval.train(TOY, 5, changes={"name": "slow", "training": {"patience": 0}})
     assert again.rows == slow.rows
     assert "5 are recorded already" in capsys.readouterr().err
+
+
+def test_tuned(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a search of Python is another one than the verb's, is not retrained, or is loud."""
+    space = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
+    asked: dict[str, Any] = {
+        "trials": 5,
+        "method": "sobol",
+        "parallel": 2,
+        "halving": 2,
+        "retrain": 2,
+        "quiet": True,
+        "changes": {"training.patience": 0, "training.epochs": 4},
+    }
+    tuned = jaxeval.tune(TOY, space, **asked)
+    assert capsys.readouterr() == ("", "")
+    tree = tuned.to_dict()
+    assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
+    assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
+    assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
+    assert jaxeval.tune(TOY, space, **asked).tree["evaluations"] == tuned.tree["evaluations"]
+    again = jaxeval.train(str(tuned.path), seeds=[1_000_001, 1_000_002], quiet=True)
+    assert list(again.scores("dev")) == tuned.tree["retrained"]["scores"]["dev"]  # type: ignore[index, call-overload]
+    with pytest.raises(errors.ConfigError, match="expected one of best_so_far"):
+        tuned.plot("pie")
+    with pytest.raises(errors.ConfigError, match="halving: expected a factor of at least 2"):
+        jaxeval.tune(TOY, space, halving=1)
 
 
 def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:

@@ -95,7 +95,7 @@ def test_the_terminal_says_the_answer(
         assert said in shown.out
     assert "8 of 8 settings, about 0 s left; best score" in shown.err
     tree = json.loads((tmp_path / "out.json").read_text())
-    drawn = {figure.name: figure for figure in figures.draw(tree, {})}
+    drawn = {figure.name: figure for figure in figures.draw(tree)}
     assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
     scored = sum("scores" in evaluation for evaluation in tree["evaluations"])
     assert len(drawn["parallel_coordinates"].rows) == scored < 8
@@ -111,7 +111,8 @@ def test_a_search_ends_when_nothing_better_is_probable(
     words = _words(
         tmp_path, "--trials", "30", "--stop-below", "0.5", "--margin", "10", method="gp"
     )
-    tree = _json(capsys, words)
+    tree = _json(capsys, [*words, "--html", "page.html"])
+    assert "Importance" in Path("page.html").read_text() and tree["posterior"]["importance"]
     assert tree["reason"] == "a setting that is better by more than 10 has probability 0.000"
     assert tree["trials"] == 8 and tree["retrained"]["optimism"] is not None
     more = _words(tmp_path, "--trials", "30", "--seconds", "1e-9", "--state", "other.json")
@@ -191,6 +192,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["--data", "DIR"], "--command: expected no CONFIG"),
     (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
     (["--margin", "1"], "--margin: goes with --stop-below"),
+    (["--min-epochs", "2"], "--min-epochs: goes with --halving"),
+    (["--halving", "3"], "--halving: goes with a config"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
 ]
@@ -254,5 +257,5 @@ def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         args = tune.parser().parse_args([*words, *more])
         of = options.search(args)
         with saved.opened(tmp_path / "state.json", of, True, {}) as state:
-            options.stopper(args, of, state, margin=0.01)(History())
+            options.stopper(options.end(args), of, state, margin=0.01)(History())
     assert margins == [0.01, 0.0]

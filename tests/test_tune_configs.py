@@ -3,7 +3,9 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
+import jax
 import pytest
 
 from jaxeval import runs, studies
@@ -53,9 +55,7 @@ def _go_on(
     """Every history that is saved, until so many evaluations have ended."""
     saved, ended = [], 0
     with runs.open_store(folder) as store:
-        happening = configs.tune(
-            of, TOY_SEARCH, history, store, folder, trials=6, parallel=3, stop=lambda history: ""
-        )
+        happening = configs.tune(of, TOY_SEARCH, history, store, folder, configs.Bounds(6, 3))
         with contextlib.closing(happening):
             for event in happening:
                 if isinstance(event, configs.Asked | configs.Told):
@@ -99,11 +99,36 @@ def test_what_cannot_be_trained_has_failed(
     asked = configs.batch(target, [evaluation])
     assert not asked.cohorts and "training.batch_size" in asked.failed[0].failure
     with runs.open_store(tmp_path) as store:
-        happening = configs.tune(
-            target, search, history, store, tmp_path, trials=1, parallel=1, stop=str
-        )
+        bounds = configs.Bounds(1, 1)
+        happening = configs.tune(target, search, history, store, tmp_path, bounds)
         *_, told = happening
     assert isinstance(told, configs.Told) and not histories.pending(told.history)
+
+
+def test_what_the_memory_has_no_room_for_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population that does not fit ends the search, is not tried lane by lane, or
+    another error of the device counts as this one."""
+    target, real = _target(monkeypatch), studies.run_cohorts
+    widths: list[int | None] = []
+    told = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
+
+    def run_cohorts(planned: Any, *arguments: Any, lanes: int | None, **more: Any) -> Any:
+        widths.append(lanes)
+        if lanes != 1 or len(widths) > 2:
+            raise jax.errors.JaxRuntimeError(told)
+        yield from real(planned, *arguments, lanes=lanes, **more)
+
+    monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
+    whole = _go_on(target, tmp_path / "whole", History())[-1]
+    results = [e.result for e in whole.evaluations]
+    assert len(histories.ended(whole)) == 6
+    failures = {result.failure for result in results if result is not None}
+    assert failures == {"", "out of memory"} and widths == [6, 1, 6, 1]
+    told = "INTERNAL: something else"
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
+        _go_on(target, tmp_path / "other", History())
 
 
 def test_a_dry_run_shows_the_first_batch(

@@ -101,9 +101,14 @@ def member_steps(who: Member, split: Split) -> schedule.Steps | None:
 
 
 def most_steps(members: Sequence[Member], split: Split) -> int:
-    """Of an epoch of those members that have their own batch size; any split gives the sizes."""
+    """Of an epoch of those members that have their own batch size; any split gives the sizes.
+
+    Rounded up to a power of two, so that later populations find programs; what is more costs
+    nothing, since each member's number of steps is traced.
+    """
     each = (member_steps(who, split) for who in members)
-    return max((len(steps.bucket) for steps in each if steps is not None), default=0)
+    most = max((len(steps.bucket) for steps in each if steps is not None), default=0)
+    return 1 << (most - 1).bit_length() if most else 0
 
 
 def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:

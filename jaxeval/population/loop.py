@@ -1,10 +1,8 @@
 """The host's side of training: who has which lane, what is recorded, when to stop."""
 
-import concurrent.futures
 import functools
-import queue
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import jax
@@ -12,7 +10,9 @@ import numpy as np
 
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.population import checkpoints, engine, lanes, reports, row_counts, slots
+from jaxeval.population import background, checkpoints, engine, lanes, reports, row_counts, slots
+from jaxeval.population import feed as feeds
+from jaxeval.population.feed import Feed
 from jaxeval.population.problem import Problem
 from jaxeval.population.reports import Compilation, Report
 from jaxeval.population.row_counts import RowCounts
@@ -36,10 +36,11 @@ class Population:
         devices: Sequence[jax.Device] | None = None,
         programs: Programs | None = None,
         count_rows: bool = False,
+        feed: Feed = feeds.CLOSED,
     ):
         """Arguments as of `train`."""
         self.problem, self.program = problem, problem.program
-        self.count_rows = count_rows
+        self.count_rows, self._feed = count_rows, feed
         self.waiting = list(members)
         self.epochs = 0
         self._failed: list[slots.MemberEnd] = []
@@ -115,21 +116,28 @@ class Population:
         self._host_lanes[lane] = engine.with_hparams(self._host_lanes[lane], rate)
         self._stale = True
 
+    def _arrival(self, member: Member) -> int:
+        return self._feed.arrivals.get(member, 0)
+
     def _load_next(self, lane: int) -> bool:
         """Loads the next waiting member whose split can be made; says whether there was one."""
-        while self.waiting:
-            who = self.waiting[0]
+        while True:
+            here = (m for m in self.waiting if self._arrival(m) <= self.epochs)
+            who = next(here, None)
+            if who is None:
+                return False
             try:
                 self._load(lane, slots.Slot(who))
                 return True
             except JaxevalError as error:
                 end = slots.MemberEnd(who, "failed", 0, None, None, None, 0.0, str(error))
                 self._failed.append(end)
-        return False
 
     def arrange(self) -> bool:
         """Gives idle lanes to waiting members and evens out the devices; False: nobody is left."""
         order = None
+        if self.waiting and not any(slot.active for slot in self.slots):
+            self.epochs = max(self.epochs, min(map(self._arrival, self.waiting)))
         if self.engine.mode == "map" and not self.waiting:
             active = [slot.active for slot in self.slots]
             order = lanes.balance(active, self.engine.mesh.size)
@@ -163,7 +171,9 @@ class Population:
             for loss, scores in zip(losses, dev, strict=True)
         ]
         advance = functools.partial(slots.advance, training=training, metric=metric)
-        advanced = list(map(advance, self.slots, outcomes))
+        alone = list(map(advance, self.slots, outcomes))
+        advanced, joining = feeds.fed(self._feed, self.epochs, alone, metric)
+        self.waiting += joining
         self.slots, events = [slot for slot, _ in advanced], [event for _, event in advanced]
         for lane, event in enumerate(events):
             if event.decayed:
@@ -225,19 +235,6 @@ class Population:
         return counted
 
 
-def _compile(population: Population) -> Iterator[Compilation]:
-    """Tells of the compilation while it goes on in other threads."""
-    told: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
-    pool = concurrent.futures.ThreadPoolExecutor(1)
-    compiling = pool.submit(
-        population.compile, lambda program, seconds: told.put(Compilation(program, seconds))
-    )
-    compiling.add_done_callback(lambda _: told.put(None))
-    pool.shutdown(wait=False)  # a signal need not wait for what runs
-    yield from iter(told.get, None)
-    compiling.result()
-
-
 def train(
     problem: Problem,
     members: Sequence[Member],
@@ -248,6 +245,7 @@ def train(
     resumed: Callable[[Sequence[slots.Slot]], None] = lambda restored: None,
     programs: Programs | None = None,
     count_rows: bool = False,
+    feed: Feed = feeds.CLOSED,
 ) -> Generator[Compilation | Report, None, None]:
     """Trains all members; yields what is compiled, then after every epoch of the population.
 
@@ -263,20 +261,21 @@ def train(
       resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
       programs: of populations of the same problem: those that fit are used, new ones are added.
       count_rows: reports hold what members that end count in each row of dev and test.
+      feed: lets others join, and stops members.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
     """
     if not members:
         return
-    population = Population(problem, members, count, devices, programs, count_rows)
+    population = Population(problem, members, count, devices, programs, count_rows, feed)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.slots)
-        yield from _compile(population)
+        yield from background.told(population.compile)
         while population.arrange():
             report = population.epoch()
             record(report)

@@ -87,6 +87,16 @@ class Event(NamedTuple):
     decayed: bool = False
 
 
+def stopped(slot: Slot, event: Event, metric: Metric) -> Event:
+    """What follows from an epoch for a slot whose member is stopped by whoever watches it."""
+    status: Status = "early_stopped"
+    return event._replace(
+        status=status,
+        keep=event.keep or never_learned(slot, metric),
+        test=has_best(status, best_epoch(slot, metric), slot.best),
+    )
+
+
 def due(slot: Slot, training: Training) -> bool:
     """Whether the member is evaluated after its next epoch: every so many, and after the last."""
     epoch = slot.epoch + 1

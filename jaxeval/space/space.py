@@ -57,6 +57,17 @@ def read(path: str | Path) -> Space:
     return from_dict(reading.read_toml(Path(path), "space"), str(path))
 
 
+def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
+    """A space, or that of a file or of its tables; and what messages about it begin with.
+
+    Raises:
+      ConfigError: as `read` and `from_dict`.
+    """
+    if isinstance(space, str | Path):
+        return read(space), str(space)
+    return from_dict(space) if isinstance(space, Mapping) else space, "space"
+
+
 def to_dict(space: Space) -> dict[str, Json]:
     """Plain data, as a space file would hold it; `from_dict` gives the space again."""
     return {parameter.name: _table(parameter) for parameter in space.parameters}

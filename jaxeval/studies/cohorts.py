@@ -118,6 +118,24 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     return cohorts
 
 
+def open_cohort(of: Sequence[Entry], name: str) -> Cohort:
+    """A cohort that further trials of its program can join (`joining`).
+
+    Args:
+      of: trials of one `program_of(..., filled=True)`.
+      name: of its checkpoints.
+    """
+    first = of[0].prepared
+    program = programs.text(first, filled=True)
+    members = tuple(map(joining, of))
+    return Cohort(tuple(of), members, first.config, first.problem, program, name)
+
+
+def joining(entry: Entry) -> Member:
+    """The member of a trial in an open cohort: with all names that may be shared."""
+    return _member(entry, _neutral([entry]))
+
+
 def _name(group: Sequence[Entry]) -> str:
     """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
     ids = sorted({entry.record.id for entry in group})

@@ -40,6 +40,11 @@ def tables_at_once(each: int) -> int:
     return max(1, int(_bytes() / 4 // max(each * copies, 1)))
 
 
+def exhausted(error: Exception) -> bool:
+    """Whether an error says that a device or the machine has no memory left."""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+
+
 def _lanes(problem: Problem, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
     width, devices = lanes_for(problem.training, members), jax.devices()

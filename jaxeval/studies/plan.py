@@ -37,7 +37,7 @@ def describe(cohort: Cohort) -> dict[str, Json]:
             "lane loading": 1,
             "keep best": 1,
         },
-        "memorymegabytes": {
+        "memory_megabytes": {
             "corpus, on each device": megabytes(
                 sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
             ),

@@ -29,6 +29,10 @@ class Recorder:
             "device": backend.describe(),
         }
 
+    def add(self, member: Member, entry: Entry) -> None:
+        """One that has joined the cohort."""
+        self._entries[member] = entry
+
     def __call__(self, report: reports.Report) -> dict[Entry, runs.MemberResult]:
         """Saves models that are to be saved, then records a report in one transaction.
 

@@ -2,15 +2,16 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.population import feed as feeds
 from jaxeval.population import loop, reports, slots
 from jaxeval.population.problem import lanes_for
-from jaxeval.studies import cohorts, events, lacking, memory, prepared, recording
+from jaxeval.studies import cohorts, events, lacking, live, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.trial import Trial
 
@@ -90,13 +91,43 @@ def run_cohorts(
         for entry, result in ended.items():
             yield events.Ended(entry.trial, result)
         with locked(folder, cohort.name):
-            waiting = [
-                member
-                for entry, member in zip(cohort.entries, cohort.members, strict=True)
-                if entry not in ended
-            ]
+            waiting = _waiting(cohort, ended)
             yield from _train(cohort, waiting, store, folder, session, lanes, outputs)
         yield events.Finished(cohort)
+
+
+def run_open(
+    cohort: Cohort,
+    feed: live.Feed,
+    store: runs.Store,
+    folder: Path,
+    *,
+    session: Session,
+    lanes: int,
+) -> Generator[events.Event, None, None]:
+    """Trains an open cohort, and all that join it; otherwise as `run_cohorts` with one cohort.
+
+    Of trials that have ended nothing is yielded but in `Started`: the feed knows them.
+
+    Args:
+      cohort: of `cohorts.open_cohort`.
+    """
+    refuse_impossible([cohort])
+    yield events.Checked([cohort], *_findings([cohort]))
+    for record in cohort.records:
+        store.register(record)
+    ended = _ended(store, cohort, folder, again=False, outputs=False)
+    yield events.Started(0, cohort, [*ended.values()])
+    with locked(folder, cohort.name):
+        waiting = _waiting(cohort, ended)
+        yield from _train(cohort, waiting, store, folder, session, lanes, False, feed)
+    yield events.Finished(cohort)
+
+
+def _waiting(cohort: Cohort, ended: Mapping[Entry, runs.MemberResult]) -> list[Member]:
+    """The members of entries that have not ended."""
+    pairs = zip(cohort.entries, cohort.members, strict=True)
+    return [member for entry, member in pairs if entry not in ended]
 
 
 def _train(
@@ -107,6 +138,7 @@ def _train(
     session: Session,
     lanes: int | None,
     outputs: bool,
+    feed: live.Feed | None = None,
 ) -> Iterator[events.Event]:
     """Trains the members that wait."""
     checkpoints = folder / "checkpoints" / cohort.name
@@ -129,7 +161,20 @@ def _train(
         resumed=refuse_lost,
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=outputs,
+        feed=feeds.CLOSED if feed is None else live.of_population(feed, cohort, recorder),
     )
+    yield from _told(happening, recorded)
+
+
+def _told(
+    happening: Generator[reports.Compilation | reports.Report, None, None],
+    recorded: Mapping[Entry, runs.MemberResult],
+) -> Iterator[events.Event]:
+    """What happens in a population, as events.
+
+    Args:
+      recorded: of those that ended with the last report.
+    """
     compiling: set[str] = set()
     with contextlib.closing(happening):  # which saves the state, if this generator is closed
         for report in happening:

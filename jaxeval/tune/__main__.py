@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--state", metavar="FILE", help="of the search (RUNS/tunings/..., of commands tuning.json)"
     )
+    parser.add_argument("--html", metavar="FILE", help="also write a page, which opens offline")
     parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG and PNG")
     return parser
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+
 from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
@@ -73,6 +75,12 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
+    every = base.training.evaluate_every
+    if search.halving is not None and search.halving.first % every:
+        raise ConfigError(
+            f"--min-epochs: expected a multiple of training.evaluate_every, which is {every}, "
+            f"got {search.halving.first}"
+        )
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
@@ -129,6 +137,20 @@ def batch(of: Target, evaluations: Sequence[Evaluation]) -> Batch:
     return Batch(evaluations, trials, planned, failed)
 
 
+class Bounds(NamedTuple):
+    """How long a search goes on.
+
+    Attributes:
+      trials: evaluations in all.
+      parallel: evaluations at once.
+      stop: why nothing more is to be proposed; "" where more is.
+    """
+
+    trials: int
+    parallel: int
+    stop: Callable[[History], str] = lambda history: ""
+
+
 class Scored(NamedTuple):
     """An evaluation has ended; it is told with its batch."""
 
@@ -155,10 +177,7 @@ def tune(
     history: History,
     store: runs.Store,
     folder: Path,
-    *,
-    trials: int,
-    parallel: int,
-    stop: Callable[[History], str],
+    bounds: Bounds,
 ) -> Generator[Asked | events.Event | Scored | Told, None, None]:
     """Goes on with a search, batch by batch.
 
@@ -167,9 +186,6 @@ def tune(
 
     Args:
       folder: the runs folder.
-      trials: evaluations in all.
-      parallel: evaluations of a batch.
-      stop: why nothing more is to be proposed; "" where more is.
 
     Raises:
       RunError: as `studies.run_cohorts`.
@@ -177,15 +193,15 @@ def tune(
     while True:
         pending = histories.pending(history)
         if not pending:
-            count = min(parallel, trials - len(history.evaluations))
-            if count <= 0 or stop(history):
+            count = min(bounds.parallel, bounds.trials - len(history.evaluations))
+            if count <= 0 or bounds.stop(history):
                 return
             history, pending = searches.ask(search, history, count)
             if not pending:
                 return
         asked = batch(of, pending)
         yield Asked(history, asked)
-        results = yield from _train(of, asked, store, folder, parallel * search.seeds)
+        results = yield from _train(of, asked, store, folder, bounds.parallel * search.seeds)
         for number in sorted(results):
             history = histories.tell(history, number, results[number])
         yield Told(history)
@@ -196,6 +212,9 @@ def _train(
 ) -> Generator[events.Event | Scored, None, dict[int, Result]]:
     """Trains a batch; what was trained of it before is not trained again.
 
+    A population that does not fit into the device's memory is trained lane by lane; settings that
+    do not fit so have failed.
+
     Args:
       lanes: of a population that is the whole batch; of others too where idle lanes cost nothing:
         batches then find each other's programs.
@@ -203,31 +222,52 @@ def _train(
     Returns:
       results by number of the evaluation.
     """
-    results: dict[int, Result] = {}
-    for evaluation in asked.evaluations:
-        if evaluation.number in asked.failed:
-            results[evaluation.number] = asked.failed[evaluation.number]
-            yield Scored(evaluation, results[evaluation.number])
+    results = dict(asked.failed)
+    yield from (Scored(e, results[e.number]) for e in asked.evaluations if e.number in results)
     if not asked.cohorts:
         return results
-    members: dict[int, dict[int, runs.MemberResult]] = {}
     mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
     width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
-    happening = studies.run_cohorts(asked.cohorts, store, folder, session=of.session, lanes=width)
+    for cohort in asked.cohorts:
+        for own in dict.fromkeys((width, 1)):
+            try:
+                happening = studies.run_cohorts(
+                    [cohort], store, folder, session=of.session, lanes=own
+                )
+                yield from _scored(asked, happening, results)
+                break
+            except (jax.errors.JaxRuntimeError, MemoryError) as error:
+                if not memory.exhausted(error):
+                    raise
+        else:
+            failed = {asked.trials[entry.trial].number for entry in cohort.entries} - {*results}
+            results |= dict.fromkeys(failed, Result(failure="out of memory"))
+            yield from (
+                Scored(e, results[e.number]) for e in asked.evaluations if e.number in failed
+            )
+    return results
+
+
+def _scored(
+    asked: Batch,
+    happening: Generator[events.Event, None, None],
+    results: dict[int, Result],
+) -> Generator[events.Event | Scored, None, None]:
+    """What happens, and evaluations that end by it, whose results are added."""
+    members: dict[int, dict[int, runs.MemberResult]] = {}
     for event in happening:
         yield event
         if isinstance(event, events.Ended):
             evaluation = asked.trials[event.trial]
             ended = members.setdefault(evaluation.number, {})
             ended[event.trial.seed] = event.result
-            if len(ended) == len(evaluation.seeds):
-                result = _result([ended[seed] for seed in evaluation.seeds])
-                results[evaluation.number] = result
-                yield Scored(evaluation, result)
-    return results
+            if len(ended) == len(evaluation.seeds) and evaluation.number not in results:
+                told = result([ended[seed] for seed in evaluation.seeds])
+                results[evaluation.number] = told
+                yield Scored(evaluation, told)
 
 
-def _result(members: Sequence[runs.MemberResult]) -> Result:
+def result(members: Sequence[runs.MemberResult]) -> Result:
     """The dev scores of all seeds; a failure where one has none."""
     scores = tuple(member.dev for member in members if member.dev is not None)
     if len(scores) == len(members):

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from jaxeval.tuning.saved import Saved
     from jaxeval.tuning.search import Search
 
-METHODS = ("gp", "sobol", "random")  # as `tuning.methods.NAMES`, which takes numpy to read
+# as `tuning.methods.NAMES`, which takes numpy to read
+METHODS = ("gp", "sobol", "random", "optuna:tpe", "optuna:gp", "botorch")
 _ADAPTIVE = "adaptive"
 
 
@@ -26,7 +27,7 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         "--method",
         choices=METHODS,
         default="gp",
-        help="what proposes: a Gaussian process, a Sobol sequence, random draws (gp)",
+        help="what proposes: a Gaussian process, Sobol points, random draws, another package (gp)",
     )
     group.add_argument(
         "--parallel",
@@ -40,6 +41,19 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         default=1,
         metavar="K",
         help="of each setting; adaptive: one, and more where they change which is best (1)",
+    )
+    group.add_argument(
+        "--halving",
+        type=_factor,
+        metavar="ETA",
+        help="successive halving (ASHA): at each rung one of ETA trainings goes on, and lanes "
+        "that become free get new settings",
+    )
+    group.add_argument(
+        "--min-epochs",
+        type=cli.positive,
+        metavar="R",
+        help="of --halving: its rungs are after R, R ETA, R ETA^2 ... epochs (1)",
     )
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
@@ -105,6 +119,7 @@ def search(args: argparse.Namespace) -> "Search":
       ConfigError: arguments that do not go together, or more runs than there are seeds.
     """
     from jaxeval.space import space
+    from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.search import Search
 
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
@@ -122,17 +137,44 @@ def search(args: argparse.Namespace) -> "Search":
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
         raise ConfigError("--margin: goes with --stop-below")
+    if args.min_epochs is not None and args.halving is None:
+        raise ConfigError("--min-epochs: goes with --halving")
+    if args.halving is not None and args.command is not None:
+        raise ConfigError("--halving: goes with a config: a command's epochs are not known")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
-    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive)
+    stops = None if args.halving is None else Halving(args.halving, args.min_epochs or 1)
+    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+
+
+def _factor(text: str) -> int:
+    factor = cli.positive(text)
+    if factor < 2:
+        raise argparse.ArgumentTypeError("expected a whole number of at least 2")
+    return factor
 
 
 def _seeds(text: str) -> int | str:
     return _ADAPTIVE if text == _ADAPTIVE else cli.positive(text)
 
 
+class End(NamedTuple):
+    """When a search ends, and what then; attributes as the arguments of `add_end`."""
+
+    trials: int = 64
+    seconds: float | None = None
+    stop_below: float | None = None
+    margin: float | None = None
+    retrain: int = 8
+
+
+def end(args: argparse.Namespace) -> End:
+    """What is asked for."""
+    return End(*(getattr(args, name) for name in End._fields))
+
+
 def stopper(
-    args: argparse.Namespace, search: "Search", saved: "Saved", margin: float = 0.0
+    end: End, search: "Search", saved: "Saved", margin: float = 0.0
 ) -> "Callable[[History], str]":
     """Why nothing more is to be proposed, of a history; "" while more is.
 
@@ -141,17 +183,17 @@ def stopper(
     """
 
     def stop(history: "History") -> str:
-        if args.seconds is not None and saved.seconds >= args.seconds:
+        if end.seconds is not None and saved.seconds >= end.seconds:
             return "the time is spent"
-        if args.stop_below is None:
+        if end.stop_below is None:
             return ""
         from jaxeval.tuning import posterior
 
-        least = margin if args.margin is None else args.margin
+        least = margin if end.margin is None else end.margin
         better = posterior.probability_of_better(search.space, history, least, search.seed)
         above = f" by more than {least:g}" if least else ""
         said = f"a setting that is better{above} has probability {better:.3f}"
-        return said if better < args.stop_below else ""
+        return said if better < end.stop_below else ""
 
     return stop
 
@@ -163,8 +205,8 @@ def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str
     return stop(saved.history) or "the space has no more settings"
 
 
-def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "History") -> int:
-    """Writes the outcome as JSON and figures, prints it, or all of these.
+def write(tree: "Result", args: argparse.Namespace) -> int:
+    """Writes the outcome as JSON, page and figures, prints it, or all of these.
 
     Raises:
       RunError: no setting has a score.
@@ -178,21 +220,23 @@ def write(tree: "Result", args: argparse.Namespace, search: "Search", history: "
         causes = terminal.causes(tree["failures"])
         said = "; ".join(f"{count} x {cause}" for count, cause in causes)
         raise RunError(f"no setting has a score: {said or tree['reason']}")
-    if args.figures:
-        _draw(tree, Path(args.figures), search, history)
+    if args.figures or args.html:
+        _draw(tree, args.figures, args.html)
     if args.json != "-":
         terminal.print_result(tree)
     return 0
 
 
-def _draw(tree: "Result", folder: Path, search: "Search", history: "History") -> None:
+def _draw(tree: "Result", folder: str | None, page_path: str | None) -> None:
+    """Writes figures into a folder, or a page, or both."""
     from jaxeval.report import figures
     from jaxeval.report.tuning import figures as drawing
-    from jaxeval.tuning import search as searches
-    from jaxeval.tuning import slices
+    from jaxeval.report.tuning import page
 
-    best, along = searches.best(search, history), {}
-    if best is not None and search.method == "gp":
-        along = slices.slices(search.space, history, best)
-    for path in figures.save_all(drawing.draw(tree, along), folder):
-        print(f"figure: {path}", file=sys.stderr)
+    drawn = drawing.draw(tree)
+    if folder is not None:
+        for path in figures.save_all(drawn, Path(folder)):
+            print(f"figure: {path}", file=sys.stderr)
+    if page_path is not None:
+        cli.write_text(Path(page_path), page.render(tree, drawn))
+        print(f"page: {page_path}", file=sys.stderr)

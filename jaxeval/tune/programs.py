@@ -26,12 +26,12 @@ def run(args: argparse.Namespace, search: Search) -> int:
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
-        stop = options.stopper(args, search, state)
+        stop = options.stopper(options.end(args), search, state)
         _search(args, search, state, stop)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None if best is None else _retrained(args, search, state, best)
         tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
-    return options.write(tree, args, search, state.history)
+    return options.write(tree, args)
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:

@@ -3,8 +3,9 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 
@@ -14,9 +15,9 @@ from jaxeval.report import text
 from jaxeval.report.runs import terminal as of_runs
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
-from jaxeval.report.tuning.as_json import Metric, Retrained
+from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.studies import proposers
-from jaxeval.tune import configs, options
+from jaxeval.tune import configs, live, options
 from jaxeval.tune.configs import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, saved
@@ -30,49 +31,86 @@ _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = configs.target(args.config, args.changes, args.data, search, args.space)
-    if args.parallel is None:
-        args.parallel = max(_LEAST_AT_ONCE, len(jax.devices()))
     if args.dry_run:
         return _dry_run(args, search, target)
-    folder, record = Path(args.out), target.record
-    path = Path(args.state) if args.state else folder / "tunings" / f"{record.id}.json"
-    metric = Metric(record.metric, record.unit)
-    source = {"experiment": record.id}
-    with saved.opened(path, search, record.higher_is_better, source) as state:
-        stop = options.stopper(args, search, state, record.margin)
-        _search(args, search, target, state, stop)
-        why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
-        retrained = None if best is None else _retrained(args, target, best, path)
-        tree = as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
-    status = options.write(tree, args, search, state.history)
-    if best is not None and args.json != "-":
-        print(f"\nits config: {_best_path(path)}")
+    place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
+    tree = tune(target, search, options.end(args), place, args.parallel)
+    status = options.write(tree, args)
+    if args.json != "-":
+        print(f"\nits config: {best_path(place.state_of(target))}")
     return status
 
 
+class Place(NamedTuple):
+    """Where a search is recorded.
+
+    Attributes:
+      folder: the runs folder.
+      store: URL of a database instead of the folder's.
+      state: file of the search; None: in the runs folder, by what is searched.
+    """
+
+    folder: Path
+    store: str | None = None
+    state: Path | None = None
+
+    def state_of(self, target: Target) -> Path:
+        """The file of the search."""
+        return self.state or self.folder / "tunings" / f"{target.record.id}.json"
+
+
+def _at_once(parallel: int | None) -> int:
+    return parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
+
+
+def tune(
+    target: Target,
+    search: Search,
+    end: options.End,
+    place: Place,
+    parallel: int | None = None,
+    quiet: bool = False,
+) -> Result:
+    """Goes on with a search, and trains the best setting with fresh seeds.
+
+    Args:
+      parallel: settings at once; None: 8, or as many as there are devices.
+      quiet: nothing is shown, and signals are left alone.
+    """
+    record, path = target.record, place.state_of(target)
+    metric = Metric(record.metric, record.unit, record.margin)
+    source = {"experiment": record.id}
+    with saved.opened(path, search, record.higher_is_better, source) as state:
+        stop = options.stopper(end, search, state, record.margin)
+        bounds = configs.Bounds(end.trials, _at_once(parallel), stop)
+        _search(search, target, state, bounds, place, quiet)
+        why, best = options.reason(end.trials, state, stop), searches.best(search, state.history)
+        retrained = None
+        if best is not None:
+            retrained = _retrained(target, best, end.retrain, place, quiet)
+        return as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
+
+
 def _search(
-    args: argparse.Namespace,
     search: Search,
     target: Target,
     state: saved.Saved,
-    stop: Callable[[History], str],
+    bounds: configs.Bounds,
+    place: Place,
+    quiet: bool,
 ) -> None:
-    if known := len(histories.ended(state.history)):
+    known = len(histories.ended(state.history))
+    if known and not quiet:
         print(f"{state.file.path}: {terminal.known(search, known)}", file=sys.stderr)
-    folder = Path(args.out)
-    with runs.open_store(args.store or folder) as store:
-        happening = configs.tune(
-            target,
-            search,
-            state.history,
-            store,
-            folder,
-            trials=args.trials,
-            parallel=args.parallel,
-            stop=stop,
+    with runs.open_store(place.store or place.folder) as store:
+        arguments = target, search, state.history, store, place.folder
+        happening = (
+            configs.tune(*arguments, bounds)
+            if search.halving is None
+            else live.tune(*arguments, bounds, state.save)
         )
         metric = Metric(target.record.metric, target.record.unit)
-        _watch(happening, search, state, args.trials, metric)
+        _watch(happening, search, state, bounds.trials, metric, quiet)
 
 
 def _watch(
@@ -81,6 +119,7 @@ def _watch(
     state: saved.Saved,
     trials: int,
     metric: Metric,
+    quiet: bool,
 ) -> None:
     """Lets it happen, saving the state on the way."""
 
@@ -93,33 +132,32 @@ def _watch(
                 which = f"settings {first} to {last}" if last > first else f"setting {first}"
                 say(f"{which}: {programs}")
             case configs.Scored(evaluation, result):
-                history = histories.tell(state.history, evaluation.number, result)
-                say(terminal.ended(history.evaluations[evaluation.number], metric))
+                say(terminal.ended(dataclasses.replace(evaluation, result=result), metric))
             case configs.Told(history):
                 state.save(history)
                 say(terminal.progress(search, history, trials, metric, state.seconds))
 
-    observe.watch(happening, lambda started: None, told)
+    observe.watch(happening, lambda started: None, told, quiet=quiet)
 
 
-def _best_path(path: Path) -> Path:
+def best_path(path: Path) -> Path:
     """Where the config of the best setting is written."""
     return path.with_name(f"{path.stem}_best.toml")
 
 
 def _retrained(
-    args: argparse.Namespace, target: Target, best: Setting, path: Path
+    target: Target, best: Setting, count: int, place: Place, quiet: bool
 ) -> Retrained | None:
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    cli.write_text(_best_path(path), writing.to_toml(config))
-    if not args.retrain:
+    cli.write_text(best_path(place.state_of(target)), writing.to_toml(config))
+    if not count:
         return None
-    seeds = retraining.seeds(args.retrain)
-    print(f"\nthe best setting, {args.retrain} fresh seeds", file=sys.stderr)
-    trials = proposers.seeds_by_splits(config, seeds)
-    rows = observe.train(trials, Path(args.out), args.store)
+    if not quiet:
+        print(f"\nthe best setting, {text.counted(count, 'fresh seed')}", file=sys.stderr)
+    trials = proposers.seeds_by_splits(config, retraining.seeds(count))
+    rows = observe.train(trials, place.folder, place.store, quiet=quiet)
     return Retrained(
         {
             part: [v for row in rows if (v := getattr(row, part)) is not None]
@@ -129,13 +167,27 @@ def _retrained(
     )
 
 
+def _rungs(search: Search, target: Target) -> str:
+    """Where trainings are looked at, in words."""
+    if search.halving is None:
+        return ""
+    epochs = target.base.config.training.epochs
+    rungs = ", ".join(map(str, search.halving.rungs(epochs)))
+    return (
+        f"\none of {search.halving.factor} goes on after {rungs} of {epochs} epochs"
+        if rungs
+        else f"\nnone is stopped: a training has {text.counted(epochs, 'epoch')}"
+    )
+
+
 def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     """Shows what the first batch would be, and how many there are."""
-    count = min(args.parallel, args.trials)
+    parallel = _at_once(args.parallel)
+    count = min(parallel, args.trials)
     _, asked = searches.ask(search, History((), target.record.higher_is_better), count)
     batch = configs.batch(target, asked)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
-    findings, batches = target.base.source.findings, -(-args.trials // args.parallel)
+    findings, batches = target.base.source.findings, -(-args.trials // parallel)
     of_runs.print_findings(findings.remarks, findings.warnings)
     if args.json:
         values = [dict(evaluation.values) for evaluation in asked]
@@ -150,7 +202,8 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         print(
             f"{asked_for} of {axes} by {search.method}, {count} at once in "
             f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
-            f"{text.counted(args.retrain, 'fresh seed')}\n\nthe first batch:"
+            f"{text.counted(args.retrain, 'fresh seed')}{_rungs(search, target)}"
+            "\n\nthe first batch:"
         )
         plan.show(estimates)
         for evaluation, result in ((e, batch.failed.get(e.number)) for e in asked):

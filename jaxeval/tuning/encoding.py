@@ -27,7 +27,7 @@ class Features(NamedTuple):
     Attributes:
       group: [D] hyperparameter of each column: columns of one share a length-scale.
       warped: [W] columns of numbers, whose places a model may warp.
-      groups: number of hyperparameters.
+      groups: number of hyperparameters, and of the budget where that is a column.
     """
 
     group: np.ndarray
@@ -135,6 +135,18 @@ def layout(space: Space) -> Features:
     group = np.repeat(np.arange(len(kinds)), widths)
     numeric = np.array([not is_categorical(kind) and choices(kind) != 1 for kind in kinds])
     return Features(group, np.flatnonzero(numeric[group]), len(kinds))
+
+
+def with_budget(columns: Features) -> Features:
+    """The same with a last column that says how much of its training a setting had."""
+    group = np.append(columns.group, columns.groups)
+    return Features(group, columns.warped, columns.groups + 1)
+
+
+def complete(columns: Features, rows: np.ndarray) -> np.ndarray:
+    """Features [n, D], of settings that have their whole training where nothing else is said."""
+    missing = len(columns.group) - rows.shape[1]
+    return np.pad(rows, ((0, 0), (0, missing)), constant_values=1.0) if missing else rows
 
 
 def is_categorical(distribution: Distribution) -> TypeGuard[Choices]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
-from jaxeval.tuning import kernels
+from jaxeval.tuning import encoding, kernels
 from jaxeval.tuning.encoding import Features
 from jaxeval.tuning.kernels import Kernel
 
@@ -25,7 +25,7 @@ class Data(NamedTuple):
     """What was observed.
 
     Attributes:
-      features: [n, D].
+      features: [n, D], or with a column more: `encoding.with_budget`.
       targets: [n], more is better.
       variances: [n] known variance of each target, 0 where none is known.
       shares: [n] of the fitted noise that each target has: 1 / n of a mean of n.
@@ -211,8 +211,8 @@ class Prediction(NamedTuple):
 
 
 def predict(model: Model, features: np.ndarray) -> Prediction:
-    """The posterior at features [m, D]."""
-    cross = _covariance(model, model.data.features, features)
+    """The posterior at features [m, D], of settings that have their whole training."""
+    cross = covariance(model, model.data.features, features)
     solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
     total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
     variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
@@ -225,7 +225,7 @@ def between(
     right: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
     """Posterior covariance [k, m] of two sets of points, each (features, solved)."""
-    prior_covariance = _covariance(model, left[0], right[0])
+    prior_covariance = covariance(model, left[0], right[0])
     posterior: np.ndarray = prior_covariance - left[1].T @ right[1]
     return posterior
 
@@ -234,17 +234,19 @@ def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Posterior mean [m] and lower Cholesky factor [m, m] of the covariance at features [m, D]."""
     prediction = predict(model, features)
     points = features, prediction.solved
-    covariance = between(model, points, points)
+    inner = between(model, points, points)
     for jitter in _JITTERS:
         try:
             extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
-            lower = linalg.cholesky(covariance + extra * np.eye(len(covariance)), lower=True)
+            lower = linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True)
             return prediction.mean, lower
         except linalg.LinAlgError:
             continue
     raise FloatingPointError("the posterior covariance of the settings is not positive definite")
 
 
-def _covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Prior covariance with that of the constant mean."""
-    return kernels.covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
+    of, columns = model.kernel, model.columns
+    sides = encoding.complete(columns, left), encoding.complete(columns, right)
+    return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE

@@ -15,6 +15,7 @@ from jaxeval.tuning import (
     acquisition,
     encoding,
     gaussian_process,
+    halving,
     maximising,
     sampling,
     success,
@@ -39,7 +40,7 @@ class Fitted(NamedTuple):
       model: of the scores; None before the first.
       success: of failures; None before the first.
       settings: those with scores, in the order of the model's data.
-      features: [n, D] theirs.
+      features: [n, D] theirs, without the budgets that the model knows.
       places: [n, P] theirs.
       targets: [n] what the model was fitted to; None before the first.
     """
@@ -100,9 +101,19 @@ def fit(space: Space, history: History) -> Fitted:
     model, targets = None, None
     if scored:
         targets = warping.targets([s.scores for s in scored], history.higher_is_better)
-        data = Data(features, targets.values, targets.variances, targets.shares)
+        observed = _with_budgets(features, scored)
+        data = Data(observed, targets.values, targets.variances, targets.shares)
         model = _model(space, data)
     return Fitted(model, _success(space, settings), scored, features, places, targets)
+
+
+def _with_budgets(features: np.ndarray, scored: tuple[Setting, ...]) -> np.ndarray:
+    """Features [n, D], with a column of budgets where a training was stopped.
+
+    So scores of few epochs say what they say of the whole training (Klein et al. 2020).
+    """
+    budgets = np.array([halving.budget(setting.stopped) for setting in scored])
+    return features if np.all(budgets == 1.0) else np.column_stack([features, budgets])
 
 
 def _acquisition(
@@ -142,6 +153,8 @@ def _success(space: Space, settings: list[Setting]) -> Model | None:
 def _model(space: Space, data: Data) -> Model:
     """The process fitted to at most _FITTED settings and conditioned on at most _CONDITIONED."""
     columns = encoding.layout(space)
+    if data.features.shape[1] > len(columns.group):
+        columns = encoding.with_budget(columns)
     fitted = gaussian_process.fit(_part(data, _FITTED), columns)
     if len(data.targets) <= _FITTED:
         return fitted
@@ -171,10 +184,10 @@ def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
 def ranked(fitted: Fitted) -> np.ndarray:
     """Indices of the settings with scores that can be taken, the best posterior mean first.
 
-    A setting of which an evaluation failed cannot, while one is without failures.
+    One that was stopped, or of which an evaluation failed, cannot while another one can.
     """
     assert fitted.model is not None
     means = gaussian_process.predict(fitted.model, fitted.features).mean
     order = np.argsort(-means, kind="stable")
-    whole = [k for k in order if not fitted.settings[k].failures]
+    whole = [k for k in order if fitted.settings[k].whole]
     return np.array(whole) if whole else order

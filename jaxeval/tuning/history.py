@@ -16,6 +16,13 @@ from jaxeval.files import Json
 from jaxeval.space.distributions import Value
 
 
+class Stopped(NamedTuple):
+    """A training was stopped after so many epochs of so many, as it was not promising."""
+
+    epochs: int
+    of: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Result:
     """What came of one evaluation.
@@ -23,10 +30,12 @@ class Result:
     Attributes:
       scores: one a seed, finite, in the metric's unit; empty where the evaluation failed.
       failure: its cause, such as "diverged" or "out of memory"; "" where it did not fail.
+      stopped: by successive halving (`tuning.halving`); None: it had its whole training.
     """
 
     scores: tuple[float, ...] = ()
     failure: str = ""
+    stopped: Stopped | None = None
 
     def __post_init__(self) -> None:
         if bool(self.scores) == bool(self.failure):
@@ -47,12 +56,17 @@ class Evaluation:
       values: by name, as `space.draw` returns them: inactive hyperparameters are absent.
       seeds: with which it is trained.
       result: None while it runs.
+      joined: population of the search, from 0, and its epoch after which the evaluation joined
+        it; None: with its whole batch, or not yet.
+      rungs: the best score so far at each rung of successive halving that it has reached.
     """
 
     number: int
     values: Mapping[str, Value]
     seeds: tuple[int, ...]
     result: Result | None = None
+    joined: tuple[int, int] | None = None
+    rungs: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +85,7 @@ class Setting(NamedTuple):
       scores: of all seeds.
       failures: causes, one for each evaluation that failed.
       running: evaluations without a result.
+      stopped: where successive halving stopped it; None: it did not.
     """
 
     values: Mapping[str, Value]
@@ -78,6 +93,12 @@ class Setting(NamedTuple):
     scores: tuple[float, ...]
     failures: tuple[str, ...]
     running: int
+    stopped: Stopped | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it can be taken: no evaluation of it failed or was stopped."""
+        return not self.failures and self.stopped is None
 
 
 def propose(history: History, values: Mapping[str, Value], seeds: Iterable[int]) -> History:
@@ -102,8 +123,13 @@ def tell(history: History, number: int, result: Result) -> History:
             f"evaluation {number}: expected {len(evaluation.seeds)} scores, one a seed, got "
             f"{len(result.scores)}"
         )
+    return change(history, number, result=result)
+
+
+def change(history: History, number: int, **fields: Any) -> History:
+    """The history with other fields of an evaluation."""
     changed = [*history.evaluations]
-    changed[number] = dataclasses.replace(evaluation, result=result)
+    changed[number] = dataclasses.replace(changed[number], **fields)
     return dataclasses.replace(history, evaluations=tuple(changed))
 
 
@@ -138,6 +164,7 @@ def _pooled(evaluations: list[Evaluation]) -> Setting:
         tuple(score for result in results for score in result.scores),
         tuple(result.failure for result in results if result.failure),
         len(evaluations) - len(results),
+        next((result.stopped for result in results if result.stopped is not None), None),
     )
 
 
@@ -150,11 +177,10 @@ def fresh_seeds(history: History, count: int) -> range:
 def best(history: History) -> Setting | None:
     """The setting of the best mean score, of equally good ones the first; None before a score.
 
-    A setting of which an evaluation failed counts by the others' scores only where no setting is
-    without failures.
+    A setting that was stopped, or of which an evaluation failed, counts only where all are such.
     """
     scored = [setting for setting in settings(history) if setting.scores]
-    whole = [setting for setting in scored if not setting.failures] or scored
+    whole = [setting for setting in scored if setting.whole] or scored
     sign = 1.0 if history.higher_is_better else -1.0
     return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores), default=None)
 
@@ -167,6 +193,8 @@ def to_dict(history: History) -> dict[str, Json]:
             {
                 "values": dict(evaluation.values),
                 "seeds": list(evaluation.seeds),
+                **({} if evaluation.joined is None else {"joined": list(evaluation.joined)}),
+                **({"rungs": list(evaluation.rungs)} if evaluation.rungs else {}),
                 **({} if evaluation.result is None else _result_to_dict(evaluation.result)),
             }
             for evaluation in history.evaluations
@@ -175,7 +203,10 @@ def to_dict(history: History) -> dict[str, Json]:
 
 
 def _result_to_dict(result: Result) -> dict[str, Json]:
-    return {"failure": result.failure} if result.failure else {"scores": list(result.scores)}
+    if result.failure:
+        return {"failure": result.failure}
+    stopped = {} if result.stopped is None else {"stopped": list(result.stopped)}
+    return {"scores": list(result.scores), **stopped}
 
 
 def from_dict(tree: Any) -> History:
@@ -188,10 +219,15 @@ def from_dict(tree: Any) -> History:
         history = History((), bool(tree["higher_is_better"]))
         for number, entry in enumerate(tree["evaluations"]):
             history = propose(history, dict(entry["values"]), map(int, entry["seeds"]))
+            rungs = tuple(map(float, entry.get("rungs", ())))
+            joined = tuple(map(int, entry["joined"])) if "joined" in entry else None
+            history = change(history, number, rungs=rungs, joined=joined)
             if "failure" in entry:
                 history = tell(history, number, Result(failure=str(entry["failure"])))
             elif "scores" in entry:
-                history = tell(history, number, Result(tuple(map(float, entry["scores"]))))
+                stopped = Stopped(*map(int, entry["stopped"])) if "stopped" in entry else None
+                scores = tuple(map(float, entry["scores"]))
+                history = tell(history, number, Result(scores, stopped=stopped))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not the history of a tuner ({type(error).__name__}: {error})") from None
     return history

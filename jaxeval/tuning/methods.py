@@ -1,5 +1,6 @@
 """How a tuner proposes settings, and which of them it takes in the end: by name."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, get_args
 
@@ -10,7 +11,7 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning import sampling
 from jaxeval.tuning.history import History
 
-Name = Literal["gp", "sobol", "random"]
+Name = Literal["gp", "sobol", "random", "optuna:tpe", "optuna:gp", "botorch"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 
@@ -41,6 +42,15 @@ def method(name: str) -> Method:
         from jaxeval.tuning import gp  # scipy's optimisers take a while to load
 
         return Method(gp.propose, gp.best_setting)
+    if name == "optuna:tpe" or name == "optuna:gp":
+        from jaxeval.tuning import with_optuna
+
+        sampler: with_optuna.Sampler = "tpe" if name == "optuna:tpe" else "gp"
+        return Method(functools.partial(with_optuna.propose, sampler=sampler), _best_mean)
+    if name == "botorch":
+        from jaxeval.tuning import with_botorch
+
+        return Method(with_botorch.propose, _best_mean)
     samplers = {"random": sampling.random, "sobol": sampling.sobol}
     if name not in samplers:
         raise ConfigError(f"method: expected one of {', '.join(NAMES)}, got {name!r}")

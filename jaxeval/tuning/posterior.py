@@ -4,11 +4,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from jaxeval.errors import DataError
 from jaxeval.space.space import Space
 from jaxeval.tuning import encoding, gaussian_process, gp, maximising, warping
 from jaxeval.tuning import history as histories
+from jaxeval.tuning.gaussian_process import Model
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
 
@@ -24,18 +26,23 @@ class Row(NamedTuple):
       mean, sd: of its mean score over seeds, in the metric's unit. Below the median score they are
         of the scores by rank (`warping`), so that they are right for good settings alone.
       best: probability that it is the best of the evaluated settings that can be taken.
+      worse: probability that it is worse than the first row's by more than a margin.
     """
 
     setting: Setting
     mean: float
     sd: float
     best: float
+    worse: float
 
 
-def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
+def describe(space: Space, history: History, seed: int = 0, margin: float = 0.0) -> list[Row]:
     """All settings with scores; empty before the first.
 
     Those that can be taken (`gp.ranked`) first, and among them the best posterior mean.
+
+    Args:
+      margin: a difference that does not matter, in the metric's unit, from 0.
     """
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None:
@@ -46,15 +53,32 @@ def describe(space: Space, history: History, seed: int = 0) -> list[Row]:
     by_mean = np.argsort(-prediction.mean, kind="stable")
     order = [*able, *by_mean[~np.isin(by_mean, able)]]
     centre, unit = fitted.targets.centre, fitted.targets.unit
+    taken = fitted.features[order[:1]]
+    below = worse(fitted.model, fitted.features, taken, margin / abs(unit))
     return [
         Row(
             fitted.settings[k],
             centre + unit * float(prediction.mean[k]),
             abs(unit) * math.sqrt(float(prediction.variance[k])),
             float(best[k]),
+            float(below[k]),
         )
         for k in order
     ]
+
+
+def worse(model: Model, features: np.ndarray, own: np.ndarray, margin: float) -> np.ndarray:
+    """[m]: posterior probability that the objective at features [m, D] is worse than elsewhere.
+
+    Args:
+      own: [1, D] where that is.
+      margin: by more than this, in targets.
+    """
+    there, here = gaussian_process.predict(model, features), gaussian_process.predict(model, own)
+    shared = gaussian_process.between(model, (features, there.solved), (own, here.solved))[:, 0]
+    variance = np.maximum(there.variance + here.variance - 2 * shared, 1e-12)
+    probability: np.ndarray = special.ndtr((here.mean - there.mean - margin) / np.sqrt(variance))
+    return probability
 
 
 def noise_known(history: History) -> bool:

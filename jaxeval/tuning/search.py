@@ -9,7 +9,8 @@ from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods
+from jaxeval.tuning import methods, threads
+from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Setting
 
 
@@ -23,6 +24,7 @@ class Search:
       seeds: of each evaluation: it has as many scores.
       adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
         is worth more to the final choice (`replicates`).
+      halving: stops hopeless trainings; None: nobody does.
     """
 
     space: Space
@@ -30,6 +32,7 @@ class Search:
     seed: int = 0
     seeds: int = 1
     adaptive: bool = False
+    halving: Halving | None = None
 
     def __post_init__(self) -> None:
         methods.method(self.method)
@@ -37,6 +40,8 @@ class Search:
         whole("seeds", self.seeds, 1)
         if self.adaptive and (self.method != "gp" or self.seeds > 1):
             raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
+        if self.halving is not None and (self.adaptive or self.seeds > 1):
+            raise ConfigError("halving: expected one seed a setting, got several")
 
     def to_dict(self) -> dict[str, Json]:
         """Plain data for JSON."""
@@ -46,6 +51,8 @@ class Search:
             "seed": self.seed,
             "seeds": self.seeds,
             "adaptive": self.adaptive,
+            # left out where there is none, as searches of before it have it
+            **({} if self.halving is None else {"halving": self.halving.to_dict()}),
         }
 
 
@@ -67,7 +74,10 @@ def ask(search: Search, history: History, count: int) -> tuple[History, list[Eva
     They run from now on. Each has seeds of its own: no two settings share their luck.
     """
     first = len(history.evaluations)
-    for values in _propose(search)(search.space, history, count, search.seed):
+    propose = _propose(search)  # which loads the libraries that are limited
+    with threads.one():
+        proposed = propose(search.space, history, count, search.seed)
+    for values in proposed:
         history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
     return history, [*history.evaluations[first:]]
 

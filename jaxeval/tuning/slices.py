@@ -7,10 +7,11 @@ import numpy as np
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gaussian_process, gp
+from jaxeval.tuning import encoding, gaussian_process, gp, posterior
 from jaxeval.tuning.history import History, Setting
 
 _POINTS = 41
+TOLD_APART = 0.95  # posterior probability
 
 
 class Slice(NamedTuple):
@@ -19,36 +20,65 @@ class Slice(NamedTuple):
     Attributes:
       values: of the hyperparameter, ascending where they are numbers.
       mean, sd: of the objective at each.
+      worse: posterior probability that the objective there is worse than at the setting itself, by
+        more than a margin.
     """
 
     values: list[Value]
     mean: np.ndarray
     sd: np.ndarray
+    worse: np.ndarray
 
 
-def slices(space: Space, history: History, setting: Setting) -> dict[str, Slice]:
+def slices(
+    space: Space, history: History, setting: Setting, margin: float = 0.0
+) -> dict[str, Slice]:
     """By name, of all hyperparameters that are active in a setting.
 
     All others keep their values. Where a value makes another hyperparameter active, that one is in
     the middle of its range. As in `posterior.describe`, what is far below the median score is told
     by rank.
+
+    Args:
+      margin: a difference that does not matter, in the metric's unit, from 0.
     """
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None:
         return {}
-    row = _everywhere(space, encoding.places(space, [setting.values])[0])
+    own = encoding.places(space, [setting.values])
+    at, row = encoding.features(space, own), _everywhere(space, own[0])
     told = {}
     for k, parameter in enumerate(space.parameters):
         if parameter.name not in setting.values:
             continue
         rows = encoding.snap(space, _varied(space, row, k))
         values = [values[parameter.name] for values in encoding.settings(space, rows)]
-        predicted = gaussian_process.predict(fitted.model, encoding.features(space, rows))
+        features = encoding.features(space, rows)
+        predicted = gaussian_process.predict(fitted.model, features)
         centre, unit = fitted.targets.centre, fitted.targets.unit
         told[parameter.name] = Slice(
-            values, centre + unit * predicted.mean, abs(unit) * np.sqrt(predicted.variance)
+            values,
+            centre + unit * predicted.mean,
+            abs(unit) * np.sqrt(predicted.variance),
+            posterior.worse(fitted.model, features, at, margin / abs(unit)),
         )
     return told
+
+
+def alike(of: Slice, value: Value) -> list[Value]:
+    """Values that are not told apart from a setting's own: worse with a probability below .95.
+
+    Of numbers those around its own, up to the first that is worse.
+    """
+    kept = of.worse < TOLD_APART
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return [v for v, k in zip(of.values, kept, strict=True) if k]
+    numbers = np.array([float(v) for v in of.values if not isinstance(v, str)])
+    own = int(np.abs(numbers - float(value)).argmin())
+    apart = np.flatnonzero(~kept)
+    low = max((k + 1 for k in apart if k < own), default=0)
+    high = min((k for k in apart if k > own), default=len(kept))
+    return of.values[low:high]
 
 
 def _everywhere(space: Space, row: np.ndarray) -> np.ndarray:

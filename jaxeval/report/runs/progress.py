@@ -78,6 +78,7 @@ class Progress:
         self._line, self._active = "preparing", True
         self._console = Console(stderr=True)
         self._bar = self._make_bar()
+        self._members, self._completed = members, len(before)
         self._task = self._bar.add_task("", total=members, completed=len(before))
 
     def __enter__(self) -> "Progress":
@@ -160,7 +161,10 @@ class Progress:
         if more.epochs and self._trained:
             seconds = duration(more.epochs * self._spent / self._trained)
             self._line += f"; {'at most' if more.bound else 'about'} {seconds} left"
-        self._bar.update(self._task, advance=len(report.ended))
+        # others may have joined
+        known = self._completed + len(report.ended) + len(training) + report.waiting
+        self._completed += len(report.ended)
+        self._bar.update(self._task, advance=len(report.ended), total=max(known, self._members))
         self._say_now_and_then()
 
     def _say_now_and_then(self) -> None:

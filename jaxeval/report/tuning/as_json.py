@@ -4,7 +4,7 @@ import collections
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from scipy import special
@@ -20,10 +20,15 @@ from jaxeval.tuning.search import Search
 
 
 class Metric(NamedTuple):
-    """What scores are of."""
+    """What scores are of.
+
+    Attributes:
+      margin: a difference that does not matter, in the unit.
+    """
 
     name: str = "score"
     unit: str = "number"
+    margin: float = 0.0
 
 
 class Noise(NamedTuple):
@@ -68,6 +73,7 @@ class Result(TypedDict):
     noise: float | None
     noise_df: int
     retrained: Mapping[str, Json] | None
+    posterior: Mapping[str, Any] | None
     best_so_far: Sequence[float | None]
     evaluations: Sequence[Mapping[str, Json]]
     search: Mapping[str, Json]
@@ -104,10 +110,48 @@ def result(
         "noise": None if spread is None else spread.sd,
         "noise_df": 0 if spread is None else spread.df,
         "retrained": _retrained(history, best, retrained),
+        "posterior": posterior(search, history, best, metric.margin),
         "best_so_far": best_so_far(history),
         "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
         "search": search.to_dict(),
         "signature": text.versions(),
+    }
+
+
+def posterior(
+    search: Search, history: History, best: Setting | None, margin: float
+) -> dict[str, Any] | None:
+    """What the process says of hyperparameters and of the best setting's surroundings.
+
+    None of methods without a process, and before scores differ.
+    """
+    if search.method != "gp" or best is None:
+        return None
+    from jaxeval.tuning import importance, slices
+    from jaxeval.tuning import posterior as posteriors
+
+    each = importance.importance(search.space, history, search.seed)
+    if not each:
+        return None
+    rows = posteriors.describe(search.space, history, search.seed, margin)
+    along = slices.slices(search.space, history, best, margin)
+    return {
+        "margin": margin,
+        "noise_known": posteriors.noise_known(history),
+        "importance": [record(of) for of in each],
+        "alike": [row.setting.numbers[0] for row in rows if row.worse < slices.TOLD_APART],
+        "neighbourhood": [
+            {
+                "name": name,
+                "value": best.values[name],
+                "alike": slices.alike(of, best.values[name]),
+                "values": of.values,
+                "mean": of.mean.tolist(),
+                "sd": of.sd.tolist(),
+                "worse": of.worse.tolist(),
+            }
+            for name, of in along.items()
+        ],
     }
 
 
@@ -125,6 +169,7 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
     told: dict[str, Json] = {}
     if ended is not None:
         told = {"failure": ended.failure} if ended.failure else {"scores": list(ended.scores)}
+        told |= {} if ended.stopped is None else {"stopped": list(ended.stopped)}
     return {
         "number": evaluation.number,
         "values": dict(evaluation.values),

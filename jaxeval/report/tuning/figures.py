@@ -9,13 +9,12 @@ import numpy as np
 
 from jaxeval.report import plots, scores
 from jaxeval.report.figures import Figure
-from jaxeval.report.tuning import as_json
+from jaxeval.report.tuning import as_json, importance
 from jaxeval.report.tuning.as_json import Result
 from jaxeval.sensitivity import recorded
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
-from jaxeval.tuning.slices import Slice
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
@@ -25,15 +24,18 @@ _TWO_SIDED = 1.96
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 
 
-def draw(tree: Result, along: Mapping[str, Slice]) -> list[Figure]:
-    """All figures; a search without a score has none.
-
-    Args:
-      along: the posterior at the best setting, by hyperparameter; {} of methods without one.
-    """
+def draw(tree: Result) -> list[Figure]:
+    """All figures; a search without a score has none."""
     if tree["best"] is None:
         return []
-    return [best_so_far(tree), slices(tree, along), parallel_coordinates(tree)]
+    of = tree["posterior"]
+    along = {} if of is None else {row["name"]: row for row in of["neighbourhood"]}
+    return [
+        best_so_far(tree),
+        *([] if of is None else [importance.figure(of)]),
+        slices(tree, along),
+        parallel_coordinates(tree),
+    ]
 
 
 def best_so_far(tree: Result) -> Figure:
@@ -109,8 +111,12 @@ def _focus(axes: "Axes", tree: Result) -> None:
         axes.set_ylim(bottom, min(top, middle + span))
 
 
-def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
-    """Scores along each hyperparameter, in the settings where it is active."""
+def slices(tree: Result, along: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Scores along each hyperparameter, in the settings where it is active.
+
+    Args:
+      along: `neighbourhood` of the posterior, by hyperparameter; {} of methods without one.
+    """
     parameters = _parameters(tree)
     drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
     label = scores.label(tree["metric"], tree["unit"])
@@ -131,7 +137,8 @@ def slices(tree: Result, along: Mapping[str, Slice]) -> Figure:
             " The line is the posterior mean of the best setting with another value, its band "
             "1.96 posterior sd: of the score without the noise of seeds, which with one seed a "
             "setting is a matter of the model's prior. Scores worse than the "
-            "median count by rank, so that far from the best it flatters."
+            "median count by rank, so that far from the best it flatters. Below, in the same "
+            "colour: values that are not told apart from the best setting's."
             if along
             else ""
         ),
@@ -166,16 +173,23 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
     return [(name, value, f"{score:.6g}") for value, score in points]
 
 
-def _draw_posterior(panel: "Axes", tree: Result, parameter: Parameter, along: Slice) -> None:
+def _draw_posterior(
+    panel: "Axes", tree: Result, parameter: Parameter, along: Mapping[str, Any]
+) -> None:
     factor = scores.factor(tree["unit"])
-    places = [_place(parameter, value) for value in along.values]
-    mean, half = factor * along.mean, factor * _TWO_SIDED * along.sd
+    places = [_place(parameter, value) for value in along["values"]]
+    mean, half = factor * np.array(along["mean"]), factor * _TWO_SIDED * np.array(along["sd"])
+    alike = [_place(parameter, value) for value in along["alike"]]
+    ends = panel.get_xaxis_transform()  # places across, the panel's height from 0 to 1
+    style: Any = {"color": plots.COLOURS[2], "linewidth": 4, "solid_capstyle": "butt"}
     if recorded.scale(parameter.distribution).categories is None:
         panel.plot(places, mean, color=plots.COLOURS[2], linewidth=1.2)
         panel.fill_between(
             places, mean - half, mean + half, color=plots.COLOURS[2], alpha=0.15, linewidth=0
         )
+        panel.plot(alike, [0.01] * len(alike), transform=ends, **style)
     else:
+        panel.plot(alike, [0.02] * len(alike), "s", color=style["color"], transform=ends)
         panel.errorbar(
             places, mean, half, fmt="_", color=plots.COLOURS[2], capsize=3, linewidth=1.2
         )

@@ -63,6 +63,8 @@ def ended(evaluation: Evaluation, metric: Metric) -> str:
     told = evaluation.result
     assert told is not None
     said = told.failure or _shown(told.scores, metric)
+    if told.stopped is not None:
+        said += f", stopped after {told.stopped.epochs} of {told.stopped.of} epochs"
     return f"setting {evaluation.number}: {said}; {values(evaluation.values)}"
 
 

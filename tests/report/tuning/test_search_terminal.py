@@ -145,7 +145,7 @@ def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
     """Dies if sd and probability of the prior are printed as if scores had shown them."""
     history = _history([[0.5, 0.6][:seeds]] * 4)
     (setting, *_) = histories.settings(history)
-    row = posterior.Row(setting, 0.55, 0.05, 0.25)
+    row = posterior.Row(setting, 0.55, 0.05, 0.25, 0.0)
     monkeypatch.setattr(posterior, "describe", lambda *of: [row])
     of = Search(SPACE, "gp", seeds=seeds)
     said = terminal.progress(of, history, 8, Metric(), 1.0)

@@ -1,0 +1,119 @@
+"""Is "the probability that a better setting exists" true? Claimed against realised, simulated.
+
+Objectives are draws of a Gaussian process over three numbers (Matern 5/2, length-scales
+log-uniform from .15 to 1.5, standard deviation 1) with normal noise of each seed's score. A search
+proposes eight settings at once; after 16, 32 and 48 of them it says with which probability some
+setting is better than the one that it would take, by more than a margin. The truth is the best of
+2^14 Sobol points and of the points that the search tried. Claims are sorted into five bins; well
+calibrated is a bin whose mean claim is the fraction of its claims that were true.
+
+    python benchmarks/tuner_calibration.py --searches 20 --noise 0.3 --seeds 1
+    python benchmarks/tuner_calibration.py --searches 20 --noise 0.3 --seeds 3
+
+One JSON line: by bin, the number of claims, their mean, the fraction that was true; the Brier
+score, and that of always claiming the fraction over all.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import encoding, gp, kernels, posterior
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.kernels import Kernel
+
+SPACE = spaces.from_dict({name: {"uniform": [0.0, 1.0]} for name in "abc"})
+AT_ONCE, AFTER, MARGINS, WAVES = 8, (16, 32, 48), (0.1, 0.5), 2000
+BINS = (0.0, 0.05, 0.25, 0.75, 0.95, 1.0)
+Objective = Callable[[np.ndarray], np.ndarray]
+
+
+def main() -> None:
+    """Runs the searches, prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--searches", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--noise", type=float, default=0.3)
+    parser.add_argument("--seeds", type=int, default=1)
+    asked = parser.parse_args()
+    told = [
+        pair
+        for number in range(asked.first, asked.first + asked.searches)
+        for pair in search(number, asked.noise, asked.seeds)
+    ]
+    claimed, true = np.array(told).T
+    print(json.dumps({**vars(asked), "benchmark": "tuner_calibration", **summary(claimed, true)}))
+
+
+def objective(random: np.random.Generator) -> Objective:
+    """A draw of the process, by random Fourier features."""
+    columns = encoding.layout(SPACE)
+    lengths = random.uniform(math.log(0.15), math.log(1.5), 3)
+    kernel = Kernel(0.0, lengths, np.array([]), np.array([]))
+    spread = np.sqrt(random.chisquare(5, (WAVES, 1)) / 5)
+    frequencies = random.normal(size=(WAVES, 3)) / spread
+    phases, weights = random.uniform(0, 2 * math.pi, WAVES), random.normal(size=WAVES)
+
+    def function(points: np.ndarray) -> np.ndarray:
+        scaled = kernels.scaled(kernel, columns, points)
+        values: np.ndarray = np.cos(scaled @ frequencies.T + phases) @ weights
+        return values * math.sqrt(2 / WAVES)
+
+    return function
+
+
+def search(number: int, noise: float, seeds: int) -> list[tuple[float, bool]]:
+    """(claim, whether it was true) after each number of settings, for each margin."""
+    random = np.random.default_rng([number, seeds])
+    function = objective(random)
+    everywhere = function(stats.qmc.Sobol(3, rng=number).random_base2(14)).max()
+    history, told = History(), []
+    while len(history.evaluations) < AFTER[-1]:
+        for values in gp.propose(SPACE, history, AT_ONCE, number):
+            mean = float(function(np.array([[values[name] for name in "abc"]]))[0])
+            history = histories.propose(history, values, range(seeds))
+            scores = tuple(float(score) for score in mean + noise * random.normal(size=seeds))
+            history = histories.tell(history, len(history.evaluations) - 1, Result(scores))
+        if len(history.evaluations) in AFTER:
+            taken = gp.best_setting(SPACE, history)
+            assert taken is not None
+            tried = [[e.values[name] for name in "abc"] for e in history.evaluations]
+            best = max(everywhere, function(np.array(tried)).max())
+            own = function(np.array([[taken[name] for name in "abc"]]))[0]
+            for margin in MARGINS:
+                claim = posterior.probability_of_better(SPACE, history, margin, number)
+                told.append((claim, bool(best - own > margin)))
+    return told
+
+
+def summary(claimed: np.ndarray, true: np.ndarray) -> dict[str, object]:
+    """Bins, and Brier scores."""
+    which = np.clip(np.digitize(claimed, BINS) - 1, 0, len(BINS) - 2)
+    rows = [
+        {
+            "from": BINS[k],
+            "to": BINS[k + 1],
+            "claims": int(np.sum(which == k)),
+            "claimed": round(float(claimed[which == k].mean()), 3),
+            "true": round(float(true[which == k].mean()), 3),
+        }
+        for k in range(len(BINS) - 1)
+        if np.any(which == k)
+    ]
+    return {
+        "bins": rows,
+        "brier": round(float(np.mean((claimed - true) ** 2)), 4),
+        "brier_of_the_fraction": round(float(np.var(true)), 4),
+    }
+
+
+if __name__ == "__main__":
+    main()

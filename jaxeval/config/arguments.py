@@ -1,0 +1,45 @@
+"""Arguments of functions of Python as a command line has them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from jaxeval import cli
+from jaxeval.errors import ConfigError
+
+Changes = Mapping[str, object]  # such as {"model.classifier": "softmax"}; None: an absent key
+
+
+def words(changes: Changes | None, prefix: str = "") -> list[str]:
+    """Changes as the words that a command line has; tables key by key."""
+    listed = []
+    for key, value in (changes or {}).items():
+        if isinstance(value, Mapping):
+            listed += words(value, f"{prefix}{key}.")
+        else:
+            shown = "null" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+            listed.append(f"{prefix}{key}={shown}")
+    return listed
+
+
+def numbered(name: str, asked: int | Sequence[int]) -> list[int]:
+    """1 .. `asked`, or the numbers that are asked for, each once.
+
+    Raises:
+      ConfigError: none, or no whole numbers that can be seeds.
+    """
+    counted = isinstance(asked, int) and 1 <= asked <= cli.MOST
+    numbers = [*range(1, asked + 1)] if counted else asked  # type: ignore[operator]
+    try:
+        distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
+        if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
+            raise ValueError
+    except (TypeError, ValueError):
+        expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
+        raise ConfigError(f"{name}: expected {expected}, got {asked!r}") from None
+    return distinct
+
+
+def path(data: str | Path | None) -> str | None:
+    """Where data is, as a text."""
+    return None if data is None else str(data)

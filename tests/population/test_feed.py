@@ -1,0 +1,96 @@
+"""Members that join a population while it is trained, and members that are stopped."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+
+from jaxeval.contracts import Member
+from jaxeval.population.feed import Feed
+from jaxeval.population.reports import Report
+from jaxeval.population.slots import MemberEnd, Slot, Status
+from tests.population import toy
+
+PROBLEM = toy.problem(patience=0, epochs=5, checkpoint_every=2)
+FIRST, SECOND, THIRD = (toy.member(seed) for seed in (1, 2, 3))
+
+
+class _Crash(Exception):
+    """As kill -9: nothing is saved."""
+
+
+class _Watched:
+    """Stops the first member after two epochs; then the third one joins."""
+
+    def __init__(self) -> None:
+        self.joined: dict[Member, int] = {}
+        self.met: list[tuple[int, tuple[int, ...]]] = []
+
+    def after_epoch(
+        self, epochs: int, slots: Sequence[Slot], statuses: Sequence[Status | None]
+    ) -> tuple[list[bool], list[Member]]:
+        active = [slot for slot in slots if slot.member is not None]
+        self.met.append((epochs, tuple(sorted(s.member.seed for s in active if s.member))))
+        stops = [slot.member == FIRST and slot.epoch == 2 for slot in slots]
+        joining = [THIRD] if any(stops) and THIRD not in self.joined else []
+        self.joined.update((member, epochs) for member in joining)
+        return stops, joining
+
+
+def _train(
+    folder: Path, watched: _Watched, members: list[Member], crash: int = 100
+) -> dict[int, MemberEnd]:
+    ends: dict[int, MemberEnd] = {}
+
+    def record(report: Report) -> None:
+        if report.scores and watched.met[-1][0] == crash:
+            raise _Crash
+        ends.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
+
+    feed = Feed(dict(watched.joined), watched.after_epoch)
+    one = jax.devices()[:1]
+    try:
+        for _ in toy.reports(PROBLEM, members, folder, record, 2, one, feed=feed):
+            pass
+    except _Crash:
+        pass
+    return ends
+
+
+def test_who_joins_a_lane_that_became_free_scores_as_alone(tmp_path: Path) -> None:
+    """Dies if a member that was stopped keeps its lane or loses its test score, or who joins
+    waits for the others or depends on them."""
+    watched = _Watched()
+    ends = _train(tmp_path / "fed", watched, [FIRST, SECOND])
+    assert watched.met == [
+        (1, (1, 2)), (2, (1, 2)), *((epoch, (2, 3)) for epoch in (3, 4, 5)), (6, (3,)), (7, (3,)),
+    ]  # fmt: skip
+    assert ends[1].status == "early_stopped" and ends[1].epochs == 2
+    assert ends[1].test is not None and ends[1].dev is not None
+
+    def keep(report: Report) -> None:
+        alone.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
+
+    alone: dict[int, MemberEnd] = {}
+    [*toy.reports(PROBLEM, [SECOND, THIRD], tmp_path / "alone", keep, 2, jax.devices()[:1])]
+    assert {seed: ends[seed] for seed in (2, 3)} == alone
+
+
+def test_a_killed_population_meets_everybody_when_it_did_before(tmp_path: Path) -> None:
+    """Dies if who joined after the last checkpoint is loaded before it joined."""
+    whole = _Watched()
+    expected = _train(tmp_path / "whole", whole, [FIRST, SECOND])
+    for crash in (3, 6):
+        watched = _Watched()
+        folder = tmp_path / str(crash)
+        ends = _train(folder, watched, [FIRST, SECOND], crash)
+        before = len(watched.met)
+        left = [member for member in (FIRST, SECOND, THIRD) if member.seed not in ends]
+        ends |= _train(folder, watched, left)
+        assert ends == expected
+        assert watched.met[-1] == whole.met[-1]
+        repeated, seeds = watched.met[before:], {member.seed for member in left}
+        assert repeated == [
+            (epochs, tuple(seed for seed in met if seed in seeds))
+            for epochs, met in whole.met[repeated[0][0] - 1 :]
+        ]

@@ -1,0 +1,86 @@
+"""The page of a search: self-contained, with the numbers behind it."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from jaxeval.report.plain import plain
+from jaxeval.report.tuning import as_json, figures, importance, page
+from jaxeval.report.tuning.as_json import Metric, Result
+from jaxeval.space import space as spaces
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.history import History
+from jaxeval.tuning.search import Search
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "cell": {"choices": ["lstm", "gru <b>"]},
+        "idle": {"uniform": [0, 1]},
+    }
+)
+
+
+def _tree(seeds: int = 1, method: str = "gp") -> Result:
+    """A search whose scores depend on the rate, a little on the cell, and not at all on idle."""
+    search = Search(SPACE, "sobol", 2, seeds)
+    random, history = np.random.default_rng(0), History()
+    history, asked = searches.ask(search, history, 24)
+    for e in asked:
+        rate, cell = float(e.values["rate"]), e.values["cell"]  # type: ignore[arg-type]
+        mean = 0.9 - 0.1 * (math.log10(rate) + 2) ** 2 - 0.02 * (cell != "lstm")
+        scores = tuple(float(v) for v in mean + 0.01 * random.normal(size=seeds))
+        history = histories.tell(history, e.number, histories.Result(scores))
+    of = Search(SPACE, method, 2, seeds)  # type: ignore[arg-type]
+    best = searches.best(of, history)
+    return as_json.result(of, history, best, "ended", 1.0, Metric("accuracy", "fraction", 0.01))
+
+
+@pytest.fixture(scope="module")
+def tree() -> Result:
+    return _tree(seeds=3)
+
+
+def test_what_matters_is_said(tree: Result) -> None:
+    """Dies if hyperparameters are confused, the neighbourhood is not that of the best, or what is
+    idle is told apart."""
+    of = tree["posterior"]
+    assert of is not None and of["importance"][0]["name"] == "rate"
+    rows = {row[0]: row for row in importance.neighbourhood(of)}
+    assert rows["idle"][2] == "the whole range"
+    along = {row["name"]: row for row in of["neighbourhood"]}
+    low, high = along["rate"]["alike"][0], along["rate"]["alike"][-1]
+    # worse by more than the margin: beyond a distance of sqrt(.1) from 1e-2
+    assert 10**-2.8 < low < 10**-2.1 and 10**-1.9 < high < 10**-1.2
+    assert tree["best"] is not None and tree["best"]["numbers"][0] in of["alike"]
+    assert of["noise_known"] and 1 <= len(of["alike"]) < 12
+
+
+def test_the_page_opens_offline(tree: Result) -> None:
+    """Dies if something is loaded from elsewhere or runs, a name is not escaped, a figure or its
+    numbers are missing, or the noise is not said."""
+    drawn = figures.draw(tree)
+    html = page.render(tree, drawn)
+    names = ["best_so_far", "importance", "slices", "parallel_coordinates"]
+    assert [figure.name for figure in drawn] == names
+    assert html.count("<svg") == 4 and html.count("<details>") == 4
+    assert "<script" not in html and "<b>" not in html and "&lt;b&gt;" in html
+    assert not re.search(r'(src|href)="(?!#)', html)
+    assert "sd of one seed" in html and "not told apart" in html and "settings chosen" in html
+    written = json.loads(json.dumps(plain(tree)))
+    assert written["posterior"]["importance"][0]["total_interval"]["confidence"] == 0.95
+
+
+def test_without_seeds_no_difference_is_called_real() -> None:
+    """Dies if a search of one seed a setting hides that its noise is not known."""
+    one = _tree()
+    said = " ".join(importance.sentences(one))
+    assert "no difference between two settings can be called real" in said
+    assert "from its prior" in said
+    random = _tree(method="random")
+    assert random["posterior"] is None and len(figures.draw(random)) == 3
+    assert "Around the best" not in page.render(random, figures.draw(random))

@@ -1,0 +1,123 @@
+"""`jaxeval tune --halving` of configs: lanes are refilled, and kill -9 changes nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxeval import runs
+from jaxeval.errors import ConfigError
+from jaxeval.space import space as spaces
+from jaxeval.studies import events
+from jaxeval.tasks import registry
+from jaxeval.tune import configs, live
+from jaxeval.tune.configs import Bounds
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.halving import Halving
+from jaxeval.tuning.history import History
+from jaxeval.tuning.search import Search
+from tests.studies import toy_kind
+
+SPACE = spaces.from_dict(
+    {
+        "learning": {
+            "key": "training.optimiser.hyperparameters.learning_rate",
+            "log_uniform": [1e-4, 0.1],
+        },
+        "rows": {"key": "training.batch_size", "choices": [8, 16]},
+    }
+)
+SEARCH = Search(SPACE, "sobol", seed=3, halving=Halving(2))
+BOUNDS = Bounds(10, 3)
+CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
+
+
+class _Crash(Exception):
+    """As kill -9: nothing more is saved."""
+
+
+@pytest.fixture
+def target(monkeypatch: pytest.MonkeyPatch) -> configs.Target:
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    return configs.target({"task": "toy"}, CHANGES, None, SEARCH)
+
+
+class _Journal:
+    """Histories as they were saved; crashes after the one of this number."""
+
+    def __init__(self, history: History, crash: int = 10**6) -> None:
+        self.saved, self.crash = [history], crash
+
+    def save(self, history: History) -> None:
+        self.saved.append(histories.from_dict(histories.to_dict(history)))
+        if len(self.saved) - 1 == self.crash:
+            raise _Crash
+
+
+def _go_on(target: configs.Target, folder: Path, journal: _Journal) -> list[events.Epoch]:
+    """The epochs of all populations."""
+    with runs.open_store(folder) as store:
+        happening = live.tune(
+            target, SEARCH, journal.saved[-1], store, folder, BOUNDS, journal.save
+        )
+        return [event for event in happening if isinstance(event, events.Epoch)]
+
+
+def _rows(folder: Path) -> list[tuple]:
+    return sorted(
+        (r.seed, r.hparams, r.status, r.epochs, r.dev, r.test) for r in runs.load(folder)
+    )
+
+
+def test_lanes_are_refilled_and_a_killed_search_ends_the_same(
+    target: configs.Target, tmp_path: Path
+) -> None:
+    """Dies if lanes idle while settings of their program can be proposed, a training goes on
+    that is not among the best half, or a search that was killed decides anything anew."""
+    journal = _Journal(History())
+    epochs = _go_on(target, tmp_path / "whole", journal)
+    whole = journal.saved[-1]
+    assert len(histories.ended(whole)) == 10 and len({e.joined[0] for e in whole.evaluations}) > 1
+    later = [e for e in whole.evaluations if e.joined is not None and e.joined[1] > 0]
+    stopped = [e for e in whole.evaluations if e.result is not None and e.result.stopped]
+    assert later and 3 < len(stopped) < 10
+    rungs = SEARCH.halving.rungs(5) if SEARCH.halving else []
+    for evaluation in stopped:
+        assert evaluation.result is not None and evaluation.result.stopped is not None
+        assert evaluation.result.stopped == (rungs[len(evaluation.rungs) - 1], 5)
+        assert evaluation.result.scores == evaluation.rungs[-1:]
+    recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
+    for e in whole.evaluations:
+        row, told = recorded[e.seeds[0]], e.result
+        assert told is not None and row.dev == told.scores[0] and row.test is not None
+        assert row.epochs == (told.stopped.epochs if told.stopped else 5)
+    # a lane is idle only where no setting is left, or one of another program waits
+    for event in epochs[:2]:
+        assert sum(slot.active for slot in event.report.slots) + event.report.waiting >= 1
+    for crash in (1, 4, len(journal.saved) - 2):
+        folder, history = tmp_path / str(crash), History()
+        killed = _Journal(history, crash)
+        with pytest.raises(_Crash):
+            _go_on(target, folder, killed)
+        resumed = _Journal(killed.saved[-1])
+        _go_on(target, folder, resumed)
+        assert resumed.saved[-1] == whole
+        assert _rows(folder) == _rows(tmp_path / "whole")
+
+
+def test_a_lost_state_finds_what_is_recorded(target: configs.Target, tmp_path: Path) -> None:
+    """Dies if settings whose results are recorded are trained again, or never told."""
+    first, second = _Journal(History()), _Journal(History())
+    _go_on(target, tmp_path, first)
+    epochs = _go_on(target, tmp_path, second)
+    assert not epochs
+    assert [e.values for e in second.saved[-1].evaluations] == [
+        e.values for e in first.saved[-1].evaluations
+    ]
+
+
+def test_rungs_are_where_dev_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a rung reads the score of an earlier epoch."""
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    refused = pytest.raises(ConfigError, match=r"--min-epochs: expected a multiple of .* 2, got 1")
+    with refused:
+        configs.target({"task": "toy"}, ["training.evaluate_every=2"], None, SEARCH)

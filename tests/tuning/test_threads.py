@@ -1,0 +1,29 @@
+"""Linear algebra of the tuner runs in one thread."""
+
+import pytest
+import threadpoolctl
+from scipy import linalg
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import Tuner, search
+
+
+def _threads() -> set[int]:
+    assert linalg  # its library is another one than numpy's
+    told = threadpoolctl.threadpool_info()
+    return {of["num_threads"] for of in told if of["user_api"] == "blas"}
+
+
+def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a library that is loaded is not limited, or stays so for the user's own work."""
+    seen: list[set[int]] = []
+
+    def propose(*arguments: object) -> list[dict[str, float]]:
+        seen.append(_threads())
+        return [{"x": 0.5}]
+
+    monkeypatch.setattr(search, "_propose", lambda of: propose)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        Tuner(spaces.from_dict({"x": {"uniform": [0, 1]}})).ask(1)
+        assert _threads() == {2}
+    assert seen == [{1}]

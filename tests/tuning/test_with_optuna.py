@@ -1,0 +1,100 @@
+"""Samplers of Optuna as methods of the tuner; skipped where it is not installed."""
+
+import builtins
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval.errors import ConfigError
+from jaxeval.space import space as spaces
+from jaxeval.tuning import Tuner, methods, with_optuna
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.history import History, Result, Stopped
+from jaxeval.tuning.search import Search
+from jaxeval.tuning.tuner import is_setting
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "rows": {"choices": [8, 16, 64], "ordered": True},
+        "layers": {"integer": [1, 8], "step": 2},
+        "cell": {"choices": ["lstm", "gru"]},
+        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
+    }
+)
+
+
+def _loss(values: Any) -> float:
+    return abs(np.log10(values["rate"]) + 2) + (values["cell"] == "gru") + values["layers"] / 8
+
+
+def _searched(search: Search, trials: int = 40, failing: bool = True) -> History:
+    """Four at once; every fifth one fails, every seventh one is stopped."""
+    history = History((), higher_is_better=False)
+    while len(histories.ended(history)) < trials:
+        history, _ = searches.ask(search, history, 4 - len(histories.pending(history)))
+        evaluation = histories.pending(history)[0]
+        number, loss = evaluation.number, _loss(evaluation.values)
+        result = Result((loss,), stopped=Stopped(1, 9) if failing and number % 7 == 6 else None)
+        if failing and number % 5 == 4:
+            result = Result(failure="diverged")
+        history = histories.tell(history, number, result)
+    return history
+
+
+def test_what_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a package that is not installed is a traceback, or is imported before it is asked
+    for."""
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any) -> Any:
+        if name.split(".")[0] in ("optuna", "botorch"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name.split(".")[0])
+        return real(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for name, package in (("optuna:tpe", "optuna"), ("botorch", "botorch")):
+        tuner = Tuner(SPACE, method=name)  # type: ignore[arg-type]
+        message = rf"method {name}: needs {package}, .* pip install 'jaxeval\[{package}\]'"
+        with pytest.raises(ConfigError, match=message):
+            tuner.ask(1)
+    assert methods.method("gp") and methods.method("optuna:gp")
+
+
+def test_proposals_are_settings_and_depend_on_the_history_alone() -> None:
+    """Dies if conditions, grids or orders are lost, a setting is proposed twice, or what is
+    proposed depends on how it was asked for."""
+    pytest.importorskip("optuna")
+    search = Search(SPACE, "optuna:tpe", 3)
+    history = _searched(search)
+    values = [evaluation.values for evaluation in history.evaluations]
+    assert all(is_setting(SPACE, one) for one in values)
+    assert len({histories.identity(one) for one in values}) == len(values)
+    at_once = with_optuna.propose(SPACE, history, 3, 3, "tpe")
+    one_by_one = []
+    for _ in range(3):
+        history, (asked,) = searches.ask(search, history, 1)
+        one_by_one.append(dict(asked.values))
+    assert at_once == one_by_one
+
+
+def test_a_sampler_learns() -> None:
+    """Dies if scores, their direction or the settings they belong to are lost on the way."""
+    pytest.importorskip("optuna")
+    losses = []
+    for method in ("optuna:tpe", "random"):
+        history = _searched(Search(SPACE, method, 1), 60)  # type: ignore[arg-type]
+        later = [_loss(e.values) for e in history.evaluations[20:]]
+        losses.append(np.median(later))
+    assert losses[0] < losses[1] - 0.3
+
+
+def test_a_small_space_is_exhausted() -> None:
+    """Dies if a sampler that repeats itself ends the search before all settings are tried, or
+    never ends it."""
+    pytest.importorskip("optuna")
+    small = spaces.from_dict({"x": {"choices": [1, 2, 3]}, "y": {"integer": [1, 2]}})
+    tuner = Tuner(small, method="optuna:tpe")
+    assert len(tuner.ask(10)) == 6 and not tuner.ask(1)
