@@ -141,7 +141,7 @@ def test_streams_walk_on_and_wrap_around(tmp_path: Path) -> None:
     n = language.train_tokens
     shared = jax.tree.map(jnp.asarray, text.corpus.shared)
     batch = Batch({}, jnp.ones(4), shared, ())
-    params = _initial(task, text)
+    params = jax.device_put(_initial(task, text))
     step = jax.jit(lambda c, k: task.loss(params, c, batch, k, {})[1])
     carry = step(task.start(4), jax.random.key(3))
     starts = (np.asarray(carry.position) - language.window) % n
