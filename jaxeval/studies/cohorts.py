@@ -122,7 +122,7 @@ def open_cohort(of: Sequence[Entry], name: str) -> Cohort:
     """A cohort that further trials of its program can join (`joining`).
 
     Args:
-      of: trials of one `program_of(..., filled=True)`.
+      of: trials of one `programs.text(..., filled=True)`.
       name: of its checkpoints.
     """
     first = of[0].prepared

@@ -8,7 +8,7 @@ import jax
 
 from jaxeval import runs
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, events, live, memory, running
+from jaxeval.studies import cohorts, events, live, memory, programs, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.live import Progress
 from jaxeval.tune import configs
@@ -225,7 +225,7 @@ class _Live:
 
 
 def _program(entry: Entry) -> str:
-    return cohorts.program_of(entry.prepared, filled=True)
+    return programs.text(entry.prepared, filled=True)
 
 
 def _ended(progress: Progress) -> Result:
