@@ -1,6 +1,6 @@
 """Equal programs of a test file are traced and compiled once, whichever of its tests asks first.
 
-A program depends on what `cohorts.program_of` tells, which the package itself relies on within a
+A program depends on what `programs.text` tells, which the package itself relies on within a
 session; here it is for all of a file's tests, each of which begins with new sessions.
 """
 
@@ -14,7 +14,8 @@ import pytest
 from jaxeval.contracts import Corpus, Split, Task
 from jaxeval.population import engine, lanes
 from jaxeval.population.member import Program
-from jaxeval.studies import cohorts, prepared
+from jaxeval.studies import prepared
+from jaxeval.studies import programs as texts
 
 
 @contextlib.contextmanager
@@ -32,7 +33,7 @@ def _share_tasks(patch: pytest.MonkeyPatch) -> None:
 
     def sharing(self: prepared.Loader, *arguments: Any, **options: Any) -> prepared.Prepared:
         of = prepare(self, *arguments, **options)
-        tree, *rest = json.loads(cohorts.program_of(of))
+        tree, *rest = json.loads(texts.text(of))
         del tree["training"]
         return of._replace(task=tasks.setdefault(json.dumps([tree, rest]), of.task))
 
