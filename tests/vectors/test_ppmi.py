@@ -116,7 +116,7 @@ def test_the_corpus_is_not_overwritten(text: Path, link: bool) -> None:
     if link:
         out = text.with_name("link.txt")
         out.symlink_to(text)
-    with pytest.raises(ConfigError, match="--out .* is the corpus"):
+    with pytest.raises(ConfigError, match=r"--out .* is the corpus"):
         baseline.make(text, out, baseline.Options(Windows(2), 1, dimension=3))
     assert text.read_text() == TWELVE and out.is_symlink() == link
 
@@ -131,5 +131,5 @@ def test_no_positive_association(text: Path) -> None:
     with pytest.raises(DataError, match="no pair has positive association; expected a larger"):
         baseline.make(text, out, baseline.Options(Windows(2), 1, dimension=1, smoothing=1))
     assert not out.exists()
-    with pytest.raises(RunError, match="SVD with 3 dimensions failed .*ARPACK"):
+    with pytest.raises(RunError, match=r"SVD with 3 dimensions failed .*ARPACK"):
         ppmi.factors(sparse.csr_array((12, 12)), 3)
