@@ -164,7 +164,6 @@ def plan(
     if difference == 0 or min(dataclasses.astuple(costs)) < 0:
         raise DataError("plan: expected a difference other than 0 and no negative cost")
     target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
-
     paid = now if pilot else Size(0, 0, 0)
 
     def design(size: Size | None) -> Design | None:
