@@ -3,13 +3,15 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from jaxeval.stats.items import Design, Plan, Size, Spread
 
 _SDS = ("items", "runs", "items_runs", "samples")
@@ -20,7 +22,7 @@ as standard deviations of the difference of the two models' scores of an item.
 """
 _EXAMPLES = """\
 examples:
-  python -m jaxeval.plan --difference 0.03 --sd-items 0.333
+  python -m jaxeval.plan --difference 0.03 --sd-items 0.33333
   python -m jaxeval.plan --difference 0.02 --items predictions.csv --model A --minus B \\
       --run-cost 5000 --item-cost 20
 
@@ -80,10 +82,11 @@ def main(words: Sequence[str] | None = None) -> int:
     costs = items.Costs(args.answer_cost, args.item_cost, args.run_cost)
     target = {"power": args.power, "alpha": args.alpha, "pilot": bool(args.items)}
     plan = items.plan(args.difference, spread, now, costs, **target)
+    parts = _components(spread, now, pilot=bool(args.items))
     if args.json:
-        cli.write_json(args.json, {**dataclasses.asdict(spread), **_as_json(plan)})
+        cli.write_json(args.json, {**parts, **_as_json(plan)})
     if args.json != "-":
-        _show(plan, spread, pilot=bool(args.items))
+        _show(plan, parts, pilot=bool(args.items))
     return 0
 
 
@@ -117,6 +120,8 @@ def _of_pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "tuple
     other = next((name for name in _SDS if getattr(args, f"sd_{name}") is not None), None)
     if other or not (args.model and args.minus):
         verb.error("--items: expected --model and --minus beside it, and no --sd")
+    if args.model == args.minus:
+        verb.error(f"--minus: expected another model than --model, found {args.minus!r} twice")
     runs = predictions.counted(args.items)
     datasets = {run.dataset for run in runs if run.model in (args.model, args.minus)}
     if len(datasets) > 1:
@@ -129,6 +134,16 @@ def _of_pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "tuple
             raise DataError(f"no model {model!r}; it has {names}", args.items)
         scores.append(np.stack(columns, axis=1))
     return items.spread(*scores)
+
+
+def _components(spread: "Spread", size: "Size", pilot: bool) -> dict[str, float | None]:
+    """Variances by name; None where a pilot of one run or sample has them in items."""
+    parts: dict[str, float | None] = dataclasses.asdict(spread)
+    if pilot and size.runs == 1:
+        parts |= {"runs": None, "items_x_runs": None}
+    if pilot and size.samples == 1:
+        parts |= {"samples": None}
+    return parts
 
 
 def _as_json(plan: "Plan") -> dict[str, object]:
@@ -144,35 +159,58 @@ def _as_json(plan: "Plan") -> dict[str, object]:
     }
 
 
-def _show(plan: "Plan", spread: "Spread", pilot: bool) -> None:
+def _show(plan: "Plan", parts: Mapping[str, float | None], pilot: bool) -> None:
     from rich.console import Console
+
+    from jaxeval.report import text
+
+    console = Console(highlight=False, soft_wrap=True, width=120)
+    if pilot:
+        n, r, k = plan.now.size
+        console.print(
+            f"The pilot: {text.counted(n, 'item')}, {text.counted(r, 'run')} of each model, "
+            f"{text.counted(k, 'sample')}; it shows a difference of {plan.difference:g} "
+            f"with probability {plan.now.power:.2f}."
+        )
+    sds = (
+        f"{name.replace('_', ' ')} {'unknown' if v is None else format(v**0.5, '.3g')}"
+        for name, v in parts.items()
+    )
+    console.print(f"Standard deviations of the difference: {', '.join(sds)}")
+    rows = _rows(plan, parts, pilot)
+    _print_table(console, rows)
+    if None in list(rows.values())[:-1]:
+        console.print("-: no number shows the difference; what the others leave open stays.")
+    if plan.now.size.runs == 1:
+        console.print("One run of each model: it is taken as fixed, and other runs may differ.")
+    if plan.cheapest is None:
+        print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
+
+
+def _rows(
+    plan: "Plan", parts: Mapping[str, float | None], pilot: bool
+) -> "dict[str, Design | None]":
+    """What is shown, by name: ways of which something is known, then the cheapest design."""
+    if not pilot:
+        return {"items alone": plan.ways["items"], "cheapest": plan.cheapest}
+    known = {"items": True, "samples": bool(parts["samples"]), "runs": plan.now.size.runs > 1}
+    ways = {f"more {way} alone": design for way, design in plan.ways.items() if known[way]}
+    return {**ways, "cheapest": plan.cheapest}
+
+
+def _print_table(console: "Console", rows: "Mapping[str, Design | None]") -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     for title in ("", "items", "runs", "samples", "cost", "power"):
         table.add_column(title, no_wrap=True, justify="left" if not title else "right")
-    rows = {f"more {way} alone": design for way, design in plan.ways.items()}
-    for name, design in {**rows, "cheapest": plan.cheapest}.items():
+    for name, design in rows.items():
         if design is None:
             table.add_row(name, *"-----")
         else:
             numbers = (str(number) for number in design.size)
             table.add_row(name, *numbers, f"{design.cost:,.6g}", f"{design.power:.2f}")
-    console = Console(highlight=False, soft_wrap=True, width=120)
-    if pilot:
-        n, r, k = plan.now.size
-        console.print(
-            f"The pilot: {n} items, {r} runs of each model, {k} samples; it shows a difference of "
-            f"{plan.difference:g} with probability {plan.now.power:.2f}."
-        )
-    parts = zip(_SDS, dataclasses.astuple(spread), strict=True)
-    sds = ", ".join(f"{name.replace('_', ' x ')} {v**0.5:.3g}" for name, v in parts)
-    console.print(f"Standard deviations of the difference: {sds}")
     console.print(table)
-    if plan.now.size.runs == 1:
-        console.print("One run of each model: it is taken as fixed, and other runs may differ.")
-    if plan.cheapest is None:
-        print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
 
 
 if __name__ == "__main__":

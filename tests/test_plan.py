@@ -27,13 +27,50 @@ def _table(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return a.astype(float), b.astype(float)
 
 
-def test_millers_example(capsys: Shown) -> None:
-    """Dies if sds are taken for variances: 969 items."""
-    assert plan.main(["--difference", "0.03", "--sd-items", "0.33333333"]) == 0
+DOCS = Path(__file__).parents[1] / "docs" / "items_and_runs.md"
+
+
+@pytest.mark.parametrize("source", ["help", "docs"])
+def test_millers_example(source: str, capsys: Shown) -> None:
+    """Dies if sds are taken for variances, or the command as documented prints other than 969."""
+    text = plan.parser().format_help() if source == "help" else DOCS.read_text()
+    example = next(line for line in text.splitlines() if "plan --difference 0.03" in line)
+    assert plan.main(example.partition("plan ")[2].split()) == 0
     lines = capsys.readouterr().out.splitlines()
-    row = next(line for line in lines if line.startswith("more items alone"))
-    assert row.split()[3:] == ["969", "1", "1", "1,938", "0.80"]
+    rows = [line.split() for line in lines[2:-1]]
+    assert rows[0] == ["items", "alone", "969", "1", "1", "1,938", "0.80"]
+    assert [row[0] for row in rows] == ["items", "cheapest"]
     assert "other runs may differ" in lines[-1]
+
+
+def test_what_a_pilot_cannot_separate_is_unknown(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a component that one run each cannot show is 0, or a way to buy it has a row."""
+    rows = [
+        f"{m},0,{item},{(item * k) % 3 % 2}" for m, k in (("A", 1), ("B", 2)) for item in range(40)
+    ]
+    table = tmp_path / "items.csv"
+    table.write_text("\n".join(["model,seed,item,correct", *rows]))
+    call = ["--items", str(table), "--model", "A", "--minus", "B", "--difference", "0.1"]
+    assert plan.main(call) == 0
+    shown = capsys.readouterr().out
+    assert "40 items, 1 run of each model, 1 sample;" in shown
+    assert "runs unknown, items x runs unknown, samples unknown" in shown
+    assert "more items alone" in shown and "runs alone" not in shown and "-:" not in shown
+    assert plan.main([*call, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [found[name] for name in ("runs", "items_x_runs", "samples")] == [None] * 3
+    _table(table)
+    assert plan.main(call) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("unknown") == 1 and "samples unknown" in shown and "more runs" in shown
+
+
+def test_runs_that_leave_too_much_open_are_named(capsys: Shown) -> None:
+    """Dies if a dash has no reason."""
+    call = ["--difference", ".01", "--sd-items", ".1", "--sd-runs", ".1", "--fewest-runs", "2"]
+    assert plan.main(call) == 0
+    shown = capsys.readouterr().out
+    assert "what the others leave open stays" in shown and "samples alone" not in shown
 
 
 def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
@@ -44,7 +81,7 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
     found = json.loads(capsys.readouterr().out)
     spread, now = items.spread(a, b)
     expected = items.plan(0.1, spread, now, items.Costs(run=9))
-    assert found["runs"] == spread.runs and found["samples"] == 0
+    assert found["runs"] == spread.runs and found["samples"] is None
     assert [found["now"][name] for name in ("items", "runs", "samples")] == [40, 3, 1]
     assert expected.cheapest is not None
     assert found["cheapest"]["cost"] == expected.cheapest.cost
@@ -58,6 +95,7 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
         (["--sd-items", "1", "--sd-runs", "1"], "--fewest-runs 2"),
         (["--items", "x.csv"], "--model and --minus"),
         (["--items", "x.csv", "--model", "A", "--minus", "B", "--sd-runs", "1"], "no --sd"),
+        (["--items", "x.csv", "--model", "A", "--minus", "A"], "another model than --model"),
         (["--sd-items", "1", "--power", "1"], "between 0 and 1"),
     ],
 )

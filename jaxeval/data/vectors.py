@@ -73,6 +73,8 @@ def read(
     else:
         size = vector_text.read(path, into)
     table = into.finished(size, path)
+    if words is not None and len(table) and not table.any():
+        read(path)  # what is kept is 0: raises where all the file is
     return Vectors(into.index, table, into.unknown, tuple(into.repeated))
 
 

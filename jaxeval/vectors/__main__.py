@@ -133,8 +133,10 @@ def _similarity(args: argparse.Namespace) -> int:
     resampling = Resampling(args.resamples, args.seed)
     rules = similarity.Rules(args.missing, lower, resampling)
     results = similarity.evaluate(sets, read, rules)
-    show = functools.partial(terminal.print_similarity, results, args.missing)
-    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
+    zeros = {name: file.zeros for name, file in read.items()}
+    show = functools.partial(terminal.print_similarity, results, args.missing, zeros)
+    result = {"files": files, "zero_vectors": zeros, "rules": rules, "results": results}
+    return _tell(args, result, show)
 
 
 def _analogies(args: argparse.Namespace) -> int:
@@ -145,8 +147,10 @@ def _analogies(args: argparse.Namespace) -> int:
     sets = [questions.read(path) for path in args.sets]
     cases = [(asked, method) for asked in sets for method in analogies.METHODS]
     answered: list[dict[str, accuracy.Answered]] = [{} for _ in cases]
+    zeros = {}
     for name, path in files.items():  # one file in memory at a time
         read = lookup.read(path, lower_case=lower, most=args.most)
+        zeros[name] = read.zeros
         for known, (asked, method) in zip(answered, cases, strict=True):
             known[name] = accuracy.answer(asked, read, method, lower)
         del read
@@ -157,9 +161,10 @@ def _analogies(args: argparse.Namespace) -> int:
             for known, (asked, method) in zip(answered, cases, strict=True)
         ]
     )
-    show = functools.partial(terminal.print_analogies, results, args.details)
+    show = functools.partial(terminal.print_analogies, results, zeros, args.details)
     rules = {"lower_case": lower, "most": args.most, "resampling": resampling}
-    return _tell(args, {"files": files, "rules": rules, "results": results}, show)
+    result = {"files": files, "zero_vectors": zeros, "rules": rules, "results": results}
+    return _tell(args, result, show)
 
 
 def _svd(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ many times over, so both are given.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from jaxeval.stats import resampled
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import analogies, differences, lookup
 from jaxeval.vectors.analogies import Method
-from jaxeval.vectors.differences import Difference, Resampling
+from jaxeval.vectors.differences import Difference, LeftOut, Resampling
 from jaxeval.vectors.lookup import Lookup
 from jaxeval.vectors.questions import Questions
 
@@ -63,6 +63,7 @@ class OnQuestions:
     scores: Mapping[str, Score]  # by file
     compared_on: int  # questions that all files cover
     differences: tuple[Difference, ...]  # of shares of those
+    left_out: tuple[LeftOut, ...] = ()  # of the differences
 
 
 def answer(
@@ -91,19 +92,25 @@ def evaluate(
     answered: Mapping[str, Answered],
     resampling: Resampling | None = None,
 ) -> OnQuestions:
-    """Accuracies of every file, and differences of any two on questions that all files cover."""
+    """Accuracies of every file, and differences of any two on questions that all files cover.
+
+    Files with which no question is left are left out of the differences, and named.
+    """
     resampling = Resampling() if resampling is None else resampling
     scores = {name: _score(questions, one, resampling) for name, one in answered.items()}
-    common = np.all([one.covered for one in answered.values()], axis=0)
-    right = np.stack([one.right[common] for one in answered.values()])
+    covered = {name: one.covered for name, one in answered.items()}
+    names, common, left_out = differences.comparable(covered, _all_without_questions)
+    right = np.stack([answered[name].right[common] for name in names])
     found: tuple[Difference, ...] = ()
-    if len(answered) > 1 and common.any():
+    if len(names) > 1:
         draws = _draws(questions, common, right, resampling)
         shares = right.mean(axis=1).tolist()
-        found = differences.between(
-            [*answered], shares, draws, int(common.sum()), resampling, _ITEMS
-        )
-    return OnQuestions(questions.name, method, scores, int(common.sum()), found)
+        found = differences.between(names, shares, draws, int(common.sum()), resampling, _ITEMS)
+    return OnQuestions(questions.name, method, scores, int(common.sum()), found, left_out)
+
+
+def _all_without_questions(names: Sequence[str], common: np.ndarray) -> Sequence[str]:
+    return () if common.any() else names
 
 
 def _rows(vectors: Lookup, words: tuple[str, ...], lower_case: bool) -> np.ndarray:

@@ -4,11 +4,14 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.vectors import corpus, counts, ppmi, writing
 from jaxeval.vectors.counts import Windows
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +55,10 @@ def make(
 
     Raises:
       DataError: the corpus cannot be read, or holds too little.
-      ConfigError: as many dimensions as words, or more.
-      RunError: the file cannot be written.
+      ConfigError: as many dimensions as words, or more; the vectors would replace the corpus.
+      RunError: the file cannot be written, or the SVD fails.
     """
+    _check_out(Path(path), Path(out))
     seconds, begin = {}, time.perf_counter()
 
     def lap(step: str) -> None:
@@ -71,10 +75,27 @@ def make(
         path, words, options.windows, lower_case=lower, processes=processes, scratch=scratch
     )
     lap("pairs")
-    associated = ppmi.ppmi(matrix, options.smoothing, options.shift)
+    associated = _associated(matrix, options, path)
     found = ppmi.factors(associated, options.dimension)
     lap("SVD")
     table = ppmi.embed(found, options.exponent, options.add_contexts)
     writing.write(Path(out), [*words.counts], table)
     lap("writing")
     return Made(words.tokens, len(words.counts), matrix.nnz, associated.nnz, seconds)
+
+
+def _check_out(path: Path, out: Path) -> None:
+    """Raises ConfigError where the vectors would replace the corpus, by whatever name."""
+    if path.exists() and out.exists() and path.samefile(out):
+        raise ConfigError(f"--out {out} is the corpus; expected another file")
+
+
+def _associated(
+    matrix: "sparse.csr_array", options: Options, path: str | Path
+) -> "sparse.csr_array":
+    """Positive associations [V, V] of counts; raises DataError where there is none."""
+    positive = ppmi.ppmi(matrix, options.smoothing, options.shift)
+    if not positive.nnz:
+        advice = "expected a lower --shift" if options.shift > 1 else "expected a larger corpus"
+        raise DataError(f"no pair has positive association; {advice}", path)
+    return positive

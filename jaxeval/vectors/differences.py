@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -31,6 +31,37 @@ class Resampling(NamedTuple):
 
     def method(self, items: str) -> str:
         return f"bootstrap of {items}, {self.resamples} resamples, seed {self.seed}"
+
+
+class LeftOut(NamedTuple):
+    """A file that the others are compared without, since it would leave nothing to compare on."""
+
+    file: str
+    compared_on: int  # items that all files cover, this one included: too few, or all equal
+
+
+def comparable(
+    covered: Mapping[str, np.ndarray],
+    without_score: Callable[[Sequence[str], np.ndarray], Collection[str]],
+) -> tuple[list[str], np.ndarray, tuple[LeftOut, ...]]:
+    """Which files can be compared, on which items [n] bool, and which are left out.
+
+    One file at a time is left out, of those without a score on the items that all remaining ones
+    cover the one that covers fewest, until each has one.
+
+    Args:
+      covered: by file, which items it covers [n] bool.
+      without_score: which of some files have no score on some items.
+    """
+    names, left_out = [*covered], list[LeftOut]()
+    common = np.all([*covered.values()], axis=0)
+    while len(names) > 1 and (without := without_score(names, common)):
+        worst = min(without, key=lambda name: int(covered[name].sum()))
+        names.remove(worst)
+        left_out.append(LeftOut(worst, int(common.sum())))
+        if len(names) > 1:
+            common = np.all([covered[name] for name in names], axis=0)
+    return names, common, tuple(left_out)
 
 
 def between(

@@ -11,10 +11,14 @@ from jaxeval.data import vectors
 
 @dataclasses.dataclass(frozen=True)
 class Lookup:
-    """Unit vectors by word; of words that lower-casing makes equal the first in the file."""
+    """Unit vectors by word; of words that lower-casing makes equal the first in the file.
+
+    A vector of zeros has no direction: its word is one without a vector.
+    """
 
     index: Mapping[str, int]  # word -> row
-    unit: np.ndarray  # [V, D] float32, rows of length 1, or 0 where all numbers are
+    unit: np.ndarray  # [V, D] float32, rows of length 1
+    zeros: int = 0  # words read whose vector was left out since all its numbers are 0
 
     def rows(self, words: Iterable[str]) -> np.ndarray:
         """Row of each word, -1 where it has none."""
@@ -46,27 +50,26 @@ def read(
       most: only the file's first so many words count, the most frequent ones by custom.
 
     Raises:
-      DataError: the file cannot be read.
+      DataError: the file cannot be read, or all its vectors are 0.
     """
     wanted = None if words is None else frozenset(word_of(w, lower_case) for w in words)
     read = vectors.read(path, wanted if wanted is None or not lower_case else _Wanted(wanted))
+    lengths = np.sqrt(np.einsum("vd,vd->v", read.table, read.table, dtype=np.float32))
+    first = lengths[:most]
+    directed = (first > 0).tolist()
     index: dict[str, int] = {}
     for word, row in read.index.items():
-        if most is None or row < most:
+        if row < len(directed) and directed[row]:
             index.setdefault(word_of(word, lower_case), row)
-    if len(index) < len(read.table):
+    table, zeros = read.table, int(np.count_nonzero(first == 0))
+    if len(index) < len(table):
         kept = np.fromiter(index.values(), np.int64, len(index))
-        return Lookup(dict(zip(index, range(len(index)), strict=True)), _unit(read.table[kept]))
-    return Lookup(index, _unit(read.table))
+        table, lengths = table[kept], lengths[kept]
+        index = dict(zip(index, range(len(index)), strict=True))
+    table /= lengths[:, None]  # in place: there may be no room for a second table
+    return Lookup(index, table, zeros)
 
 
 def word_of(word: str, lower_case: bool) -> str:
     """A word as it is looked up."""
     return word.lower() if lower_case else word
-
-
-def _unit(table: np.ndarray) -> np.ndarray:
-    """Divides rows by their length, in place."""
-    length = np.sqrt(np.einsum("vd,vd->v", table, table, dtype=np.float32))
-    table /= np.where(length > 0, length, 1)[:, None]
-    return table

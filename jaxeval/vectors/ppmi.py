@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -50,6 +50,7 @@ def factors(matrix: "sparse.csr_array", dimension: int, seed: int = 0) -> Factor
 
     Raises:
       ConfigError: as many dimensions as words, or more.
+      RunError: ARPACK fails, as on a matrix of zeros.
     """
     from scipy.sparse import linalg
 
@@ -58,7 +59,12 @@ def factors(matrix: "sparse.csr_array", dimension: int, seed: int = 0) -> Factor
             f"dimension: expected fewer than the {min(matrix.shape)} words, found {dimension}"
         )
     start = np.random.default_rng(seed).standard_normal(min(matrix.shape))
-    left, values, right = linalg.svds(matrix, k=dimension, v0=start, solver="arpack")
+    try:
+        left, values, right = linalg.svds(matrix, k=dimension, v0=start, solver="arpack")
+    except linalg.ArpackError as error:
+        reason = str(error).partition("\n")[0]
+        message = f"truncated SVD with {dimension} dimensions failed ({reason})"
+        raise RunError(f"{message}; expected a lower --dimension, or a larger corpus") from None
     order = np.argsort(-values, kind="stable")
     left, values, right = left[:, order], values[order], right[order].T
     largest = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)

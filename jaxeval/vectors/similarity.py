@@ -15,7 +15,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats import resampled
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import differences, lookup
-from jaxeval.vectors.differences import Difference, Resampling
+from jaxeval.vectors.differences import Difference, LeftOut, Resampling
 from jaxeval.vectors.lookup import Lookup
 from jaxeval.vectors.pairs import Pairs
 
@@ -27,7 +27,7 @@ _ITEMS = "pairs"
 class Score:
     """Of one file on one set; None where too few pairs, or equal scores, have no correlation."""
 
-    covered: int  # pairs of which both words have a vector
+    covered: int  # pairs of which both words have a vector that is not 0
     skip: float | None
     zero: float | None
     interval: Interval | None  # of the rule that was asked for
@@ -42,6 +42,7 @@ class OnSet:
     scores: Mapping[str, Score]  # by file
     compared_on: int  # pairs by which files are compared
     differences: tuple[Difference, ...]
+    left_out: tuple[LeftOut, ...] = ()  # of the differences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +65,8 @@ def evaluate(
     """Correlations of every file on every set, and the differences of any two files.
 
     Differences are of correlations on the same pairs: with `skip` those that all files cover,
-    with `zero` all. Their p-values are adjusted together, by Holm's method.
+    with `zero` all. A file without a correlation there is left out of them, and named. Their
+    p-values are adjusted together, by Holm's method.
     """
     rules = Rules() if rules is None else rules
     return differences.adjusted([_on_set(pairs, files, rules) for pairs in sets])
@@ -86,12 +88,18 @@ def cosines(pairs: Pairs, vectors: Lookup, lower_case: bool = True) -> np.ndarra
 def _on_set(pairs: Pairs, files: Mapping[str, Lookup], rules: Rules) -> OnSet:
     values = {name: cosines(pairs, file, rules.lower_case) for name, file in files.items()}
     scores = {name: _score(pairs.gold, value, rules) for name, value in values.items()}
-    table = np.stack([*values.values()])
-    common = np.ones(len(pairs.gold), bool)
-    if rules.missing == "skip":
-        common = ~np.isnan(table).any(axis=0)
-    found = _differences(pairs.gold[common], np.nan_to_num(table[:, common]), [*files], rules)
-    return OnSet(pairs.name, len(pairs.gold), scores, int(common.sum()), found)
+    zero = rules.missing == "zero"
+    covered = {name: np.full(len(v), True) if zero else ~np.isnan(v) for name, v in values.items()}
+    filled = {name: np.nan_to_num(value) for name, value in values.items()}
+
+    def without_score(names: Sequence[str], common: np.ndarray) -> list[str]:
+        gold = pairs.gold[common]
+        return [name for name in names if _spearman(gold, filled[name][common]) is None]
+
+    names, common, left_out = differences.comparable(covered, without_score)
+    table = np.stack([filled[name][common] for name in names])
+    found = _differences(pairs.gold[common], table, names, rules)
+    return OnSet(pairs.name, len(pairs.gold), scores, int(common.sum()), found, left_out)
 
 
 def _score(gold: np.ndarray, values: np.ndarray, rules: Rules) -> Score:
@@ -119,7 +127,7 @@ def _differences(
     gold: np.ndarray, table: np.ndarray, names: Sequence[str], rules: Rules
 ) -> tuple[Difference, ...]:
     """Of any two rows of a table [V, n]."""
-    if len(names) < 2 or any(_spearman(gold, row) is None for row in table):
+    if len(names) < 2:
         return ()
     estimates, draws = resampled.spearman(gold, table), _draws(gold, table, rules)
     return differences.between(

@@ -135,3 +135,19 @@ def test_nothing_covered() -> None:
     result = accuracy.evaluate(_questions(), "3CosAdd", {"v": answered, "w": answered})
     assert result.scores["v"].overall == (0, 0, 24)
     assert result.scores["v"].overall.of_covered is None and result.differences == ()
+
+
+def test_a_file_that_covers_nothing_is_left_out_of_the_differences() -> None:
+    """Dies if it takes the others' differences away, or goes unnamed."""
+    questions = _questions()
+    total = len(questions.asked)
+    right = np.random.default_rng(0).random((2, total)) < 0.5
+    answered = {
+        "none": accuracy.Answered(np.zeros(total, bool), np.zeros(total, bool)),
+        **{f"v{k}": accuracy.Answered(np.ones(total, bool), right[k]) for k in range(2)},
+    }
+    found = accuracy.evaluate(questions, "3CosAdd", answered, Resampling(99))
+    assert found.left_out == (("none", 0),) and found.compared_on == total
+    [difference] = found.differences
+    assert (difference.a, difference.b) == ("v0", "v1")
+    assert difference.effect.estimate == pytest.approx(right[0].mean() - right[1].mean())

@@ -57,6 +57,25 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert told["rules"]["most"] == 9 and score["overall"]["covered"] < 90
 
 
+@pytest.mark.parametrize("verb", ["similarity", "analogies"])
+def test_files_left_out_and_vectors_of_zeros_are_named(
+    verb: str, folder: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a file is silently left out, or zeros count as covered."""
+    (folder / "few.txt").write_text("w0 1 2 3 4\nw1 0 0 0 0\n")
+    items = {"similarity": "pairs.tsv", "analogies": "questions.txt"}[verb]
+    call = [verb, *(str(folder / name) for name in ("a.txt", items)), "--resamples", "99"]
+    call += ["--against", str(folder / "b.txt"), str(folder / "few.txt")]
+    assert command.main(call) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "few.txt is left out of the differences: no score on the 0 " in shown
+    assert "a.txt - b.txt = " in shown and "few.txt: 1 word has a vector of zeros" in shown
+    assert command.main([*call, "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["zero_vectors"] == {"a.txt": 0, "b.txt": 0, "few.txt": 1}
+    assert told["results"][0]["left_out"] == [{"file": "few.txt", "compared_on": 0}]
+
+
 def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if an argument does not reach what it names."""
     corpus, out = folder / "c.txt", folder / "svd.txt"

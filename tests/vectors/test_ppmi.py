@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from jaxeval.data import vectors
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.vectors import baseline, corpus, counts, ppmi
 from jaxeval.vectors.counts import Windows
 
@@ -107,3 +107,29 @@ def test_too_many_dimensions(text: Path) -> None:
     with pytest.raises(ConfigError, match="fewer than the 12 words"):
         ppmi.factors(ppmi.ppmi(_counts(text)[1]), 12)
     assert out.read_text() == "old"
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_corpus_is_not_overwritten(text: Path, link: bool) -> None:
+    """Dies if vectors replace the corpus, or another name of it is taken for another file."""
+    out = text
+    if link:
+        out = text.with_name("link.txt")
+        out.symlink_to(text)
+    with pytest.raises(ConfigError, match=r"--out .* is the corpus"):
+        baseline.make(text, out, baseline.Options(Windows(2), 1, dimension=3))
+    assert text.read_text() == TWELVE and out.is_symlink() == link
+
+
+def test_no_positive_association(text: Path) -> None:
+    """Dies if ARPACK's error on a matrix of zeros is shown, or nothing is said of the shift."""
+    out = text.with_name("v.txt")
+    options = baseline.Options(Windows(2), 1, dimension=3, shift=1e6)
+    with pytest.raises(DataError, match=r"twelve.txt.*no pair has positive .* a lower --shift"):
+        baseline.make(text, out, options)
+    text.write_text("a a\nb b\na b\na b\n")  # independent: each pair as often, log 1 = 0
+    with pytest.raises(DataError, match="no pair has positive association; expected a larger"):
+        baseline.make(text, out, baseline.Options(Windows(2), 1, dimension=1, smoothing=1))
+    assert not out.exists()
+    with pytest.raises(RunError, match=r"SVD with 3 dimensions failed .*ARPACK"):
+        ppmi.factors(sparse.csr_array((12, 12)), 3)

@@ -113,7 +113,23 @@ def test_lookup_in_lower_case(tmp_path: Path) -> None:
     assert lookup.read(tmp_path / "v", most=2).index == {"the": 0, "cat": 1}
 
 
-def test_a_vector_of_zeros_is_like_nothing(tmp_path: Path) -> None:
-    """Dies if it becomes nan."""
+def test_a_word_with_a_vector_of_zeros_has_none(tmp_path: Path) -> None:
+    """Dies if zeros become nan, hide the same word in another case, or are not counted."""
+    (tmp_path / "v").write_text("A 0 0\nb 0 2\nc 0 0\na 3 0\n")
+    read = lookup.read(tmp_path / "v")
+    assert read.unit.tolist() == [[0, 1], [1, 0]] and read.zeros == 2
+    assert read.rows(["a", "b", "c"]).tolist() == [1, 0, -1]
+    assert lookup.read(tmp_path / "v", ["c", "b"]).zeros == 1
+    assert lookup.read(tmp_path / "v", most=2).zeros == 1
+    none = lookup.read(tmp_path / "v", most=1)
+    assert none.rows(["a"]).tolist() == [-1] and none.unit.shape == (0, 2)
+
+
+def test_a_file_of_zeros_is_refused_whatever_is_kept_of_it(tmp_path: Path) -> None:
+    """Dies if a reader of some words takes it, or one whose words happen to be 0 is refused."""
+    (tmp_path / "v").write_text("a 0 0\nb 0 0\n")
+    with pytest.raises(DataError, match="all its vectors are 0"):
+        lookup.read(tmp_path / "v", ["a"])
     (tmp_path / "v").write_text("a 0 0\nb 0 2\n")
-    assert lookup.read(tmp_path / "v").unit.tolist() == [[0, 0], [0, 1]]
+    read = lookup.read(tmp_path / "v", ["a"])
+    assert read.zeros == 1 and not read.index

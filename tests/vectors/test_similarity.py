@@ -85,3 +85,31 @@ def test_too_few_pairs_have_no_correlation() -> None:
     """Dies if nothing in common is an error, or a correlation of nan."""
     [result] = similarity.evaluate([_pairs()], {"v": _vectors(["x"], 1)})
     assert result.scores["v"] == similarity.Score(0, None, None, None)
+
+
+@pytest.mark.parametrize("others", ["ab", "ba"])
+def test_a_badly_covered_file_is_left_out_of_the_differences(others: str) -> None:
+    """Dies if it takes the others' differences away, goes unnamed, or another is left out."""
+    pairs = _pairs()
+    files = {name: _vectors(WORDS[:15], seed) for seed, name in enumerate(others)}
+    [expected] = similarity.evaluate([pairs], files, similarity.Rules(resampling=QUICK))
+    bad = {"bad": _vectors(WORDS[:1], 3)}
+    [result] = similarity.evaluate([pairs], bad | files, similarity.Rules(resampling=QUICK))
+    assert result.differences == expected.differences and len(result.differences) == 1
+    assert result.compared_on == expected.compared_on and not expected.left_out
+    [(file, compared_on)] = result.left_out
+    assert file == "bad" and compared_on == result.scores["bad"].covered < 3
+    [alone] = similarity.evaluate([pairs], {"a": files["a"]} | bad)
+    assert not alone.differences and alone.left_out[0].file == "bad"
+
+
+@pytest.mark.parametrize("missing", ["skip", "zero"])
+def test_a_file_of_equal_vectors_is_left_out(missing: similarity.Missing) -> None:
+    """Dies if the one that covers fewest is left out though it has a correlation."""
+    files = {name: _vectors(WORDS[:15], seed) for seed, name in enumerate("ab")}
+    equal = Lookup(dict.fromkeys(WORDS, 0), np.ones((1, 1), np.float32))
+    if missing == "zero":
+        equal = Lookup({}, np.ones((0, 1), np.float32))
+    rules = similarity.Rules(missing, resampling=QUICK)
+    [result] = similarity.evaluate([_pairs()], {"equal": equal} | files, rules)
+    assert [file for file, _ in result.left_out] == ["equal"] and len(result.differences) == 1

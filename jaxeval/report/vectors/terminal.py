@@ -6,7 +6,7 @@ from jaxeval.report import tables, text
 from jaxeval.stats.results import Interval
 from jaxeval.vectors.accuracy import Accuracy, OnQuestions
 from jaxeval.vectors.baseline import Made
-from jaxeval.vectors.differences import Difference
+from jaxeval.vectors.differences import Difference, LeftOut
 from jaxeval.vectors.similarity import OnSet
 
 _ALPHA = 0.05
@@ -17,7 +17,7 @@ _RULES = {
 }
 
 
-def print_similarity(results: Sequence[OnSet], missing: str) -> None:
+def print_similarity(results: Sequence[OnSet], missing: str, zeros: Mapping[str, int]) -> None:
     """A row a set and file, then the differences."""
     console = tables.console()
     head = ["pairs of words", "vectors", "covered", "rho of covered", "rho, missing 0"]
@@ -32,13 +32,16 @@ def print_similarity(results: Sequence[OnSet], missing: str) -> None:
             rows.append((*cells, *rhos))
     tables.print_table(console, head, rows, words=(0, 1))
     for result in results:
-        for line in _differences(result.differences):
+        for line in (*_left_out(result.left_out, "pairs"), *_differences(result.differences)):
             console.print(f"{result.name}: {line}", markup=False)
     if any(result.differences for result in results):
         console.print(f"differences of rho {_RULES[missing]}{_HOW}", markup=False, style="dim")
+    _print_zeros(zeros)
 
 
-def print_analogies(results: Sequence[OnQuestions], details: bool = False) -> None:
+def print_analogies(
+    results: Sequence[OnQuestions], zeros: Mapping[str, int], details: bool = False
+) -> None:
     """A row a set, method and file, perhaps with every section; then the differences."""
     console = tables.console()
     head = ("questions", "method", "vectors", "covered", "right", "of covered", "95 % CI")
@@ -51,11 +54,20 @@ def print_analogies(results: Sequence[OnQuestions], details: bool = False) -> No
             rows += [_row((f"  {part}", *first[1:]), a, None) for part, a in parts.items()]
     tables.print_table(console, (*head, "of all"), rows, words=(0, 1, 2))
     for result in results:
-        for line in _differences(result.differences):
+        for line in (*_left_out(result.left_out, "questions"), *_differences(result.differences)):
             console.print(f"{result.name}, {result.method}: {line}", markup=False)
     if any(result.differences for result in results):
         note = f"differences of shares of the questions that all files cover{_HOW}"
         console.print(note, markup=False, style="dim")
+    _print_zeros(zeros)
+
+
+def _print_zeros(zeros: Mapping[str, int]) -> None:
+    """A line a file with vectors of zeros."""
+    for name, count in zeros.items():
+        if count:
+            words = text.counted(count, "word has", "words have")
+            print(f"{name}: {words} a vector of zeros, which counts as none")
 
 
 def print_baseline(made: Made, out: str) -> None:
@@ -76,6 +88,13 @@ def _row(first: tuple[str, ...], accuracy: Accuracy, interval: Interval | None) 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
+
+
+def _left_out(files: Sequence[LeftOut], items: str) -> Iterator[str]:
+    """A line a file that is not compared, with the reason."""
+    for file, on in files:
+        why = f"no score on the {on} {items} that it and the others cover"
+        yield f"{file} is left out of the differences: {why}"
 
 
 def _differences(differences: Sequence[Difference]) -> Iterator[str]:

@@ -86,7 +86,8 @@ class Plan:
 
     Attributes:
       now: what is there.
-      ways: the least of one kind alone that reaches the power; None where none does.
+      ways: the least of one kind alone that reaches the power; None where none does. Without a
+        pilot there are no items that more samples or runs would be of: None.
       cheapest: of all designs with at least what is there; None where none reaches the power.
     """
 
@@ -163,7 +164,6 @@ def plan(
     if difference == 0 or min(dataclasses.astuple(costs)) < 0:
         raise DataError("plan: expected a difference other than 0 and no negative cost")
     target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
-
     paid = now if pilot else Size(0, 0, 0)
 
     def design(size: Size | None) -> Design | None:
@@ -171,7 +171,8 @@ def plan(
             return None
         return Design(size, _cost(paid, size, costs), target.of(of, size))
 
-    ways = {way: design(size) for way, size in _alone(target, of, now).items()}
+    alone = _alone(target, of, now)
+    ways = {way: design(s if pilot or way == "items" else None) for way, s in alone.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
     for least in sorted(_with_more(of, now), key=lambda size: _cost(paid, size, costs)):
         if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
