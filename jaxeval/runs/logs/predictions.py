@@ -94,7 +94,7 @@ def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Re
     """The items of a line that holds several."""
     assert isinstance(gold, list)
     item = line.get("item")
-    numbered = [f"{item or line.number}:{k}" for k in range(len(gold))]
+    numbered = [f"{line.number if item is None else item}:{k}" for k in range(len(gold))]
     names = item if isinstance(item, list) else numbered
     if not isinstance(answer, list) or not len(answer) == len(gold) == len(names):
         raise line.error(f"expected {len(gold)} predictions in each run, as many as gold labels")

@@ -168,3 +168,10 @@ def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
         writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
     (task,) = _paired(tmp_path).tasks
     assert task.items == ("1",)
+
+
+def test_item_0_with_several_targets(tmp_path: Path) -> None:
+    """Dies if id 0 is taken for none, and the line's number for it."""
+    lines = [{"item": k, "gold": ["x", "y"], "predicted": ["x", "x"]} for k in (1, 0)]
+    (task,) = _paired(_predictions(tmp_path, {"a": lines, "b": lines[::-1]})).tasks
+    assert sorted(task.items) == ["0:0", "0:1", "1:0", "1:1"]
