@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +223,65 @@ def test_sentences_rest_on_corrected_p_values(
     between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
     assert between
     assert all(pair["text"].startswith("No difference between a and b") for pair in between)
+
+
+def _scores(folder: Path, of_models: Mapping[str, Sequence[object]], **also: object) -> Path:
+    """A file of scores a model."""
+    folder.mkdir(exist_ok=True)
+    for name, scores in of_models.items():
+        lines = [{"item": f"i{k}", "score": score, **also} for k, score in enumerate(scores)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def _gated(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Exit code, Markdown and JUnit of the gate."""
+    targets = ["--markdown", str(folder / "md"), "--junit", str(folder / "xml")]
+    rest = ["--gate", "--resamples", "99", *targets, *words]
+    status = compare.main(["new", "old", "--log", str(folder), *rest])
+    return status, (folder / "md").read_text(), (folder / "xml").read_text()
+
+
+def test_the_gate_needs_answers(tmp_path: Path) -> None:
+    """Dies if a model that fails on hard items passes, if the report does not say why, or if
+    --missing cannot accept it."""
+    easy, hard = [1.0] * 60 + [0.0] * 10, [0.0] * 30
+    failing = {"new": [*easy, *[None] * 30], "old": [*([0.0, 1.0] * 35), *hard]}
+    status, markdown, junit = _gated(_scores(tmp_path / "failing", failing))
+    assert status == 1
+    for said in (markdown, junit):
+        assert "30 % of new's answers failed" in said and "30 items are left out" in said
+    assert "skipped" in junit and "<failure" not in junit
+    assert _gated(tmp_path / "failing", "--missing", "drop")[0] == 0
+    few = {"new": [*easy, *[None] * 3], "old": [*([0.0, 1.0] * 35), *hard[:3]]}
+    assert _gated(_scores(tmp_path / "few", few))[0] == 0
+    lacking = {"new": easy, "old": [*([0.0, 1.0] * 35), *hard]}
+    assert _gated(_scores(tmp_path / "lacking", lacking))[0] == 1
+
+
+def test_the_gate_needs_all_tasks_of_the_first_model(tmp_path: Path) -> None:
+    """Dies if a model passes by having no log of a task."""
+    scores = {"new": [1.0] * 60 + [0.0] * 10, "old": [0.0, 1.0] * 35}
+    _scores(tmp_path / "easy", scores, task="easy")
+    _scores(tmp_path / "hard", {"old": scores["old"]}, task="hard")
+    status, markdown, _ = _gated(tmp_path)
+    assert status == 1 and "new has no scores on hard" in markdown
+
+
+def test_copies_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if copied runs count as runs, whose means do not spread."""
+    new, old = [1.0] * 60 + [0.0] * 10, [0.0, 1.0] * 35
+    folder = _scores(tmp_path, {"a": [[s] * 3 for s in new], "b": [[s] * 3 for s in old]})
+    with pytest.raises(DataError, match="over runs: expected two or more runs"):
+        compare.main(["--log", str(folder), "--over", "runs"])
+    assert _json(capsys, "--log", folder)["pairs"][0]["difference"]["sizes"]["runs"] == [1, 1]
+
+
+def test_an_error_of_0_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a difference without any spread is shown with certainty, rounding or not."""
+    folder = _scores(tmp_path, {"a": [1.3, 1.4], "b": [1.1, 1.2]})
+    tree = _json(capsys, "a", "b", "--log", folder, "--gate", status=1)
+    (pair,) = tree["pairs"]
+    assert pair["difference"]["p_value"] is pair["p_adjusted"] is None
+    assert pair["difference"]["interval"]["low"] is None
+    assert "its error cannot be told" in pair["text"]

@@ -137,7 +137,14 @@ def _study(args: argparse.Namespace) -> "ItemStudy":
             lower_is_better=args.lower_is_better,
         ),
     )
-    rules = studies.Rules(args.over, args.alpha, args.margin or 0.0, args.resamples, args.seed)
+    rules = studies.Rules(
+        args.over,
+        args.alpha,
+        args.margin or 0.0,
+        args.resamples,
+        args.seed,
+        complete=args.gate and args.missing == "error",
+    )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
     return studies.study(

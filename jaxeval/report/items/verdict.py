@@ -110,7 +110,7 @@ def counted(items: int, clusters: int) -> str:
 def _direction(
     difference: Estimate, p_adjusted: float, a: str, b: str, rules: Rules, higher_is_better: bool
 ) -> str:
-    if p_adjusted > rules.alpha or difference.value == 0:
+    if not p_adjusted <= rules.alpha or difference.value == 0:  # NaN: not known
         return f"No difference between {a} and {b} was shown"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"

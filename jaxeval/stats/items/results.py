@@ -44,7 +44,8 @@ class Estimate:
       interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
         items added; otherwise t.
       p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
-        a mean.
+        a mean. NaN, as are the ends of the interval, where a difference has no spread at all: an
+        error that is estimated as 0 is not known.
       unpaired_se: of a difference, had the models been scored on different items; None of a mean.
       correlation: of the two models' scores over items, each the mean of its runs; None of a mean
         and where a model's scores are all equal.

@@ -11,7 +11,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import comparing, estimates, suites
+from jaxeval.stats.items import comparing, completeness, estimates, suites
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
@@ -32,6 +32,7 @@ class Rules:
       alpha: level of the tests, after Holm's correction.
       margin: difference from which on A counts as better or worse, in the unit of the scores.
       resamples: of permutations and bootstraps.
+      complete: whether nothing is shown where many answers are missing (`completeness`).
     """
 
     over: Over | None = None
@@ -39,12 +40,13 @@ class Rules:
     margin: float = 0.0
     resamples: int = 9999
     seed: int = 0
+    complete: bool = False
 
     def __post_init__(self) -> None:
         fraction(self.alpha, "alpha")
         count(self.resamples, "resamples")
-        if not 0 <= self.margin < math.inf:
-            raise ConfigError(f"margin: expected a number from 0, got {self.margin}")
+        if not isinstance(self.margin, int | float) or not 0 <= self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number from 0, got {self.margin!r}")
 
     @property
     def confidence(self) -> float:
@@ -118,20 +120,20 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         resamples=min(rules.resamples, _MOST_RESAMPLES),
         seed=rules.seed,
     )
-    return ItemStudy(
+    higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
+    warnings = (*paired.notes, *itertools.chain.from_iterable(map(_warnings, paired.tasks)))
+    compared = ItemStudy(
         source,
         paired.models,
         paired.tasks,
         _pairs(paired.tasks, suite, rules),
         suite,
-        outcomes(
-            [pair.mean_over_tasks for pair in suite.overall],
-            [paired.tasks[0].higher_is_better] * len(suite.overall),
-            rules,
-        ),
+        outcomes([pair.mean_over_tasks for pair in suite.overall], higher, rules),
         rules,
-        (*paired.notes, *itertools.chain.from_iterable(map(_warnings, paired.tasks))),
+        warnings,
     )
+    reasons = completeness.reasons(paired) if rules.complete else ()
+    return _nothing_shown(compared, reasons) if reasons else compared
 
 
 def outcomes(
@@ -149,6 +151,7 @@ def outcomes(
         p_better.append(above if higher else below)
         p_worse.append(below if higher else above)
     both = np.minimum(1.0, 2 * np.minimum(p_better, p_worse)) if differences else np.zeros(0)
+    both = np.nan_to_num(both, nan=1.0)  # an unknown error shows nothing
     shown = multiple.adjust_p_values(both, "holm") <= rules.alpha
     return tuple(
         ("better" if better < worse else "worse") if is_shown else "not shown"
@@ -179,6 +182,17 @@ def equivalent(difference: Estimate, rules: Rules) -> bool:
     """Whether the difference is shown to lie within the margin, both ways (TOST)."""
     inside = max(1 - difference.p_above(rules.margin), difference.p_above(-rules.margin))
     return rules.margin > 0 and inside <= rules.alpha
+
+
+def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
+    """The same with all outcomes "not shown", and why."""
+    why = f"not shown: {'; '.join(reasons)} (--missing drop or zero accepts this)"
+    return dataclasses.replace(
+        study,
+        pairs=tuple(dataclasses.replace(pair, outcome="not shown") for pair in study.pairs),
+        overall=("not shown",) * len(study.overall),
+        warnings=(why, *study.warnings),
+    )
 
 
 def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[TaskPair, ...]:
@@ -263,15 +277,11 @@ def _warnings(task: TaskScores) -> list[str]:
         said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
         if said:
             lines.append(f"{head}answers that {what}: {said}")
-    for model, cube in task.scores.items():
-        copies = len(cube) > 1 and any(
-            np.array_equal(cube[:, i], cube[:, j], equal_nan=True)
-            for i, j in itertools.combinations(range(cube.shape[1]), 2)
-        )
-        if copies:
+    for model in task.scores:
+        if task.copies.get(model):
             lines.append(
-                f"{head}two runs of {model} have the same score on every item: decoding that "
-                "draws nothing gives copies, which are no other runs"
+                f"{head}two runs of {model} have the same score "
+                "on every item: decoding that draws nothing gives copies, which count once"
             )
     return lines
 

@@ -137,7 +137,10 @@ def _mean(gaps: Sequence[Gap], levels: Sequence[np.ndarray] | None) -> Gap:
         _mean_parts([getattr(gap, name) for gap in gaps], levels)
         for name in ("parts", "tested", "unpaired")
     )
-    return Gap(value, parts, middle, tested, all(gap.binary for gap in gaps), unpaired, None)
+    largest = max(gap.largest for gap in gaps)
+    return Gap(
+        value, parts, middle, tested, all(gap.binary for gap in gaps), unpaired, None, largest
+    )
 
 
 def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:
