@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from jaxeval.stats.items.study import ItemStudy, Over
@@ -154,4 +154,7 @@ def _study(args: argparse.Namespace) -> "ItemStudy":
 
 def _shown(paths: Sequence[str]) -> list[str]:
     most = 4
-    return [*paths[:most], *([f"{len(paths) - most} more"] if len(paths) > most else [])]
+    return [
+        *map(printable, paths[:most]),
+        *([f"{len(paths) - most} more"] if len(paths) > most else []),
+    ]

@@ -79,8 +79,8 @@ def markdown(study: ItemStudy) -> str:
 
 def _shown(label: str, difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:
     return (
-        f"{label} {scale.difference(difference.value)} {scale.interval(difference.interval)}, "
-        f"p {text.p_value(p_adjusted)}"
+        f"{label} {scale.difference(difference.value)} {scale.interval(difference.possible)}, "
+        f"corrected p {text.p_value(p_adjusted)}"
     )
 
 

@@ -121,7 +121,7 @@ class _Task:
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         items = self._named("item", rows[first])
         every = np.arange(len(items))
-        higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
+        higher = self._higher_is_better(metric)
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
         task = item_scores.without_copies(
             TaskScores(
@@ -143,6 +143,13 @@ class _Task:
             )
         )
         return item_scores.common(task)
+
+    def _higher_is_better(self, metric: str) -> bool:
+        """By the log; where it does not say, by the rules, which must not contradict it."""
+        said = self.table.higher_is_better.get((self.name, metric))
+        if said and self.rules.lower_is_better:
+            raise self._error(f"--lower-is-better: the logs say that higher {metric} is better")
+        return not self.rules.lower_is_better if said is None else said
 
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")
@@ -236,13 +243,15 @@ class _Task:
         codes, names = self.table.cluster[rows], self.table.names["cluster"]
         if not any(names[code] for code in {*codes.tolist()}):
             return None
-        torn = matching.several(item, codes)
+        unnamed = names.index("") if "" in names else -1
+        known = codes != unnamed  # a log without labels says nothing against one that has them
+        torn = matching.several(item, np.where(known, codes, -1))
         if torn.any():
             name = self._named("item", rows[torn][:1])[0]
             raise self._error(f"item {name:.60} is in two clusters")
-        of_item = np.zeros(items, int)
-        of_item[item] = codes
-        return np.array(names, object)[of_item]
+        of_item = np.full(items, -1)
+        of_item[item[known]] = codes[known]
+        return np.array([*names, ""], object)[of_item]
 
 
 def _of(task: str) -> str:

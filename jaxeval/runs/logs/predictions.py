@@ -55,6 +55,8 @@ def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) ->
     several = role == "predicted" and isinstance(gold, list)
     depth = 2 if several else 1
     runs = value if isinstance(value, list) and _depth(value, depth) else [value]
+    if not runs:
+        raise line.error(f"{role}: expected one or more runs, found an empty list")
     metric = line.text("metric", "score" if role == "score" else "accuracy")
     base = Record(
         line.text("model", "") or model or line.source.path.stem,

@@ -160,6 +160,7 @@ def of_gap(
         float(np.sqrt(unpaired.variance)),
         gap.correlation,
         (*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
+        gap.binary,
     )
 
 

@@ -63,6 +63,7 @@ class TaskPair:
       difference: A - B, over what the verdict generalises over.
       p_adjusted: of the difference, Holm's over all pairs and tasks.
       outcome: of A against B, by the margin, corrected alike.
+      equivalent: whether the difference is shown to lie within the margin, corrected alike.
       estimates: the same difference over items, over runs and over both, as far as can be said.
       tests: function name -> test that treats items alone as random; p-values are not corrected.
     """
@@ -74,6 +75,7 @@ class TaskPair:
     difference: Estimate
     p_adjusted: float
     outcome: Outcome
+    equivalent: bool
     estimates: tuple[Estimate, ...]
     tests: Mapping[str, HypothesisTest]
 
@@ -178,10 +180,16 @@ def verdict(study: ItemStudy) -> Outcome:
     return "better" if all(outcome == "better" for outcome in decisive) else "not shown"
 
 
-def equivalent(difference: Estimate, rules: Rules) -> bool:
-    """Whether the difference is shown to lie within the margin, both ways (TOST)."""
-    inside = max(1 - difference.p_above(rules.margin), difference.p_above(-rules.margin))
-    return rules.margin > 0 and inside <= rules.alpha
+def equivalents(differences: Sequence[Estimate], rules: Rules) -> tuple[bool, ...]:
+    """Whether each difference is shown to lie within the margin, both ways (TOST).
+
+    As in `outcomes`, each side is tested at half the level, so that a single difference is
+    equivalent where its interval lies within the margin; Holm's correction is over all of them.
+    """
+    sides = [(1 - d.p_above(rules.margin), d.p_above(-rules.margin)) for d in differences]
+    both = np.minimum(1.0, 2 * np.array(sides).reshape(-1, 2).max(1))
+    shown = multiple.adjust_p_values(np.nan_to_num(both, nan=1.0), "holm") <= rules.alpha
+    return tuple(bool(is_shown) and rules.margin > 0 for is_shown in shown)
 
 
 def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
@@ -189,7 +197,10 @@ def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
     why = f"not shown: {'; '.join(reasons)} (--missing drop or zero accepts this)"
     return dataclasses.replace(
         study,
-        pairs=tuple(dataclasses.replace(pair, outcome="not shown") for pair in study.pairs),
+        pairs=tuple(
+            dataclasses.replace(pair, outcome="not shown", equivalent=False)
+            for pair in study.pairs
+        ),
         overall=("not shown",) * len(study.overall),
         warnings=(why, *study.warnings),
     )
@@ -212,6 +223,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
         [by_name[pair.task].higher_is_better for pair in suite.pairs],
         rules,
     )
+    alike = equivalents([pair.difference for pair in suite.pairs], rules)
     return tuple(
         TaskPair(
             by_name[pair.task],
@@ -221,12 +233,13 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             pair.difference,
             pair.p_adjusted,
             outcome,
+            equivalent,
             _by_over(by_name[pair.task], pair, rules),
             _tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
         )
-        for pair, outcome in zip(suite.pairs, shown, strict=True)
+        for pair, outcome, equivalent in zip(suite.pairs, shown, alike, strict=True)
     )
 
 
