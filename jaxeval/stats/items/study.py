@@ -123,7 +123,10 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         seed=rules.seed,
     )
     higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
-    warnings = (*paired.notes, *itertools.chain.from_iterable(map(_warnings, paired.tasks)))
+    warnings = (
+        *paired.notes,
+        *itertools.chain.from_iterable(map(completeness.warnings, paired.tasks)),
+    )
     compared = ItemStudy(
         source,
         paired.models,
@@ -195,13 +198,14 @@ def equivalents(differences: Sequence[Estimate], rules: Rules) -> tuple[bool, ..
 def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
     """The same with all outcomes "not shown", and why."""
     why = f"not shown: {'; '.join(reasons)} (--missing drop or zero accepts this)"
+    nothing: Outcome = "not shown"
     return dataclasses.replace(
         study,
         pairs=tuple(
             dataclasses.replace(pair, outcome="not shown", equivalent=False)
             for pair in study.pairs
         ),
-        overall=("not shown",) * len(study.overall),
+        overall=(nothing,) * len(study.overall),
         warnings=(why, *study.warnings),
     )
 
@@ -276,30 +280,3 @@ def _tests(task: TaskScores, a: str, b: str, rules: Rules) -> Mapping[str, Hypot
         permutations=rules.resamples,
         seed=rules.seed,
     )
-
-
-def _warnings(task: TaskScores) -> list[str]:
-    """What was left out of a task, and runs that are copies of one another."""
-    head = f"task {task.task}: " if task.task else ""
-    lines = []
-    if task.left_out:
-        lacking = [f"{m} lacks {_some(items)}" for m, items in task.lacking.items() if items]
-        why = f": {'; '.join(lacking)}" if lacking else ""
-        lines.append(f"{head}{task.left_out} items are left out{why}")
-    for what, counts in (("ended in an error", task.failed), ("have no score", task.unscored)):
-        said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
-        if said:
-            lines.append(f"{head}answers that {what}: {said}")
-    for model in task.scores:
-        if task.copies.get(model):
-            lines.append(
-                f"{head}two runs of {model} have the same score "
-                "on every item: decoding that draws nothing gives copies, which count once"
-            )
-    return lines
-
-
-def _some(items: Sequence[str]) -> str:
-    """How many, and the first few."""
-    named = ", ".join(f"{item:.40}" for item in items[:3])
-    return f"{len(items)} ({named}{' ...' if len(items) > 3 else ''})"
