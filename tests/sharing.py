@@ -29,13 +29,18 @@ def programs() -> Iterator[None]:
 
 def _share_tasks(patch: pytest.MonkeyPatch) -> None:
     tasks: dict[str, Task] = {}
+    # one of each that a loader remembers; the first of a pair is kept, so that its id is its own
+    shared: dict[int, tuple[prepared.Prepared, prepared.Prepared]] = {}
     prepare = prepared.Loader.prepare
 
     def sharing(self: prepared.Loader, *arguments: Any, **options: Any) -> prepared.Prepared:
         of = prepare(self, *arguments, **options)
         tree, *rest = json.loads(texts.text(of))
         del tree["training"]
-        return of._replace(task=tasks.setdefault(json.dumps([tree, rest]), of.task))
+        task = tasks.setdefault(json.dumps([tree, rest]), of.task)
+        return (
+            of if task is of.task else shared.setdefault(id(of), (of, of._replace(task=task)))[1]
+        )
 
     patch.setattr(prepared.Loader, "prepare", sharing)
 

@@ -89,7 +89,7 @@ def _acquisition(
     from botorch.acquisition import qLogNoisyExpectedImprovement
     from botorch.sampling import SobolQMCNormalSampler
 
-    seed = int(np.random.SeedSequence(stream).generate_state(1)[0])
+    seed = int(np.random.default_rng(stream).integers(2**31))
     acquisition = qLogNoisyExpectedImprovement(
         model,
         features,

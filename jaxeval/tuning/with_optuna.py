@@ -90,7 +90,7 @@ def _new(
 def _sampler(stream: list[int], sampler: Sampler) -> "optuna.samplers.BaseSampler":
     import optuna
 
-    seed = int(np.random.SeedSequence(stream).generate_state(1)[0])
+    seed = int(np.random.default_rng(stream).integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is experimental in them
         if sampler == "gp":

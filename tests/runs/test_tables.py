@@ -228,13 +228,13 @@ def test_percent_and_fractions_in_one_table_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_quarter_of_a_million_rows_takes_seconds(tmp_path: Path) -> None:
-    """Dies if reading is quadratic or walks rows many times (.8 s here; the bar is 2.5)."""
+    """Dies if reading is quadratic or walks rows many times (.8 s here; the bar is 5)."""
     draw = random.Random(0)
     lines = [f"{'AB'[k % 2]},{k // 2},{draw.random():.6f}" for k in range(250_000)]
     path = _write(tmp_path, "a.csv", "model,seed,score\n" + "\n".join(lines) + "\n")
     begin = time.process_time()
     samples = units.samples(tables.read(path, Layout()))
-    assert time.process_time() - begin < 2.5
+    assert time.process_time() - begin < 5
     assert len(samples.by_dataset[""]["A"].scores) == 125_000
 
 

@@ -3,8 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from jaxeval.report import text
-from jaxeval.report.comparison import paste
+from jaxeval.report import latex_markdown, text
 from jaxeval.report.items import verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.items.results import Estimate
@@ -68,12 +67,12 @@ def markdown(study: ItemStudy) -> str:
                 parts.append(_shown("mean over tasks", mean, pair.p_adjusted, scale))
     for on_task in study.pairs:
         if (on_task.a, on_task.b) == models:
-            scale, label = by_task[on_task.task.task], paste.escaped(_label(on_task))
+            scale, label = by_task[on_task.task.task], latex_markdown.escaped(_label(on_task))
             parts.append(_shown(label, on_task.difference, on_task.p_adjusted, scale))
     over = verdict.OVER[study.pairs[0].difference.over]
     level = f"{100 * study.rules.confidence:.3g}"
-    said = paste.escaped(verdict.outcome(study))
-    warned = "".join(f" Warning: {paste.escaped(line)}." for line in study.warnings)
+    said = latex_markdown.escaped(verdict.outcome(study))
+    warned = "".join(f" Warning: {latex_markdown.escaped(line)}." for line in study.warnings)
     return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}).{warned}\n"
 
 

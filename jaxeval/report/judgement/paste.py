@@ -3,7 +3,7 @@
 import csv as csv_format
 import io
 
-from jaxeval.report.comparison import paste
+from jaxeval.report import latex_markdown
 from jaxeval.report.judgement import data
 from jaxeval.report.judgement.data import Judged
 
@@ -34,13 +34,13 @@ def latex(of: Judged) -> str:
     for mode in of.modes:
         blocks.append(f"% {data.MODES[mode.mode]}: test scores in percent, mean (sd) over seeds")
         head = data.score_head(mode, of.metrics)
-        blocks.append(paste.latex_table(head, [*data.score_rows(mode)]))
+        blocks.append(latex_markdown.latex_table(head, [*data.score_rows(mode)]))
         if mode.reductions:
             blocks.append(
                 f"% {data.MODES[mode.mode]}: relative error reduction against {mode.baseline}, %"
             )
             head = ["vectors", *mode.tasks, "mean"]
-            blocks.append(paste.latex_table(head, [*data.reduction_rows(mode)]))
+            blocks.append(latex_markdown.latex_table(head, [*data.reduction_rows(mode)]))
         blocks += [f"% {line}" for line in data.sentences(mode, of.rules)]
     blocks.append(f"% {data.signature(of)}")
     return "\n\n".join(blocks) + "\n"

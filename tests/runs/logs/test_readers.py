@@ -140,7 +140,7 @@ def test_inspect_compressed_by_zstd(
     if not extra:
         path = _method_93(stored, lambda raw: raw)
         monkeypatch.setitem(sys.modules, "zstandard", None)
-        with pytest.raises(DataError, match=r"method 93.*pip install 'jaxeval\[inspect\]'"):
+        with pytest.raises(DataError, match=r"method 93.*pip install 'jaxeval\[zstd\]'"):
             _read(path)
         return
     zstandard = pytest.importorskip("zstandard")
