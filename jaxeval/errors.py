@@ -3,6 +3,11 @@
 from pathlib import Path
 
 
+def printable(name: str) -> str:
+    """A name that a terminal shows as it is: what is no printable character is escaped."""
+    return name if name.isprintable() else name.encode("unicode_escape").decode()
+
+
 class JaxevalError(Exception):
     """Parent of all errors whose message is meant for the user; a traceback is a bug."""
 
@@ -12,7 +17,8 @@ class DataError(JaxevalError):
 
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None):
         self.path, self.line = path, line
-        location = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        name = "" if path is None else printable(str(path))
+        location = "" if path is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(location + message)
 
 

@@ -1,6 +1,6 @@
 """For tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ def assert_better(
     b: Scores | str | PathLike[str],
     *,
     margin: float = 0.0,
-    over: "Sequence[Factor] | None" = None,
+    over: "str | Collection[Factor] | None" = None,
     clusters: Sequence | str | None = None,
     metric: str | None = None,
     higher_is_better: bool = True,
@@ -33,7 +33,8 @@ def assert_better(
       a, b: scores of the same items, [items] or [items, runs], NaN where one is missing; or paths
         of evaluation logs (docs/evaluation_logs.md).
       margin: in the unit of the scores.
-      over: "items", "runs" or both; None: items and, where there are several, runs.
+      over: "items", "runs", "items,runs" or a collection of them; None: items and, where there are
+        several, runs.
       clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
       metric: of logs with several.
       alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
@@ -45,17 +46,28 @@ def assert_better(
     __tracebackhide__ = True  # pytest shows the caller's line
     from jaxeval.report.items import verdict
     from jaxeval.stats.items import study as studies
-    from jaxeval.stats.items.results import FACTORS
 
     paths = [isinstance(of, str | PathLike) for of in (a, b)]
     if any(paths) and not all(paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
     read = _of_logs if any(paths) else _of_arrays
     paired = read(a, b, clusters, metric, higher_is_better)
-    factors = None if over is None else tuple(factor for factor in FACTORS if factor in over)
-    study = studies.study(paired, studies.Rules(factors, alpha, margin))
+    study = studies.study(paired, studies.Rules(_factors(over), alpha, margin))
     if studies.verdict(study) != "better":
         raise AssertionError("\n".join([verdict.outcome(study), *verdict.of_study(study)]))
+
+
+def _factors(over: object) -> "tuple[Factor, ...] | None":
+    from jaxeval.stats.items.results import FACTORS
+
+    if over is None:
+        return None
+    named = over.split(",") if isinstance(over, str) else over
+    words = [*named] if isinstance(named, Collection) else [named]
+    chosen = [word.strip() if isinstance(word, str) else word for word in words]
+    if not chosen or any(word not in FACTORS for word in chosen):
+        raise ConfigError(f"over: expected items, runs or items,runs, got {over!r}")
+    return tuple(factor for factor in FACTORS if factor in chosen)
 
 
 def _of_logs(
@@ -83,7 +95,7 @@ def _of_arrays(
     from jaxeval.runs import item_scores
     from jaxeval.stats.items import tables
 
-    arrays = [tables.array(np.asarray(of), name) for name, of in zip(_NAMES, (a, b), strict=True)]
+    arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]
     sizes = [len(array) for array in arrays]
     if len({*sizes, *([len(clusters)] if clusters is not None else [])}) > 1:
         raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
@@ -95,4 +107,4 @@ def _of_arrays(
         dict(zip(_NAMES, arrays, strict=True)),
         None if clusters is None else np.array(clusters, object),
     )
-    return item_scores.Paired(_NAMES, (item_scores.common(task),))
+    return item_scores.Paired(_NAMES, (item_scores.common(item_scores.without_copies(task)),))

@@ -4,27 +4,13 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
-from tests.runs.logs import models, writing
-
-
-def _json(capsys: pytest.CaptureFixture, *words: object, status: int = 0) -> dict[str, Any]:
-    capsys.readouterr()
-    assert compare.main([*map(str, words), "--resamples", "199", "--json", "-"]) == status
-    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return tree
-
-
-def _shown(capsys: pytest.CaptureFixture, *words: object, status: int = 0) -> str:
-    capsys.readouterr()
-    assert compare.main([*map(str, words), "--resamples", "199"]) == status
-    return " ".join(capsys.readouterr().out.split())
+from tests.runs.logs import models, verb, writing
 
 
 def test_the_difference_is_that_of_the_items(
@@ -36,13 +22,13 @@ def test_the_difference_is_that_of_the_items(
     means = {
         name: np.mean(s) for name, s in models.answers({"new": 0.8, "old": 0.0}, seed=3).items()
     }
-    tree = _json(capsys, "--log", folder)
+    tree = verb.as_json(capsys, "--log", folder)
     (pair,) = tree["pairs"]
     assert [mean["value"] for mean in pair["means"]] == pytest.approx([*means.values()])
     assert pair["difference"]["value"] == pytest.approx(means["new"] - means["old"])
     assert pair["p_adjusted"] == pair["difference"]["p_value"] < 0.001
     assert pair["tests"].keys() == {"sign_flips", "mcnemar"}
-    shown = _shown(capsys, "--log", folder)
+    shown = verb.shown(capsys, "--log", folder)
     assert (
         f"new scores higher than old: {100 * means['new']:.2f} (new) and "
         f"{100 * means['old']:.2f} (old), difference {100 * (means['new'] - means['old']):.2f} "
@@ -56,8 +42,8 @@ def test_the_difference_is_that_of_the_items(
 def test_swapped_models_mirror_everything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a direction, an outcome or an interval rests on the order of models."""
     folder = models.logs(tmp_path, {"new": 0.4, "old": 0.0})
-    ab = _json(capsys, "new", "old", "--log", folder, "--margin", "0.01")
-    ba = _json(capsys, "old", "new", "--log", folder, "--margin", "0.01")
+    ab = verb.as_json(capsys, "new", "old", "--log", folder, "--margin", "0.01")
+    ba = verb.as_json(capsys, "old", "new", "--log", folder, "--margin", "0.01")
     (first,), (second,) = ab["pairs"], ba["pairs"]
     low, high = first["difference"]["interval"]["low"], first["difference"]["interval"]["high"]
     assert second["difference"]["value"] == pytest.approx(-first["difference"]["value"])
@@ -74,30 +60,30 @@ def test_of_losses_lower_is_better(tmp_path: Path, capsys: pytest.CaptureFixture
     """Dies if the log's own direction is not read, in a sentence or in the gate."""
     folder = models.logs(tmp_path, {"new": 0.8, "old": -0.2}, metrics={"error": False})
     words = ("new", "old", "--log", folder, "--gate")
-    tree = _json(capsys, *words, status=3)
+    tree = verb.as_json(capsys, *words, status=3)
     assert tree["pairs"][0]["difference"]["value"] > 0 and tree["outcome"] == "worse"
     assert tree["pairs"][0]["text"].startswith(
         "new scores higher than old, and so old is the better one: "
     )
-    assert _json(capsys, "old", "new", "--log", folder, "--gate")["outcome"] == "better"
+    assert verb.as_json(capsys, "old", "new", "--log", folder, "--gate")["outcome"] == "better"
 
 
 def test_runs_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the three generalisations are one, or if the verdict rests on another than the one
     that was asked for."""
     folder = models.runs(tmp_path, {"a": 0.5, "b": 0.1})
-    tree = _json(capsys, "--log", folder)
+    tree = verb.as_json(capsys, "--log", folder)
     (pair,) = tree["pairs"]
     assert [*pair["over"]] == ["items", "runs", "items and runs"]
     errors = {name: estimate["se"] for name, estimate in pair["over"].items()}
     assert errors["items and runs"] > max(errors["items"], errors["runs"])
     assert len({*errors.values()}) == 3
     for over in ("items", "runs", "items,runs"):
-        (pair,) = _json(capsys, "--log", folder, "--over", over)["pairs"]
+        (pair,) = verb.as_json(capsys, "--log", folder, "--over", over)["pairs"]
         name = over.replace(",", " and ")
         assert pair["difference"] == pair["over"][name]
         assert pair["difference"]["sizes"]["runs"] == [4, 4]
-    shown = _shown(capsys, "--log", folder, "--over", "runs")
+    shown = verb.shown(capsys, "--log", folder, "--over", "runs")
     assert "over other runs, these items" in shown and "says nothing of other runs" not in shown
     (tmp_path / "one").mkdir()
     one = models.runs(tmp_path / "one", {"a": 0.5, "b": 0.1}, runs=1)
@@ -109,20 +95,22 @@ def test_few_items_and_copies_are_said(tmp_path: Path, capsys: pytest.CaptureFix
     """Dies if ten items pass without a warning, or two copies of a run for two runs."""
     (tmp_path / "few").mkdir()
     few = models.runs(tmp_path / "few", {"a": 0.5, "b": 0.0}, runs=2, items=10)
-    assert "Only 10 items" in _shown(capsys, "--log", few)
+    assert "Only 10 items" in verb.shown(capsys, "--log", few)
     for model in "ab":
         scores = {"none": [1.0, 0.0, 0.0, 1.0]}
         writing.lm_eval(tmp_path / "greedy", model, scores)
         writing.lm_eval(tmp_path / "greedy", model, scores, date="2026-04-01T00-00-00.1")
-    shown = _shown(capsys, "--log", tmp_path / "greedy")
+    shown = verb.shown(capsys, "--log", tmp_path / "greedy")
     assert "warning: task arc: two runs of a have the same score on every item" in shown
 
 
 def test_clusters(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if --cluster changes nothing."""
     folder = models.logs(tmp_path, {"a": 0.5, "b": 0.0})
-    alone = _json(capsys, "--log", folder)["pairs"][0]["difference"]
-    clustered = _json(capsys, "--log", folder, "--cluster", "passage")["pairs"][0]["difference"]
+    alone = verb.as_json(capsys, "--log", folder)["pairs"][0]["difference"]
+    clustered = verb.as_json(capsys, "--log", folder, "--cluster", "passage")["pairs"][0][
+        "difference"
+    ]
     assert (alone["sizes"]["clusters"], clustered["sizes"]["clusters"]) == (
         models.ITEMS,
         models.ITEMS // 3,
@@ -135,7 +123,7 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     which tasks, or if models that do not differ are told apart."""
     for task in ("arc", "boolq", "copa"):
         models.logs(tmp_path, {"a": 0.9, "b": 0.9, "c": -0.3}, task)
-    tree = _json(capsys, "--log", tmp_path)
+    tree = verb.as_json(capsys, "--log", tmp_path)
     raw = sorted(pair["difference"]["p_value"] for pair in tree["pairs"])
     assert len(raw) == 9
     holm = np.maximum.accumulate([p * (9 - k) for k, p in enumerate(raw)])
@@ -143,7 +131,7 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert adjusted == pytest.approx(np.minimum(holm, 1.0))
     assert [place["rank"] for place in tree["places"]][-1] == 3
     assert sorted(tree["tie_groups"][0]) == ["a", "b"]
-    shown = _shown(capsys, "--log", tmp_path)
+    shown = verb.shown(capsys, "--log", tmp_path)
     assert "Mean over these 3 tasks: a scores higher than c" in shown
     assert "No difference in the mean over tasks was shown between " in shown
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
@@ -153,7 +141,7 @@ def test_unequal_metrics_have_no_mean(tmp_path: Path, capsys: pytest.CaptureFixt
     """Dies if tasks of two metrics are averaged in silence."""
     models.logs(tmp_path, {"a": 1.0, "b": -0.5})
     models.logs(tmp_path, {"a": 1.0, "b": -0.5}, "gsm8k", metrics={"exact_match": True})
-    tree = _json(capsys, "--log", tmp_path, "--gate")
+    tree = verb.as_json(capsys, "--log", tmp_path, "--gate")
     assert tree["overall"] == [] and tree["notes"]
     assert "acc" in tree["notes"][0] and "exact_match" in tree["notes"][0]
     assert tree["outcome"] == "better"  # on each of them
@@ -207,7 +195,7 @@ def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.Captur
     for name, of_model in lines.items():
         text = "".join(json.dumps(line) + "\n" for line in of_model)
         (tmp_path / f"{name}.jsonl").write_text(text)
-    shown = _shown(capsys, "--log", tmp_path)
+    shown = verb.shown(capsys, "--log", tmp_path)
     assert "warning: 8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
     assert "warning: answers that ended in an error: 1 of b" in shown
     assert "(32 items)" in shown
@@ -219,7 +207,7 @@ def test_sentences_rest_on_corrected_p_values(
     """Dies if a difference that the correction does not leave is called one."""
     for task in ("arc", "boolq", "copa"):
         models.logs(tmp_path, {"a": 0.9, "b": 0.7, "c": -0.3}, task)
-    pairs = _json(capsys, "--log", tmp_path)["pairs"]
+    pairs = verb.as_json(capsys, "--log", tmp_path)["pairs"]
     between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
     assert between
     assert all(pair["text"].startswith("No difference between a and b") for pair in between)

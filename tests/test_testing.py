@@ -1,6 +1,7 @@
 """`jaxeval.testing`: assertions on models, for tests of others."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_over_what_is_named() -> None:
     """Dies if `over` changes nothing: three runs that differ a lot say little of others."""
     shift = np.array([0.0, 1.0, 2.0])
     items = DRAW.normal(size=(100, 1))
-    a, b = items + shift + 0.6, items + shift
+    a, b = items + shift + 0.6 + DRAW.normal(scale=0.1, size=(100, 1)), items + shift
     testing.assert_better(a, b, over=["items"])
     with pytest.raises(AssertionError, match="over other items and other runs"):
         testing.assert_better(a, b)
@@ -63,3 +64,23 @@ def test_what_cannot_be_compared() -> None:
         testing.assert_better(GOOD, POOR, margin=-0.1)
     with pytest.raises(ConfigError, match="expected two paths or two arrays"):
         testing.assert_better(GOOD, "logs")
+
+
+@pytest.mark.parametrize("over", ["item", "runsitems", ["seeds"], ["items", "seeds"], [], 3, ""])
+def test_unknown_factors_are_refused(over: Any) -> None:
+    """Dies if a factor that is none is passed over."""
+    with pytest.raises(ConfigError, match="over: expected items, runs or items,runs"):
+        testing.assert_better(GOOD, POOR, over=over)
+
+
+def test_factors_by_name_and_what_is_no_number() -> None:
+    """Dies if one factor as text is refused, or a traceback is what ragged lists get."""
+    testing.assert_better(GOOD, POOR, over="items")
+    testing.assert_better(GOOD, POOR, over={"items"})
+    with pytest.raises(AssertionError, match="over other items and other runs"):
+        testing.assert_better(POOR, GOOD, over="items,runs")
+    margin: Any = None
+    with pytest.raises(ConfigError, match="margin: expected a number from 0, got None"):
+        testing.assert_better(GOOD, POOR, margin=margin)
+    with pytest.raises(DataError, match=r"^a: expected \[items\]"):
+        testing.assert_better([[1, 0], [1]], [[1, 0], [1, 1]])

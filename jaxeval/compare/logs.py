@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from jaxeval.stats.items.study import ItemStudy, Over
@@ -137,7 +137,14 @@ def _study(args: argparse.Namespace) -> "ItemStudy":
             lower_is_better=args.lower_is_better,
         ),
     )
-    rules = studies.Rules(args.over, args.alpha, args.margin or 0.0, args.resamples, args.seed)
+    rules = studies.Rules(
+        args.over,
+        args.alpha,
+        args.margin or 0.0,
+        args.resamples,
+        args.seed,
+        complete=args.gate and args.missing == "error",
+    )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
     return studies.study(
@@ -147,4 +154,7 @@ def _study(args: argparse.Namespace) -> "ItemStudy":
 
 def _shown(paths: Sequence[str]) -> list[str]:
     most = 4
-    return [*paths[:most], *([f"{len(paths) - most} more"] if len(paths) > most else [])]
+    return [
+        *map(printable, paths[:most]),
+        *([f"{len(paths) - most} more"] if len(paths) > most else []),
+    ]

@@ -1,5 +1,6 @@
 """Numbers and notes as words: what the rooms of the report say alike."""
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -18,7 +19,9 @@ def duration(seconds: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """After a p: = .031 or < .001."""
+    """After a p: = .031 or < .001; of one that is not known (NaN) so."""
+    if math.isnan(value):
+        return "not known"
     return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
 
 

@@ -18,6 +18,7 @@ class TaskScores:
       left_out: how many items a model has no score of, beside these.
       failed, unscored: model -> answers that ended in an error, and that no score was given.
       lacking: model -> ids of items of the others that it has no answer to.
+      copies: model -> runs left out, whose every score is that of another run.
     """
 
     task: str
@@ -30,14 +31,20 @@ class TaskScores:
     failed: Mapping[str, int] = dataclasses.field(default_factory=dict)
     unscored: Mapping[str, int] = dataclasses.field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 class Paired(NamedTuple):
-    """Tasks with scores of two or more models, and what to know of them and of the rest."""
+    """Tasks with scores of two or more models, and what to know of them and of the rest.
+
+    Attributes:
+      absent: model -> tasks of the others that it has no score of.
+    """
 
     models: tuple[str, ...]
     tasks: tuple[TaskScores, ...]
     notes: tuple[str, ...] = ()
+    absent: Mapping[str, tuple[str, ...]] = {}
 
 
 def common(task: TaskScores) -> TaskScores:
@@ -50,3 +57,13 @@ def common(task: TaskScores) -> TaskScores:
         clusters=None if task.clusters is None else task.clusters[kept],
         left_out=task.left_out + int(np.sum(~kept)),
     )
+
+
+def without_copies(task: TaskScores) -> TaskScores:
+    """The same with one run of those that are copies of one another (greedy decoding)."""
+    scores, copies = {}, {}
+    for model, cube in task.scores.items():
+        first = {cube[:, run].tobytes(): run for run in reversed(range(cube.shape[1]))}
+        scores[model] = cube[:, sorted(first.values())]
+        copies[model] = cube.shape[1] - len(first)
+    return dataclasses.replace(task, scores=scores, copies=copies)

@@ -57,6 +57,7 @@ def _pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> dict[str, Json]:
         "difference": plain(pair.difference),
         "p_adjusted": pair.p_adjusted,
         "outcome": pair.outcome,
+        "equivalent": pair.equivalent,
         "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
         "tests": {name: record(test) for name, test in pair.tests.items()},
         "text": " ".join(verdict.of_pair(pair, rules, scale)),

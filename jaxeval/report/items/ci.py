@@ -32,6 +32,9 @@ def junit(study: ItemStudy) -> str:
         scale = by_task[task_pair.task.task]
         said = " ".join(verdict.of_pair(task_pair, study.rules, scale))
         _case(suite, name, _label(task_pair), task_pair.outcome, said)
+    if study.warnings:
+        said = "\n".join(f"warning: {line}" for line in study.warnings)
+        ElementTree.SubElement(suite, "system-out").text = _legal(said)
     for key, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f".//{tag}"))))
     suite.set("errors", "0")
@@ -69,13 +72,14 @@ def markdown(study: ItemStudy) -> str:
     over = verdict.OVER[study.pairs[0].difference.over]
     level = f"{100 * study.rules.confidence:.3g}"
     said = latex_markdown.escaped(verdict.outcome(study))
-    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over})\n"
+    warned = "".join(f" Warning: {latex_markdown.escaped(line)}." for line in study.warnings)
+    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}).{warned}\n"
 
 
 def _shown(label: str, difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:
     return (
-        f"{label} {scale.difference(difference.value)} {scale.interval(difference.interval)}, "
-        f"p {text.p_value(p_adjusted)}"
+        f"{label} {scale.difference(difference.value)} {scale.interval(difference.possible)}, "
+        f"corrected p {text.p_value(p_adjusted)}"
     )
 
 

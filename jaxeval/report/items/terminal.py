@@ -84,7 +84,7 @@ def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
                     pair.b,
                     " and ".join(estimate.over),
                     scale(estimate.value),
-                    scale.interval(estimate.interval),
+                    scale.interval(estimate.possible),
                     text.p_cell(estimate.p_value),
                     text.p_cell(pair.p_adjusted) if cited else "",
                 )

@@ -55,20 +55,22 @@ def headline(study: ItemStudy) -> list[str]:
 
 def of_pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     """The difference, what pairing brought, the margin, and of what nothing is said."""
-    means = " and ".join(
-        f"{scale(mean.value)} ({name})"
-        for mean, name in zip(pair.means, (pair.a, pair.b), strict=True)
-    )
     said = _direction(
         pair.difference, pair.p_adjusted, pair.a, pair.b, rules, pair.task.higher_is_better
     )
-    yield f"{said}: {means}, {measured(pair.difference, pair.p_adjusted, scale)}."
+    named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
+    difference = as_named(pair.difference, pair.p_adjusted, rules)
+    if difference is not pair.difference:
+        named.reverse()
+    means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
+    yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
     if rules.margin:
         yield _by_margin(pair, rules, scale)
-    if pair.difference.unpaired_se and pair.difference.correlation is not None:
+    apart = pair.difference.unpaired_se if "items" in pair.difference.over else None
+    if apart and pair.difference.correlation is not None:
         yield (
             f"Scored on different items, the standard error would be "
-            f"{scale.difference(pair.difference.unpaired_se)} instead of "
+            f"{scale.difference(apart)} instead of "
             f"{scale.difference(pair.difference.se)} (correlation of the models' scores of an "
             f"item {pair.difference.correlation:.2f})."
         )
@@ -95,7 +97,7 @@ def measured(difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str
     """A difference with its interval, its p-value and what they speak of."""
     sizes = difference.sizes
     return (
-        f"difference {scale.difference(difference.value)}, {scale.ci(difference.interval)}, "
+        f"difference {scale.difference(difference.value)}, {scale.ci(difference.possible)}, "
         f"corrected p {text.p_value(p_adjusted)}, over {OVER[difference.over]} "
         f"({counted(sizes.items, sizes.clusters)})"
     )
@@ -107,10 +109,17 @@ def counted(items: int, clusters: int) -> str:
     return text.counted(items, "item") + within
 
 
+def as_named(difference: Estimate, p_adjusted: float, rules: Rules) -> Estimate:
+    """The difference in the order in which `_direction` names the models: higher first."""
+    if difference.value < 0 and p_adjusted <= rules.alpha:
+        return difference.swapped
+    return difference
+
+
 def _direction(
     difference: Estimate, p_adjusted: float, a: str, b: str, rules: Rules, higher_is_better: bool
 ) -> str:
-    if p_adjusted > rules.alpha or difference.value == 0:
+    if not p_adjusted <= rules.alpha or difference.value == 0:  # NaN: not known
         return f"No difference between {a} and {b} was shown"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"
@@ -121,8 +130,8 @@ def _by_margin(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> str:
     margin = scores.difference(rules.margin, scale.unit)
     if pair.outcome != "not shown":
         return f"{pair.a} is {pair.outcome} than {pair.b} by more than {margin}."
-    if studies.equivalent(pair.difference, rules):
-        return f"Equivalent within {margin}: the difference is smaller (TOST)."
+    if pair.equivalent:
+        return f"Equivalent within {margin}: the difference is smaller (TOST, corrected)."
     return f"Neither a difference of more than {margin} was shown, nor that it is smaller."
 
 
@@ -132,13 +141,15 @@ def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
     higher = study.tasks[0].higher_is_better
     these, others = pair.mean_over_tasks, pair.tasks_as_sample
     said = _direction(these, pair.p_adjusted, pair.a, pair.b, study.rules, higher)
+    named = as_named(these, pair.p_adjusted, study.rules)
     line = (
-        f"Mean over these {count} tasks: {said}: difference {scale.difference(these.value)}, "
-        f"{scale.ci(these.interval)}, corrected p {text.p_value(pair.p_adjusted)}, over "
+        f"Mean over these {count} tasks: {said}: difference {scale.difference(named.value)}, "
+        f"{scale.ci(named.possible)}, corrected p {text.p_value(pair.p_adjusted)}, over "
         f"{OVER[these.over]}."
     )
     if others is not None:
-        line += f" Tasks as a sample of such tasks: {scale.ci(others.interval)}."
+        others = others if named is these else others.swapped
+        line += f" Tasks as a sample of such tasks: {scale.ci(others.possible)}."
     return line
 
 

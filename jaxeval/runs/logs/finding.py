@@ -66,6 +66,8 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
     model, equals, rest = argument.partition("=")
     if Path(argument).exists() or not equals:
         model, rest = "", argument  # HELM's folders have = in their names
+    if not rest:
+        raise DataError(f"--log {argument}: expected a path, found none")
     path = Path(rest)
     if path.is_file():
         if _reader(path, True) is None:

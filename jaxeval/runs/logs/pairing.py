@@ -54,13 +54,14 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
         raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
     notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
     tasks = []
+    absent = _absent(table, models)
     for code, task in enumerate(table.names["task"]):
         rows = np.flatnonzero((table.task == code) & np.isin(table.model, _codes(known, models)))
         of_task = [m for m in models if np.any(table.model[rows] == known.index(m))]
         if len(of_task) < len(models):
-            absent = [m for m in models if m not in of_task]
+            others = [m for m in models if m not in of_task]
             if of_task:
-                notes.append(f"{_of(task)}no log of {listed(absent)}; left out")
+                notes.append(f"{_of(task)}no log of {listed(others)}; left out")
             continue
         scores = _Task(table, task, models, rules, notes).scores(rows)
         if scores is not None:
@@ -69,7 +70,18 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
         raise DataError(
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
         )
-    return Paired(models, tuple(tasks), tuple(notes))
+    return Paired(models, tuple(tasks), tuple(notes), absent)
+
+
+def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Model -> tasks of the others that it has no score of."""
+    tasks, scored = table.names["task"], table.status == _SCORED
+    codes = _codes(table.names["model"], models)
+    every = {*table.task[np.isin(table.model, codes)].tolist()}
+    return {
+        model: tuple(tasks[k] for k in sorted(every - {*table.task[own & scored].tolist()}))
+        for model, own in ((m, table.model == code) for m, code in zip(models, codes, strict=True))
+    }
 
 
 def _codes(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -109,9 +121,9 @@ class _Task:
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         items = self._named("item", rows[first])
         every = np.arange(len(items))
-        higher = table.higher_is_better.get((self.name, metric), not self.rules.lower_is_better)
+        higher = self._higher_is_better(metric)
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
-        return item_scores.common(
+        task = item_scores.without_copies(
             TaskScores(
                 self.name,
                 metric,
@@ -130,6 +142,14 @@ class _Task:
                 },
             )
         )
+        return item_scores.common(task)
+
+    def _higher_is_better(self, metric: str) -> bool:
+        """By the log; where it does not say, by the rules, which must not contradict it."""
+        said = self.table.higher_is_better.get((self.name, metric))
+        if said and self.rules.lower_is_better:
+            raise self._error(f"--lower-is-better: the logs say that higher {metric} is better")
+        return not self.rules.lower_is_better if said is None else said
 
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")
@@ -223,13 +243,15 @@ class _Task:
         codes, names = self.table.cluster[rows], self.table.names["cluster"]
         if not any(names[code] for code in {*codes.tolist()}):
             return None
-        torn = matching.several(item, codes)
+        unnamed = names.index("") if "" in names else -1
+        known = codes != unnamed  # a log without labels says nothing against one that has them
+        torn = matching.several(item, np.where(known, codes, -1))
         if torn.any():
             name = self._named("item", rows[torn][:1])[0]
             raise self._error(f"item {name:.60} is in two clusters")
-        of_item = np.zeros(items, int)
-        of_item[item] = codes
-        return np.array(names, object)[of_item]
+        of_item = np.full(items, -1)
+        of_item[item[known]] = codes[known]
+        return np.array([*names, ""], object)[of_item]
 
 
 def _of(task: str) -> str:

@@ -55,6 +55,8 @@ def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) ->
     several = role == "predicted" and isinstance(gold, list)
     depth = 2 if several else 1
     runs = value if isinstance(value, list) and _depth(value, depth) else [value]
+    if not runs:
+        raise line.error(f"{role}: expected one or more runs, found an empty list")
     metric = line.text("metric", "score" if role == "score" else "accuracy")
     base = Record(
         line.text("model", "") or model or line.source.path.stem,
@@ -94,7 +96,7 @@ def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Re
     """The items of a line that holds several."""
     assert isinstance(gold, list)
     item = line.get("item")
-    numbered = [f"{item or line.number}:{k}" for k in range(len(gold))]
+    numbered = [f"{line.number if item is None else item}:{k}" for k in range(len(gold))]
     names = item if isinstance(item, list) else numbered
     if not isinstance(answer, list) or not len(answer) == len(gold) == len(names):
         raise line.error(f"expected {len(gold)} predictions in each run, as many as gold labels")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, printable
 from jaxeval.files import Json
 
 Status = Literal["scored", "unscored", "failed"]
@@ -113,11 +113,6 @@ def label(value: object, what: str, source: Source, line: int | None = None) -> 
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, source.path, line)
     return printable(str(value))
-
-
-def printable(name: str) -> str:
-    """A name that a terminal shows as it is: what is no printable character is escaped."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
 def sample(value: object, source: Source, line: int | None = None) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, printable
 from jaxeval.runs.imported import collector_paused
-from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source, printable
+from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
 MOST = 50_000_000  # scores of a table
 _UNKNOWN = -1
@@ -86,7 +86,7 @@ class _Columns:
         """All of them."""
         cells = {name: np.asarray(column) for name, column in self.cells.items()}
         if not np.any(cells["status"] == 0):
-            said = "; ".join(notes) or "they hold no items"
+            said = "; ".join(map(printable, notes)) or "they hold no items"
             raise DataError(f"no score in {logs} log{'s' if logs > 1 else ''} ({said})")
         cells["run"] = _runs(cells["model"], cells["task"], cells["run"])
         return LogTable(
@@ -94,7 +94,7 @@ class _Columns:
             names={name: tuple(map(printable, self.codes[name])) for name in _NAMED},
             higher_is_better=directions,
             logs=logs,
-            notes=dict(notes),
+            notes={printable(said): count for said, count in notes.items()},
         )
 
 

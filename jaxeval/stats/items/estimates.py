@@ -10,6 +10,7 @@ error speaks of is named by `over`:
 Notation: I items, R runs, C clusters.
 """
 
+import math
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ from jaxeval.stats.results import Interval, fraction
 
 _T = "t, Satterthwaite"
 _QUARTER = 0.25  # of an item
+_ROUNDING = 1e-12  # of the largest score
+_UNKNOWN = (
+    "The difference is the same over all {}: its error cannot be told, and nothing is shown."
+)
 
 
 def mean(
@@ -103,6 +108,7 @@ class Gap(NamedTuple):
       parts: of its variance.
       middle, tested: value and parts that interval and test are made of.
       unpaired: parts, had the models been scored on different items.
+      largest: absolute score, by which rounding is told.
     """
 
     value: float
@@ -112,6 +118,7 @@ class Gap(NamedTuple):
     binary: bool
     unpaired: Parts
     correlation: float | None
+    largest: float
 
 
 def gap_of(pair: pairs.Pair) -> Gap:
@@ -126,7 +133,8 @@ def gap_of(pair: pairs.Pair) -> Gap:
     apart = [errors_of_means.items_part(mean, pair.groups) for mean in means]
     runs = unpaired.run_parts() if pair.paired else parts.runs
     of_others = Parts(errors_of_means.added(apart), runs)
-    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means))
+    largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
+    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means), largest)
 
 
 def of_gap(
@@ -137,7 +145,10 @@ def of_gap(
     with_two = gap.binary and "items" in over
     middle = gap.middle if with_two else gap.value
     tested = errors_of_means.total(gap.tested, over) if with_two else part
-    low, high = t_limits(np.asarray(middle), tested, confidence)
+    rounding = _ROUNDING * gap.largest
+    unknown = np.sqrt(tested.variance) <= rounding < abs(middle)
+    low, high = t_limits(np.asarray(np.nan if unknown else middle), tested, confidence)
+    warnings = results.warnings_of(sizes, over, clustered)
     return Estimate(
         gap.value,
         float(np.sqrt(part.variance)),
@@ -145,10 +156,11 @@ def of_gap(
         Interval(float(low), float(high), confidence, _T + ", two items added" * with_two),
         over,
         sizes,
-        _two_sided(float(middle), tested),
+        math.nan if unknown else _two_sided(float(middle), tested, rounding),
         float(np.sqrt(unpaired.variance)),
         gap.correlation,
-        results.warnings_of(sizes, over, clustered),
+        (*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
+        gap.binary,
     )
 
 
@@ -210,11 +222,11 @@ def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     return value * items / (items + 2), parts._replace(items=part)
 
 
-def _two_sided(value: float, part: Part) -> float:
+def _two_sided(value: float, part: Part, rounding: float) -> float:
     from scipy import special
 
-    if part.variance <= 0:
-        return float(value == 0)
+    if np.sqrt(part.variance) <= rounding:  # as is the value, or the error is not known
+        return 1.0
     return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 

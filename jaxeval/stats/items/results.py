@@ -44,11 +44,13 @@ class Estimate:
       interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
         items added; otherwise t.
       p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
-        a mean.
+        a mean. NaN, as are the ends of the interval, where a difference has no spread at all: an
+        error that is estimated as 0 is not known.
       unpaired_se: of a difference, had the models been scored on different items; None of a mean.
       correlation: of the two models' scores over items, each the mean of its runs; None of a mean
         and where a model's scores are all equal.
       warnings: what a reader must know, a sentence each.
+      binary: whether it is a difference of right and wrong answers.
     """
 
     value: float
@@ -61,6 +63,21 @@ class Estimate:
     unpaired_se: float | None = None
     correlation: float | None = None
     warnings: tuple[str, ...] = ()
+    binary: bool = False
+
+    @property
+    def possible(self) -> Interval:
+        """The interval without what differences of right and wrong answers cannot be."""
+        if not self.binary:
+            return self.interval
+        low, high = (min(max(end, -1.0), 1.0) for end in self.interval[:2])
+        return self.interval._replace(low=low, high=high)
+
+    @property
+    def swapped(self) -> "Estimate":
+        """The difference B - A of a difference A - B."""
+        interval = self.interval._replace(low=-self.interval.high, high=-self.interval.low)
+        return dataclasses.replace(self, value=-self.value, interval=interval)
 
     def p_above(self, margin: float = 0.0) -> float:
         """One-sided p-value that the true difference is not above `margin`: small says it is.
@@ -130,6 +147,7 @@ def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tupl
     cells = sizes.items * sum(sizes.runs)
     if sizes.missing > _OFTEN_MISSING * cells:
         lines.append(
-            f"{sizes.missing} of {cells} scores are missing: expected as item and run suggest."
+            f"{sizes.missing} of {cells} scores are missing: filled in by least squares, "
+            "from item and run."
         )
     return tuple(lines)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import comparing, estimates, suites
+from jaxeval.stats.items import comparing, completeness, estimates, suites
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
@@ -32,6 +32,7 @@ class Rules:
       alpha: level of the tests, after Holm's correction.
       margin: difference from which on A counts as better or worse, in the unit of the scores.
       resamples: of permutations and bootstraps.
+      complete: whether nothing is shown where many answers are missing (`completeness`).
     """
 
     over: Over | None = None
@@ -39,12 +40,13 @@ class Rules:
     margin: float = 0.0
     resamples: int = 9999
     seed: int = 0
+    complete: bool = False
 
     def __post_init__(self) -> None:
         fraction(self.alpha, "alpha")
         count(self.resamples, "resamples")
-        if not 0 <= self.margin < math.inf:
-            raise ConfigError(f"margin: expected a number from 0, got {self.margin}")
+        if not isinstance(self.margin, int | float) or not 0 <= self.margin < math.inf:
+            raise ConfigError(f"margin: expected a number from 0, got {self.margin!r}")
 
     @property
     def confidence(self) -> float:
@@ -61,6 +63,7 @@ class TaskPair:
       difference: A - B, over what the verdict generalises over.
       p_adjusted: of the difference, Holm's over all pairs and tasks.
       outcome: of A against B, by the margin, corrected alike.
+      equivalent: whether the difference is shown to lie within the margin, corrected alike.
       estimates: the same difference over items, over runs and over both, as far as can be said.
       tests: function name -> test that treats items alone as random; p-values are not corrected.
     """
@@ -72,6 +75,7 @@ class TaskPair:
     difference: Estimate
     p_adjusted: float
     outcome: Outcome
+    equivalent: bool
     estimates: tuple[Estimate, ...]
     tests: Mapping[str, HypothesisTest]
 
@@ -118,20 +122,23 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         resamples=min(rules.resamples, _MOST_RESAMPLES),
         seed=rules.seed,
     )
-    return ItemStudy(
+    higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
+    warnings = (
+        *paired.notes,
+        *itertools.chain.from_iterable(map(completeness.warnings, paired.tasks)),
+    )
+    compared = ItemStudy(
         source,
         paired.models,
         paired.tasks,
         _pairs(paired.tasks, suite, rules),
         suite,
-        outcomes(
-            [pair.mean_over_tasks for pair in suite.overall],
-            [paired.tasks[0].higher_is_better] * len(suite.overall),
-            rules,
-        ),
+        outcomes([pair.mean_over_tasks for pair in suite.overall], higher, rules),
         rules,
-        (*paired.notes, *itertools.chain.from_iterable(map(_warnings, paired.tasks))),
+        warnings,
     )
+    reasons = completeness.reasons(paired) if rules.complete else ()
+    return _nothing_shown(compared, reasons) if reasons else compared
 
 
 def outcomes(
@@ -149,6 +156,7 @@ def outcomes(
         p_better.append(above if higher else below)
         p_worse.append(below if higher else above)
     both = np.minimum(1.0, 2 * np.minimum(p_better, p_worse)) if differences else np.zeros(0)
+    both = np.nan_to_num(both, nan=1.0)  # an unknown error shows nothing
     shown = multiple.adjust_p_values(both, "holm") <= rules.alpha
     return tuple(
         ("better" if better < worse else "worse") if is_shown else "not shown"
@@ -175,10 +183,31 @@ def verdict(study: ItemStudy) -> Outcome:
     return "better" if all(outcome == "better" for outcome in decisive) else "not shown"
 
 
-def equivalent(difference: Estimate, rules: Rules) -> bool:
-    """Whether the difference is shown to lie within the margin, both ways (TOST)."""
-    inside = max(1 - difference.p_above(rules.margin), difference.p_above(-rules.margin))
-    return rules.margin > 0 and inside <= rules.alpha
+def equivalents(differences: Sequence[Estimate], rules: Rules) -> tuple[bool, ...]:
+    """Whether each difference is shown to lie within the margin, both ways (TOST).
+
+    As in `outcomes`, each side is tested at half the level, so that a single difference is
+    equivalent where its interval lies within the margin; Holm's correction is over all of them.
+    """
+    sides = [(1 - d.p_above(rules.margin), d.p_above(-rules.margin)) for d in differences]
+    both = np.minimum(1.0, 2 * np.array(sides).reshape(-1, 2).max(1))
+    shown = multiple.adjust_p_values(np.nan_to_num(both, nan=1.0), "holm") <= rules.alpha
+    return tuple(bool(is_shown) and rules.margin > 0 for is_shown in shown)
+
+
+def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
+    """The same with all outcomes "not shown", and why."""
+    why = f"not shown: {'; '.join(reasons)} (--missing drop or zero accepts this)"
+    nothing: Outcome = "not shown"
+    return dataclasses.replace(
+        study,
+        pairs=tuple(
+            dataclasses.replace(pair, outcome="not shown", equivalent=False)
+            for pair in study.pairs
+        ),
+        overall=(nothing,) * len(study.overall),
+        warnings=(why, *study.warnings),
+    )
 
 
 def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[TaskPair, ...]:
@@ -198,6 +227,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
         [by_name[pair.task].higher_is_better for pair in suite.pairs],
         rules,
     )
+    alike = equivalents([pair.difference for pair in suite.pairs], rules)
     return tuple(
         TaskPair(
             by_name[pair.task],
@@ -207,12 +237,13 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             pair.difference,
             pair.p_adjusted,
             outcome,
+            equivalent,
             _by_over(by_name[pair.task], pair, rules),
             _tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
         )
-        for pair, outcome in zip(suite.pairs, shown, strict=True)
+        for pair, outcome, equivalent in zip(suite.pairs, shown, alike, strict=True)
     )
 
 
@@ -249,34 +280,3 @@ def _tests(task: TaskScores, a: str, b: str, rules: Rules) -> Mapping[str, Hypot
         permutations=rules.resamples,
         seed=rules.seed,
     )
-
-
-def _warnings(task: TaskScores) -> list[str]:
-    """What was left out of a task, and runs that are copies of one another."""
-    head = f"task {task.task}: " if task.task else ""
-    lines = []
-    if task.left_out:
-        lacking = [f"{m} lacks {_some(items)}" for m, items in task.lacking.items() if items]
-        why = f": {'; '.join(lacking)}" if lacking else ""
-        lines.append(f"{head}{task.left_out} items are left out{why}")
-    for what, counts in (("ended in an error", task.failed), ("have no score", task.unscored)):
-        said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
-        if said:
-            lines.append(f"{head}answers that {what}: {said}")
-    for model, cube in task.scores.items():
-        copies = len(cube) > 1 and any(
-            np.array_equal(cube[:, i], cube[:, j], equal_nan=True)
-            for i, j in itertools.combinations(range(cube.shape[1]), 2)
-        )
-        if copies:
-            lines.append(
-                f"{head}two runs of {model} have the same score on every item: decoding that "
-                "draws nothing gives copies, which are no other runs"
-            )
-    return lines
-
-
-def _some(items: Sequence[str]) -> str:
-    """How many, and the first few."""
-    named = ", ".join(f"{item:.40}" for item in items[:3])
-    return f"{len(items)} ({named}{' ...' if len(items) > 3 else ''})"

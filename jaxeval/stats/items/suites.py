@@ -9,6 +9,8 @@ import dataclasses
 import itertools
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from jaxeval.errors import DataError
 from jaxeval.stats import multiple
 from jaxeval.stats.items import estimates, places, results, tables, task_means
@@ -168,6 +170,7 @@ def _overall(
 
 
 def _holm(differences: Sequence[Estimate]) -> list[float]:
-    p_values = [each.p_value for each in differences if each.p_value is not None]
-    adjusted: list[float] = multiple.adjust_p_values(p_values, "holm").tolist()
-    return adjusted
+    """Holm's p-values; NaN where a difference has none, which counts as 1 for the others."""
+    p_values = np.array([each.p_value for each in differences], np.float64)
+    adjusted = multiple.adjust_p_values(np.nan_to_num(p_values, nan=1.0), "holm")
+    return list(np.where(np.isnan(p_values), np.nan, adjusted).tolist())

@@ -104,12 +104,28 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
             f"No mean over tasks: their metrics differ ({', '.join(metrics)}); compare tasks of "
             "one metric.",
         )
+    large = [_largest(task) > 1 for task in tasks]
+    if len(set(large)) > 1 and max(map(_largest, tasks)) > _scale_bound(tasks[0]):
+        above, below = tasks[large.index(True)].name, tasks[large.index(False)].name
+        return (
+            f"No mean over tasks: scores on {above} are above 1, those on {below} are not; bring "
+            "them to one scale, such as fractions.",
+        )
     wanted = models or dict.fromkeys(model for task in tasks for model in task.scores)
     for task in tasks:
         lacking = [model for model in wanted if model not in task.scores]
         if lacking:
             return (f"No mean over tasks: {lacking[0]} has no scores on {task.name}.",)
     return ()
+
+
+def _largest(task: Task) -> float:
+    return max(float(np.nanmax(np.asarray(scores))) for scores in task.scores.values())
+
+
+def _scale_bound(task: Task) -> float:
+    """What a score of another scale than fractions is above; losses differ more between tasks."""
+    return 1.0 if task.higher_is_better else 10.0
 
 
 def _by_run(pair: pairs.Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +153,10 @@ def _mean(gaps: Sequence[Gap], levels: Sequence[np.ndarray] | None) -> Gap:
         _mean_parts([getattr(gap, name) for gap in gaps], levels)
         for name in ("parts", "tested", "unpaired")
     )
-    return Gap(value, parts, middle, tested, all(gap.binary for gap in gaps), unpaired, None)
+    largest = max(gap.largest for gap in gaps)
+    return Gap(
+        value, parts, middle, tested, all(gap.binary for gap in gaps), unpaired, None, largest
+    )
 
 
 def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:

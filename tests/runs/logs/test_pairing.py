@@ -168,3 +168,26 @@ def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
         writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
     (task,) = _paired(tmp_path).tasks
     assert task.items == ("1",)
+
+
+def test_item_0_with_several_targets(tmp_path: Path) -> None:
+    """Dies if id 0 is taken for none, and the line's number for it."""
+    lines = [{"item": k, "gold": ["x", "y"], "predicted": ["x", "x"]} for k in (1, 0)]
+    (task,) = _paired(_predictions(tmp_path, {"a": lines, "b": lines[::-1]})).tasks
+    assert sorted(task.items) == ["0:0", "0:1", "1:0", "1:1"]
+
+
+def test_a_direction_that_the_log_contradicts(tmp_path: Path) -> None:
+    """Dies if lower_is_better is passed over where the log says that higher is."""
+    for name in "ab":
+        writing.lm_eval(tmp_path, name, {"none": [0.0, 1.0]})
+    with pytest.raises(DataError, match="--lower-is-better: the logs say that higher acc is bet"):
+        _paired(tmp_path, lower_is_better=True)
+
+
+def test_clusters_that_one_log_names(tmp_path: Path) -> None:
+    """Dies if no label of a log is a label other than that of the other log."""
+    plain = [{"item": k, "score": k} for k in range(3)]
+    named = [line | {"cluster": c} for line, c in zip(plain, "xxy", strict=True)]
+    (task,) = _paired(_predictions(tmp_path, {"a": plain, "b": named})).tasks
+    assert task.clusters is not None and task.clusters.tolist() == ["x", "x", "y"]

@@ -46,11 +46,16 @@ def test_losses_mirror_and_margins_move_the_border() -> None:
 
 
 def test_equivalence_takes_both_sides() -> None:
-    """Dies if a difference is called small for one end of its interval."""
-    low, high, *_ = estimates.difference(A[:, [44]], B[:, [44]], confidence=0.9).interval
-    least = max(-low, high)
-    for margin, expected in ((least + 0.01, True), (least - 0.01, False)):
-        assert study.equivalent(DIFFERENCES[44], Rules(margin=margin)) is expected
+    """Dies if a difference is called small for one end of its interval, at another level than that
+    of the interval beside it, or without Holm's correction."""
+    for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
+        difference = estimates.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
+        low, high, *_ = difference.interval
+        least = max(-low, high)
+        for margin, expected in ((least + 0.01, True), (least - 0.01, False)):
+            rules = Rules(margin=margin)
+            assert study.equivalents([difference, *others], rules)[0] is expected
+    assert study.equivalents(DIFFERENCES, Rules()) == (False,) * 90
 
 
 def test_what_cannot_be_studied() -> None:
