@@ -215,7 +215,7 @@ def tune(
     parallel: int | None = None,
     seeds: 'int | Literal["adaptive"]' = 1,
     halving: int | None = None,
-    min_epochs: int = 1,
+    min_epochs: int | None = None,
     seed: int = 0,
     seconds: float | None = None,
     retrain: int = 8,
@@ -233,6 +233,7 @@ def tune(
       seeds: of each setting.
       halving: successive halving: at each rung, of min_epochs, min_epochs * halving ... epochs,
         one of so many trainings goes on; None: all do.
+      min_epochs: of halving: epochs of the first rung; None: 1.
       seed: of the proposals.
       seconds: of wall time, after which nothing more is proposed.
       retrain: fresh seeds of the best setting in the end.
@@ -245,16 +246,16 @@ def tune(
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
     from jaxeval.tune import configs, options, training
-    from jaxeval.tuning.halving import Halving
-    from jaxeval.tuning.search import Search
+    from jaxeval.tuning.search import Search, whole
 
-    of, where = spaces.of(space)
-    stops = None if halving is None else Halving(halving, min_epochs)
     count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
+    end = options.called_end(trials, seconds, retrain, count)
+    stops = options.halving(halving, min_epochs)
+    parallel = None if parallel is None else whole("parallel", parallel, 1)
+    of, where = spaces.of(space)
     search = Search(of, method, seed, count, adaptive, stops)
     target = configs.target(config, arguments.words(changes), arguments.path(data), search, where)
     place = training.Place(Path(out), store)
-    end = options.End(trials, seconds, retrain=retrain)
     with observe.interruptible():
         tree = training.tune(target, search, end, place, parallel, quiet)
     return results.Tuned(tree, training.best_path(place.state_of(target)))

@@ -233,8 +233,12 @@ class Tuned:
 
         Raises:
           ConfigError: no such figure.
+          RunError: no setting has a score.
         """
         from jaxeval.report.tuning import figures
+
+        if self.tree["best"] is None:
+            raise RunError(f"plot: no setting has a score ({self.tree['reason']})")
 
         drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
         if name not in drawn:

@@ -115,8 +115,29 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
     assert list(again.scores("dev")) == tuned.tree["retrained"]["scores"]["dev"]  # type: ignore[index, call-overload]
     with pytest.raises(errors.ConfigError, match="expected one of best_so_far"):
         tuned.plot("pie")
-    with pytest.raises(errors.ConfigError, match="halving: expected a factor of at least 2"):
-        jaxeval.tune(TOY, space, halving=1)
+    scoreless: Any = {**tuned.tree, "best": None, "reason": "all trials have ended"}
+    with pytest.raises(errors.RunError, match="plot: no setting has a score"):
+        results.Tuned(scoreless, tuned.path).plot("importance")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"parallel": -1}, "parallel: expected a whole number of at least 1, got -1"),
+        ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
+        ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
+        ({"retrain": -1}, "retrain: expected a whole number of at least 0, got -1"),
+        ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
+        ({"halving": 1}, "halving: expected a whole number of at least 2, got 1"),
+        ({"halving": 2.5}, "halving: expected a whole number of at least 2, got 2.5"),
+        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number of at least 1"),
+        ({"min_epochs": 2}, "min_epochs: goes with halving"),
+    ],
+)
+def test_a_search_refuses_what_the_command_refuses(asked: dict[str, Any], said: str) -> None:
+    """Dies if a call searches nothing, or for ever, where the command has a line to say."""
+    with pytest.raises(errors.JaxevalError, match=said):
+        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **asked)
 
 
 def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:

@@ -1,11 +1,13 @@
 """`jaxeval tune --halving` of configs: lanes are refilled, and kill -9 changes nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jaxeval import runs
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.population import loop, reports
 from jaxeval.space import space as spaces
 from jaxeval.studies import events
 from jaxeval.tasks import registry
@@ -28,6 +30,7 @@ SPACE = spaces.from_dict(
 )
 SEARCH = Search(SPACE, "sobol", seed=3, halving=Halving(2))
 BOUNDS = Bounds(10, 3)
+WIDE = Bounds(10, 5)  # lanes are rounded up to a multiple of four devices
 CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
 
 
@@ -53,11 +56,13 @@ class _Journal:
             raise _Crash
 
 
-def _go_on(target: configs.Target, folder: Path, journal: _Journal) -> list[events.Epoch]:
+def _go_on(
+    target: configs.Target, folder: Path, journal: _Journal, bounds: Bounds = BOUNDS
+) -> list[events.Epoch]:
     """The epochs of all populations."""
     with runs.open_store(folder) as store:
         happening = live.tune(
-            target, SEARCH, journal.saved[-1], store, folder, BOUNDS, journal.save
+            target, SEARCH, journal.saved[-1], store, folder, bounds, journal.save
         )
         return [event for event in happening if isinstance(event, events.Epoch)]
 
@@ -121,3 +126,53 @@ def test_rungs_are_where_dev_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = pytest.raises(ConfigError, match=r"--min-epochs: expected a multiple of .* 2, got 1")
     with refused:
         configs.target({"task": "toy"}, ["training.evaluate_every=2"], None, SEARCH)
+
+
+def test_a_population_too_wide_for_memory_is_trained_lane_by_lane(
+    target: configs.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if settings fail that fit into memory one at a time, or a decision is lost on the way:
+    memory runs out in all lanes, at first and after decisions."""
+    epoch = loop.Population.epoch
+
+    def narrow(population: loop.Population) -> reports.Report:
+        if len(population.slots) > 4 and population.epochs in (0, 3):
+            raise MemoryError("toy")
+        return epoch(population)
+
+    monkeypatch.setattr(loop.Population, "epoch", narrow)
+    journal = _Journal(History())
+    _go_on(target, tmp_path, journal, WIDE)
+    ended = histories.ended(journal.saved[-1])
+    assert len(ended) == 10 and all(e.result is not None and e.result.scores for e in ended)
+    assert len(_rows(tmp_path)) == 10
+
+
+def test_a_decision_that_cannot_be_recorded_ends_the_search(
+    target: configs.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if the same population is trained for ever, or what was told is taken back."""
+    score, widths = loop.Population._score, []
+
+    def no_test(population: loop.Population, part: str, params: Any, chosen: Any) -> Any:
+        if part == "test" and any(chosen):
+            widths.append(len(population.slots))
+            assert len(widths) <= 2
+            raise MemoryError("toy")
+        return score(population, part, params, chosen)
+
+    monkeypatch.setattr(loop.Population, "_score", no_test)
+    journal = _Journal(History())
+    with pytest.raises(RunError, match="to record it there is no memory"):
+        _go_on(target, tmp_path, journal, WIDE)
+    assert widths == [8, 4]
+    assert not any(e.result and e.result.failure for e in journal.saved[-1].evaluations)
+
+
+def test_what_hides_rungs_is_no_part_of_the_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if settings that score dev between the rungs only are never stopped, without a word."""
+    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    space = spaces.from_dict({"often": {"key": "training.evaluate_every", "choices": [1, 2]}})
+    with pytest.raises(ConfigError, match="space: often: expected no training"):
+        configs.target({"task": "toy"}, [], None, Search(space, "sobol", halving=Halving(2)))
+    configs.target({"task": "toy"}, [], None, Search(space, "sobol"))

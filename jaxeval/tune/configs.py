@@ -16,6 +16,7 @@ from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, events, memory, prepared, proposers, sweeps
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
+from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Result
 from jaxeval.tuning.search import Search
 
@@ -75,12 +76,8 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
-    every = base.training.evaluate_every
-    if search.halving is not None and search.halving.first % every:
-        raise ConfigError(
-            f"--min-epochs: expected a multiple of training.evaluate_every, which is {every}, "
-            f"got {search.halving.first}"
-        )
+    if search.halving is not None:
+        _refuse_unscored_rungs(base, search, search.halving, where)
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
@@ -93,6 +90,21 @@ def target(
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     return Target(source, changes, search.space, loaded, record, design, session)
+
+
+def _refuse_unscored_rungs(base: Any, search: Search, halving: Halving, where: str) -> None:
+    """Raises ConfigError where a rung may be an epoch after which dev is not scored."""
+    every, key = base.training.evaluate_every, "training.evaluate_every"
+    if halving.first % every:
+        raise ConfigError(
+            f"--min-epochs: expected a multiple of {key}, which is {every}, got {halving.first}"
+        )
+    for parameter in search.space.parameters:
+        if parameter.key == key:
+            raise ConfigError(
+                f"{where}: {parameter.name}: expected no {key} with --halving, whose rungs are "
+                "after epochs that score dev; fix it in the config"
+            )
 
 
 class Batch(NamedTuple):

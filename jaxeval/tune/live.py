@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 
 from jaxeval import runs
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.studies import cohorts, events, live, memory, programs, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.live import Progress
@@ -34,7 +34,8 @@ def tune(
     """Goes on with a search, population by population; arguments as of `configs.tune`.
 
     A population takes new settings of its program as long as there are any. Settings of another
-    program wait until it has ended.
+    program wait until it has ended. One that does not fit into memory goes on lane by lane;
+    settings that do not fit so have failed.
 
     Args:
       save: makes a history safe. It is called before what it proposes is trained, and before what
@@ -42,24 +43,36 @@ def tune(
         everybody when it did before, and decides nothing anew.
 
     Raises:
-      RunError: as `studies.run_cohorts`.
+      RunError: as `studies.run_cohorts`; or lane by lane too there is no memory to record what
+        was decided.
     """
     running_search = _Live(of, search, history, store, bounds, save)
+    narrow = ""  # name of a population that does not fit into memory in all its lanes
     while (cohort := running_search.begin()) is not None:
-        feed = live.Feed(running_search.arrivals(), running_search.after_epoch)
-        happening = running.run_open(
-            cohort, feed, store, folder, session=of.session, lanes=bounds.parallel
-        )
-        try:
-            for event in happening:
-                yield event
-                if isinstance(event, events.Epoch):
-                    yield from running_search.news()
-        except (jax.errors.JaxRuntimeError, MemoryError) as error:
-            if not memory.exhausted(error):
-                raise
-        running_search.end()
+        lanes = 1 if cohort.name == narrow else bounds.parallel
+        fits = yield from _train(running_search, cohort, lanes, folder)
+        narrow = "" if fits else cohort.name
+        running_search.end(lost=not fits and lanes == 1)
         yield from running_search.news()
+
+
+def _train(
+    running_search: "_Live", cohort: Cohort, lanes: int, folder: Path
+) -> Generator[events.Event | Scored | Told, None, bool]:
+    """Trains a population in so many lanes; whether it fitted into memory."""
+    feed = live.Feed(running_search.arrivals(), running_search.after_epoch)
+    session, store = running_search.of.session, running_search.store
+    happening = running.run_open(cohort, feed, store, folder, session=session, lanes=lanes)
+    try:
+        for event in happening:
+            yield event
+            if isinstance(event, events.Epoch):
+                yield from running_search.news()
+    except (jax.errors.JaxRuntimeError, MemoryError) as error:
+        if not memory.exhausted(error):
+            raise
+        return False
+    return True
 
 
 @dataclasses.dataclass
@@ -207,14 +220,36 @@ class _Live:
         self.history = histories.tell(self.history, number, result)
         self.told.append(number)
 
-    def end(self) -> None:
-        """Tells of those that ended without an epoch, or that the memory had no room for."""
-        for evaluation in self._joined(self.population):
+    def end(self, lost: bool) -> None:
+        """Tells of those that ended without an epoch, or that the memory had no room for.
+
+        Args:
+          lost: whether those that have not ended never will.
+
+        Raises:
+          RunError: among the lost is one that was told of: what it reached can neither be
+            recorded nor become a failure.
+        """
+        of_number = self._joined(self.population)
+        if lost:
+            self._refuse_undone([e for e in of_number if e.result not in (None, _NO_ROOM)])
+        for evaluation in of_number:
             if evaluation.result is None:
                 known = self._recorded(evaluation)
-                told = _NO_ROOM if known is None else configs.result([known])
-                self._tell(evaluation.number, told)
+                if known is not None:
+                    self._tell(evaluation.number, configs.result([known]))
+                elif lost:
+                    self._tell(evaluation.number, _NO_ROOM)
         self.save(self.history)
+
+    def _refuse_undone(self, told: Sequence[Evaluation]) -> None:
+        undone = [e.number for e in told if self._unrecorded(e) is not None]
+        if undone:
+            raise RunError(
+                f"setting {undone[0]}: its training has ended, and to record it there is no "
+                "memory, with one setting at once either; expected a smaller model or dev and "
+                "test, or a device with more memory, on which the same command goes on"
+            )
 
     def news(self) -> list[Scored | Told]:
         """What was told since the last time."""

@@ -1,6 +1,7 @@
 """Arguments of a search, and what they ask for."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.report.tuning.as_json import Result
+    from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.history import History
     from jaxeval.tuning.saved import Saved
     from jaxeval.tuning.search import Search
@@ -119,7 +121,6 @@ def search(args: argparse.Namespace) -> "Search":
       ConfigError: arguments that do not go together, or more runs than there are seeds.
     """
     from jaxeval.space import space
-    from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.search import Search
 
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
@@ -137,14 +138,37 @@ def search(args: argparse.Namespace) -> "Search":
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
         raise ConfigError("--margin: goes with --stop-below")
-    if args.min_epochs is not None and args.halving is None:
-        raise ConfigError("--min-epochs: goes with --halving")
     if args.halving is not None and args.command is not None:
         raise ConfigError("--halving: goes with a config: a command's epochs are not known")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
-    stops = None if args.halving is None else Halving(args.halving, args.min_epochs or 1)
+    stops = halving(args.halving, args.min_epochs, "--min-epochs", "--halving")
     return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+
+
+def halving(
+    factor: int | None,
+    first: int | None,
+    called: str = "min_epochs",
+    goes_with: str = "halving",
+) -> "Halving | None":
+    """Successive halving, as it is asked for; None: it is not.
+
+    Args:
+      called, goes_with: what messages say for the first rung and for halving.
+
+    Raises:
+      ConfigError, DataError: a first rung without a factor, or numbers that are none of either.
+    """
+    from jaxeval.tuning.halving import Halving
+    from jaxeval.tuning.search import whole
+
+    if factor is None:
+        if first is not None:
+            raise ConfigError(f"{called}: goes with {goes_with}")
+        return None
+    least = 1 if first is None else whole(called, first, 1)
+    return Halving(whole(goes_with, factor, 2), least)
 
 
 def _factor(text: str) -> int:
@@ -171,6 +195,25 @@ class End(NamedTuple):
 def end(args: argparse.Namespace) -> End:
     """What is asked for."""
     return End(*(getattr(args, name) for name in End._fields))
+
+
+def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> End:
+    """What a call from Python asks for; refused is what the command refuses.
+
+    Args:
+      seeds: of each setting.
+
+    Raises:
+      ConfigError, DataError: naming the argument.
+    """
+    from jaxeval.tuning.search import whole
+
+    runs = whole("trials", trials, 1) * whole("seeds", seeds, 1)
+    if runs > cli.MOST:
+        raise ConfigError(f"trials: expected at most {cli.MOST} runs in all")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ConfigError(f"seconds: expected a number above 0, got {seconds!r}")
+    return End(whole("trials", trials, 1), seconds, retrain=whole("retrain", retrain, 0))
 
 
 def stopper(

@@ -42,6 +42,11 @@ class Search:
             raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
         if self.halving is not None and (self.adaptive or self.seeds > 1):
             raise ConfigError("halving: expected one seed a setting, got several")
+        if self.halving is not None and self.method == "botorch":
+            raise ConfigError(
+                "halving: expected another method than botorch, whose process would take scores "
+                "of stopped trainings for those of whole ones; gp knows better"
+            )
 
     def to_dict(self) -> dict[str, Json]:
         """Plain data for JSON."""

@@ -126,3 +126,10 @@ def test_scores_of_few_epochs_do_not_hide_what_they_promise() -> None:
     assert fitted.model is not None
     means = gaussian_process.predict(fitted.model, fitted.features).mean
     assert np.allclose(means[1::2], means[::2], atol=0.25)  # of targets, which differ by 1.5
+
+
+def test_a_process_that_does_not_know_of_epochs_is_refused() -> None:
+    """Dies if method botorch learns scores of stopped trainings as those of whole ones."""
+    with pytest.raises(ConfigError, match="halving: expected another method than botorch"):
+        Search(SPACE, "botorch", halving=Halving(2))
+    Search(SPACE, "botorch")

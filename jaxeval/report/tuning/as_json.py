@@ -18,6 +18,8 @@ from jaxeval.tuning import retraining
 from jaxeval.tuning.history import Evaluation, History, Setting
 from jaxeval.tuning.search import Search
 
+LEAST_DF = 4  # of the noise, below which little is said by it
+
 
 class Metric(NamedTuple):
     """What scores are of.
@@ -134,12 +136,13 @@ def posterior(
     if not each:
         return None
     rows = posteriors.describe(search.space, history, search.seed, margin)
+    able = [row for row in rows if row.setting.whole] or rows
     along = slices.slices(search.space, history, best, margin)
     return {
         "margin": margin,
         "noise_known": posteriors.noise_known(history),
         "importance": [record(of) for of in each],
-        "alike": [row.setting.numbers[0] for row in rows if row.worse < slices.TOLD_APART],
+        "alike": [row.setting.numbers[0] for row in able if row.worse < slices.TOLD_APART],
         "neighbourhood": [
             {
                 "name": name,
@@ -218,15 +221,26 @@ def two_sided(df: int) -> float:
 
 
 def best_so_far(history: History) -> list[float | None]:
-    """The best mean score of one evaluation up to each, in the order of proposal."""
+    """The best mean score of one evaluation up to each, in the order of proposal.
+
+    Trainings that were stopped count only where all were.
+    """
     better = max if history.higher_is_better else min
     so_far: list[float | None] = []
+    whole = any(_whole(evaluation) for evaluation in history.evaluations)
     for evaluation in history.evaluations:
         scores = evaluation.result.scores if evaluation.result is not None else ()
         known = [value for value in so_far[-1:] if value is not None]
-        known += [statistics.fmean(scores)] if scores else []
+        if scores and (_whole(evaluation) or not whole):
+            known.append(statistics.fmean(scores))
         so_far.append(better(known) if known else None)
     return so_far
+
+
+def _whole(evaluation: Evaluation) -> bool:
+    """Whether it has scores of a whole training."""
+    result = evaluation.result
+    return result is not None and bool(result.scores) and result.stopped is None
 
 
 def noise(history: History, retrained: Retrained | None = None) -> Noise | None:

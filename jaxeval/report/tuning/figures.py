@@ -44,26 +44,28 @@ def best_so_far(tree: Result) -> Figure:
     factor, label = scores.factor(tree["unit"]), scores.label(tree["metric"], tree["unit"])
     means = {e["number"]: statistics.fmean(e["scores"]) for e in _scored(tree)}
     axes.scatter(list(means), [factor * v for v in means.values()], label="a setting", **_FAINT)
+    _draw_stopped(axes, tree)
     known = [(n, factor * v) for n, v in enumerate(tree["best_so_far"]) if v is not None]
     numbers, best = (np.array(column) for column in zip(*known, strict=True))
     axes.step(numbers, best, where="post", color=plots.COLOURS[1], label="best so far")
+    _draw_retrained(axes, tree)
+    _focus(axes, tree)  # before the band, which would flatten the rest
     half = _half_width(tree)
     if half is not None:
         axes.fill_between(
             numbers, best - factor * half, best + factor * half, step="post",
             color=plots.COLOURS[1], alpha=0.15, linewidth=0, label="its noise, 95 %",
         )  # fmt: skip
-    _draw_retrained(axes, tree)
     axes.set(xlabel="setting", ylabel=plots.literal(label))
     axes.locator_params(axis="x", integer=True)
-    _focus(axes, tree)
     axes.legend(frameon=False, fontsize=8)
     return Figure(
         "best_so_far",
         "Best score so far",
         "Scores of settings in the order of their proposal. "
         + ("" if half is None else "The band is the noise of a score with other seeds. ")
-        + "Retrained: the best setting with fresh seeds.",
+        + "Retrained: the best setting with fresh seeds."
+        + (" Crosses were stopped early." if _stopped(tree) else ""),
         drawing,
         ("setting", label, "best so far"),
         [
@@ -74,14 +76,37 @@ def best_so_far(tree: Result) -> Figure:
 
 
 def _scored(tree: Result) -> list[Mapping[str, Any]]:
-    return [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
+    """Evaluations with scores, of whole trainings where there are some."""
+    known = [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
+    return [evaluation for evaluation in known if "stopped" not in evaluation] or known
+
+
+def _stopped(tree: Result) -> list[Mapping[str, Any]]:
+    """Evaluations whose trainings were stopped, where others were not."""
+    shown = [evaluation["number"] for evaluation in _scored(tree)]
+    return [e for e in tree["evaluations"] if "stopped" in e and e["number"] not in shown]
+
+
+def _draw_stopped(axes: "Axes", tree: Result) -> None:
+    factor, stopped = scores.factor(tree["unit"]), _stopped(tree)
+    if stopped:
+        means = [factor * statistics.fmean(e["scores"]) for e in stopped]
+        style: Any = {"marker": "x", "s": 14, "linewidths": 0.8, "color": "#999999"}
+        axes.scatter([e["number"] for e in stopped], means, label="stopped early", **style)
+
+
+def _left_out(tree: Result) -> str:
+    """What a caption says of them."""
+    return " Settings that were stopped early are left out." if _stopped(tree) else ""
 
 
 def _half_width(tree: Result) -> float | None:
     """Of the interval that a setting's mean score has by its seeds alone."""
-    noise, seeds = tree["noise"], tree["search"]["seeds"]
+    noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
-    return None if not noise else as_json.two_sided(tree["noise_df"]) * noise / seeds**0.5
+    if not noise or df < as_json.LEAST_DF:
+        return None
+    return as_json.two_sided(df) * noise / seeds**0.5
 
 
 def _draw_retrained(axes: "Axes", tree: Result) -> None:
@@ -93,9 +118,11 @@ def _draw_retrained(axes: "Axes", tree: Result) -> None:
     summary = next(iter(again["parts"].values()))
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2}
     axes.axhline(factor * optimism["mean"], linestyle="--", label="best, retrained", **style)
+    limits = axes.get_ylim()
     if summary["mean_interval"] is not None:
         low, high = (factor * summary["mean_interval"][end] for end in ("low", "high"))
         axes.axhspan(low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
+    axes.set_ylim(limits)  # a wide interval would flatten the rest
 
 
 def _focus(axes: "Axes", tree: Result) -> None:
@@ -133,6 +160,7 @@ def slices(tree: Result, along: Mapping[str, Mapping[str, Any]]) -> Figure:
         "Scores along each hyperparameter",
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
+        + _left_out(tree)
         + (
             " The line is the posterior mean of the best setting with another value, its band "
             "1.96 posterior sd: of the score without the noise of seeds, which with one seed a "
@@ -229,7 +257,8 @@ def parallel_coordinates(tree: Result) -> Figure:
         "parallel_coordinates",
         "Settings",
         "Each line is a setting; those of the best tenth are in the second colour, and the better "
-        "another one is the stronger is its line. A gap: the hyperparameter was inactive.",
+        "another one is the stronger is its line. A gap: the hyperparameter was inactive."
+        + _left_out(tree),
         drawing,
         (label, *names),
         rows[::-1],

@@ -5,7 +5,7 @@ import json
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from jaxeval.files import Json
 from jaxeval.report import scores, tables, text
@@ -21,7 +21,6 @@ _MOST_SHOWN = 10  # settings of the table
 _MOST_CAUSES = 5  # of failures
 # of an exit code the number is the cause
 _NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-_LEAST_DF = 4  # of the noise, below which little is said by it
 
 
 def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
@@ -43,7 +42,9 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
     mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
     said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
     noise = as_json.noise(history)
-    if noise is None or noise.df < _LEAST_DF:  # sd and probability would be those of the prior
+    if (
+        noise is None or noise.df < as_json.LEAST_DF
+    ):  # sd and probability would be those of the prior
         return said
     return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
 
@@ -104,31 +105,51 @@ def print_result(tree: Result) -> None:
     )
 
 
-def scored(tree: Result) -> list[tuple[int, Mapping[str, Any], Sequence[float]]]:
-    """Number, values and all scores of each setting that has some, best mean first."""
-    pooled: dict[str, tuple[int, Mapping[str, Any], list[float]]] = {}
-    for evaluation in cast(Sequence[Mapping[str, Any]], tree["evaluations"]):
-        if "scores" in evaluation:
-            identity = histories.identity(evaluation["values"])
-            number, values = evaluation["number"], evaluation["values"]
-            pooled.setdefault(identity, (number, values, []))[2].extend(evaluation["scores"])
+class Scored(NamedTuple):
+    """A setting of the table.
+
+    Attributes:
+      scores: of all its seeds.
+      stopped: epochs that it had, of how many, where halving stopped it.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    scores: list[float]
+    stopped: Sequence[int] | None = None
+
+
+def scored(tree: Result) -> list[Scored]:
+    """The settings that can be taken, best mean first; all with scores where none can."""
+    pooled: dict[str, Scored] = {}
+    failed = set()
+    for e in cast(Sequence[Mapping[str, Any]], tree["evaluations"]):
+        identity = histories.identity(e["values"])
+        if "failure" in e:
+            failed.add(identity)
+        if "scores" in e:
+            new = Scored(e["number"], e["values"], [], e.get("stopped"))
+            pooled.setdefault(identity, new).scores.extend(e["scores"])
+    able = [of for name, of in pooled.items() if name not in failed and of.stopped is None]
     sign = -1.0 if tree["higher_is_better"] else 1.0
-    return sorted(pooled.values(), key=lambda setting: sign * statistics.fmean(setting[2]))
+    return sorted(able or pooled.values(), key=lambda of: sign * statistics.fmean(of.scores))
 
 
 def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Head, and a row for each of the best evaluations."""
+    """Head, and a row for each of the best settings; their epochs where they were stopped."""
     chosen = scored(tree)[:_MOST_SHOWN]
-    names = [name for name in _names(tree) if any(name in of for _, of, _ in chosen)]
-    head = ["setting", "seeds", scores.label(tree["metric"], tree["unit"]), *names]
+    names = [name for name in _names(tree) if any(name in of.values for of in chosen)]
+    epochs = ["epochs"] if any(of.stopped for of in chosen) else []
+    head = ["setting", "seeds", *epochs, scores.label(tree["metric"], tree["unit"]), *names]
     rows: list[Sequence[str]] = [
         [
-            str(number),
-            str(len(sample)),
-            scores.shown(statistics.fmean(sample), tree["unit"]),
-            *(value(of.get(name, "-")) for name in names),
+            str(of.number),
+            str(len(of.scores)),
+            *("{} of {}".format(*of.stopped) if of.stopped else "all" for _ in epochs),
+            scores.shown(statistics.fmean(of.scores), tree["unit"]),
+            *(value(of.values.get(name, "-")) for name in names),
         ]
-        for number, of, sample in chosen
+        for of in chosen
     ]
     return head, rows
 
@@ -140,17 +161,18 @@ def _names(tree: Result) -> list[str]:
 
 
 def notes(tree: Result) -> Iterator[str]:
-    """What failed, and what noise does to the order of the table."""
+    """What failed, what was stopped, and what noise does to the order of the table."""
     what = unit(bool(tree["search"]["adaptive"]))
     for count, cause in causes(tree["failures"]):
         yield f"{text.counted(count, what)} failed: {cause}"
+    yield from _stopped(tree)
     noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
     if not noise:
         return
     said = f"sd of one seed's score: {scores.shown(noise, tree['unit'])}"
     said += f" ({text.counted(df, 'degree')} of freedom)"
-    if df >= _LEAST_DF and not tree["search"]["adaptive"] and len(scored(tree)) > 1:
+    if df >= as_json.LEAST_DF and not tree["search"]["adaptive"] and len(scored(tree)) > 1:
         # of a difference of two means of `seeds` scores each
         least = as_json.two_sided(df) * (2 / seeds) ** 0.5 * noise
         said += (
@@ -158,6 +180,16 @@ def notes(tree: Result) -> Iterator[str]:
             f"{scores.shown(least, tree['unit'])} apart; two picked from the table, by chance too"
         )
     yield said
+
+
+def _stopped(tree: Result) -> Iterator[str]:
+    """How many settings had not their whole training."""
+    evaluations = cast(Sequence[Mapping[str, Any]], tree["evaluations"])
+    epochs = [e["stopped"][0] for e in evaluations if "stopped" in e]
+    if epochs:
+        after = " to ".join(map(str, sorted({min(epochs), max(epochs)})))
+        said = text.counted(len(epochs), "setting")
+        yield f"{said} stopped early by halving (epoch {after}), and cannot be taken"
 
 
 def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:

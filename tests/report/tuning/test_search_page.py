@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval.report.plain import plain
 from jaxeval.report.tuning import as_json, figures, importance, page
-from jaxeval.report.tuning.as_json import Metric, Result
+from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -84,3 +84,46 @@ def test_without_seeds_no_difference_is_called_real() -> None:
     random = _tree(method="random")
     assert random["posterior"] is None and len(figures.draw(random)) == 3
     assert "Around the best" not in page.render(random, figures.draw(random))
+
+
+def _halved() -> History:
+    """Four whole trainings between .5 and .53, and four that were stopped at lower scores."""
+    history = History()
+    for number in range(8):
+        values = {"rate": 0.01 * (number + 1), "cell": "lstm", "idle": 0.1 * number}
+        history = histories.propose(history, values, [number + 1])
+        score, stopped = 0.5 + 0.01 * (number % 4), None
+        if number > 3:
+            score, stopped = score - 0.2, histories.Stopped(1, 5)
+        history = histories.tell(history, number, histories.Result((score,), stopped=stopped))
+    return history
+
+
+def test_figures_mark_or_leave_out_what_was_stopped() -> None:
+    """Dies if a score of one epoch is drawn as that of a whole training."""
+    of, history = Search(SPACE, "random", 2), _halved()
+    tree = as_json.result(of, history, searches.best(of, history), "ended", 1.0, Metric())
+    drawn = {figure.name: figure for figure in figures.draw(tree)}
+    so_far = drawn["best_so_far"].drawing.axes[0]
+    points = {c.get_label(): len(c.get_offsets()) for c in so_far.collections}
+    assert points == {"a setting": 4, "stopped early": 4}
+    assert so_far.get_ylim()[0] > 0.4
+    assert len(drawn["parallel_coordinates"].rows) == 4 and len(drawn["slices"].rows) == 12
+    assert all("left out" in drawn[name].caption for name in ("slices", "parallel_coordinates"))
+
+
+@pytest.mark.parametrize(
+    ("fresh", "banded"), [([0.2, 0.9], False), ([0.2, 0.9, 0.5, 0.5, 0.4], True)]
+)
+def test_bands_flatten_no_figure(fresh: list[float], banded: bool) -> None:
+    """Dies if a band of one degree of freedom is drawn, or one that is wide sets the limits."""
+    of, history = Search(SPACE, "random", 2), _halved()
+    best, again = searches.best(of, history), Retrained({"score": fresh})
+    tree = as_json.result(of, history, best, "ended", 1.0, Metric(), again)
+    assert tree["noise_df"] == len(fresh) - 1
+    figure = figures.best_so_far(tree)
+    axes = figure.drawing.axes[0]
+    assert ("its noise, 95 %" in axes.get_legend_handles_labels()[1]) == banded
+    assert ("The band" in figure.caption) == banded
+    low, high = axes.get_ylim()
+    assert low > 0.4 and high < 0.6

@@ -154,3 +154,48 @@ def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
         said.endswith("(sd 0.05), the best among those evaluated with probability 0.25") == known
         and ("sd" in said) == known
     )
+
+
+def test_settings_that_were_stopped_are_not_told_as_whole_ones() -> None:
+    """Dies if a table begins with a training that was stopped, or the number of them is hidden."""
+    tree = _tree(_stopped(_history([[0.5], [0.4]]), [0.9, 0.8]))
+    head, rows = terminal.table(tree)
+    assert [row[0] for row in rows] == ["0", "1"] and "epochs" not in head
+    assert "2 settings stopped early by halving (epoch 1), and cannot be taken" in terminal.notes(
+        tree
+    )
+    assert tree["best_so_far"] == [0.5, 0.5, 0.5, 0.5]
+    only = _tree(_stopped(History(), [0.3, 0.9]))
+    head, rows = terminal.table(only)
+    assert head[2] == "epochs" and [row[2] for row in rows] == ["1 of 5", "1 of 5"]
+    assert only["best_so_far"] == [0.3, 0.9]
+
+
+def _stopped(history: History, scores: Sequence[float]) -> History:
+    """With settings whose trainings were stopped."""
+    for score in scores:
+        number = len(history.evaluations)
+        seeds = histories.fresh_seeds(history, 1)
+        history = histories.propose(history, {"x": number + 0.5}, seeds)
+        result = histories.Result((score,), stopped=histories.Stopped(1, 5))
+        history = histories.tell(history, number, result)
+    return history
+
+
+def test_settings_of_which_a_seed_failed_are_not_the_best_of_the_table() -> None:
+    """Dies if a setting leads the table that the search cannot take."""
+    history = histories.propose(_history([[0.9], [0.5]]), {"x": 0.0}, [3])
+    history = histories.tell(history, 2, histories.Result(failure="diverged"))
+    _, rows = terminal.table(_tree(history, search=Search(SPACE, "gp", adaptive=True), best=1))
+    assert [row[0] for row in rows] == ["1"]
+
+
+def test_only_settings_that_can_be_taken_are_as_good_as_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dies if a training that was stopped is said not to be told apart from the best."""
+    history = _stopped(_history([[0.1], [0.5], [0.45], [0.3]]), [0.44, 0.46])
+    rows = [posterior.Row(of, 0.5, 0.1, 0.1, 0.1) for of in histories.settings(history)]
+    monkeypatch.setattr(posterior, "describe", lambda *of: rows)
+    of = as_json.posterior(Search(SPACE, "gp"), history, rows[1].setting, 0.0)
+    assert of is not None and of["alike"] == [0, 1, 2, 3]
