@@ -103,7 +103,11 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
-    args = parser().parse_args(words)
+    args, later = parser().parse_known_args(words)
+    if args.verb == "judge" and not any(word.startswith("-") for word in later):
+        args.files += later  # files and changes may stand after options, as in `train`
+    elif later:
+        parser().error(f"unrecognized arguments: {' '.join(later)}")
     handlers = {
         "similarity": _similarity,
         "analogies": _analogies,
