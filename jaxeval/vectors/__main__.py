@@ -104,9 +104,9 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
     args, later = parser().parse_known_args(words)
-    if args.verb == "judge" and not any(word.startswith("-") for word in later):
-        args.files += later  # files and changes may stand after options, as in `train`
-    elif later:
+    while args.verb == "judge" and later and not later[0].startswith("-"):
+        args.files.append(later.pop(0))  # may stand after options, as in `train`
+    if later:
         parser().error(f"unrecognized arguments: {' '.join(later)}")
     handlers = {
         "similarity": _similarity,

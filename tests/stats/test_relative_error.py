@@ -46,7 +46,7 @@ def test_few_seeds_have_no_interval(seeds: int) -> None:
 
 
 def test_no_interval_goes_beyond_all_errors() -> None:
-    """Dies if RER itself is studentised (to 2.4 here) rather than the logarithm of what is left,
+    """Dies if RER itself is studentised (to 1.03 here) rather than the logarithm of what is left,
     or a seed without errors breaks it."""
     baseline = np.full((2, 8), 0.7) + np.linspace(-0.1, 0.1, 8)
     scores = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 1.0, 0.8], [1.0] * 8])
