@@ -9,6 +9,7 @@ import pytest
 from jaxeval.report import plots
 from jaxeval.report.judgement import as_json, data, figures, page, terminal
 from jaxeval.report.judgement.data import Judged
+from jaxeval.runs.records import MemberRow
 from jaxeval.stats import judgement
 from jaxeval.stats.pairwise import Rules
 
@@ -68,6 +69,14 @@ def test_a_file_has_one_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     asked.clear()
     figures.reductions(judged.modes[0], judged)
     assert asked == [2, 1, 2, 1]  # bars, then the legend
+
+
+def test_a_training_of_two_files_is_counted_once() -> None:
+    """Dies if files that are the same experiment are told as more trainings than there were."""
+    row = MemberRow._make([""] * len(MemberRow._fields))
+    rows = (row._replace(seed=1), row._replace(seed=2))
+    cells = [data.Cell("fixed", "pos", name, rows) for name in ("a", "b")]
+    assert data.cost(_judged(2, {"svd": 0.7})._replace(cells=cells)).startswith("2 trainings, ")
 
 
 def test_programs_of_a_dry_run_are_a_table(capsys: pytest.CaptureFixture) -> None:

@@ -13,7 +13,8 @@ def test_limits_of_the_reduction() -> None:
     """Dies if numerator or denominator is another: (s - b) / (1 - b)."""
     assert relative_error.reduction(0.7, 0.7) == 0
     assert relative_error.reduction(1.0, 0.7) == 1
-    np.testing.assert_allclose(relative_error.reduction([0.85, 0.0], [0.7, 0.9]), [0.5, -9.0])
+    reductions = relative_error.reduction(np.array([0.85, 0.0]), np.array([0.7, 0.9]))
+    np.testing.assert_allclose(reductions, np.array([0.5, -9.0]))
     with pytest.raises(DataError, match=r"the baseline makes no error \(score 1\)"):
         relative_error.reduction(0.5, 1.0)
     with pytest.raises(DataError, match="scores from 0 to 1"):
