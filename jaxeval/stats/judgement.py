@@ -96,7 +96,6 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         means = {name: of.mean(axis=0)[None] for name, of in arrays.items()}
         overall = _study(means, [MEAN], seeds, rules)
         by_task = _study(arrays, tasks, seeds, rules)
-    placed = _placed(overall, arrays) + _placed(by_task, arrays)
     return Judgement(
         mode,
         tasks,
@@ -106,7 +105,7 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         baseline,
         reduced,
         reductions,
-        tuple(placed),
+        tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
         overall,
         by_task,
         (*notes, *_notes_on_reductions(tasks, reduced, baseline, len(seeds))),
