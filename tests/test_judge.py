@@ -115,6 +115,11 @@ def test_one_program_a_task_and_mode(folder: Path) -> None:
         (["--tasks", "nli"], "no corpus of nli: expected --data nli=PATH"),
         (["--baseline", "c.txt"], r"--baseline c.txt: expected one of"),
         (["--json", "-", "--csv", "-"], "at most one to go to stdout"),
+        (["model.words.trained=true"], "model.words.trained cannot be changed: .* by --modes"),
+        (["model.words={trained=true}"], "model.words.trained cannot be changed"),
+        (["ner:data.vectors=c.txt"], "data.vectors cannot be changed: .* by the files"),
+        (["name=x"], "name cannot be changed"),
+        (["nli:training.epochs=2"], "nli is not judged; expected one of ner, sentiment"),
     ],
 )
 def test_what_cannot_be_done_is_told_before_training(
@@ -128,6 +133,37 @@ def test_what_cannot_be_done_is_told_before_training(
     with pytest.raises(DataError, match="no such file"):
         vectors_main(["judge", str(folder / "none.txt"), "--data", str(folder / "data")])
     assert not (tmp_path / "runs").exists()
+
+
+def test_changes_after_options_and_of_a_task(
+    folder: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if files and changes must stand before options, a task's change is one of another's,
+    or a misspelt option is taken for a file."""
+    plans: list[judging.Plan] = []
+    planned = judging.plan
+
+    def plan(*arguments: Any) -> judging.Plan:
+        plans.append(planned(*arguments))
+        return plans[-1]
+
+    monkeypatch.setattr(judging, "plan", plan)
+    words = [str(folder / "a.txt"), "--data", str(folder / "data"), "--dry-run", "--seeds", "2"]
+    words += [str(folder / "b.txt"), *QUICK, "--modes", "fixed", "ner:training.epochs=3"]
+    assert vectors_main(["judge", *words]) == 0
+    assert [*plans[0].files] == ["a", "b"]
+    epochs = {e.trial.labels["task"]: e.prepared.config.training.epochs for e in plans[0].entries}
+    assert epochs == {"ner": 3, "sentiment": 2}
+    assert "8 trainings in 2 programs" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        vectors_main(["judge", *words, "--sedes", "2"])
+    assert "unrecognized arguments: --sedes 2" in capsys.readouterr().err
+
+
+def test_the_same_file_twice_is_one(folder: Path) -> None:
+    """Dies if a file is judged against itself under another spelling of its path."""
+    a, again = str(folder / "a.txt"), f"{folder}/data/../a.txt"
+    assert judging.named([a, again, str(folder / "b.txt")]) == {"a": a, "b": str(folder / "b.txt")}
 
 
 def test_names_of_files() -> None:

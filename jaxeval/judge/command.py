@@ -1,7 +1,6 @@
 """`vectors judge` without its arguments: plans, trains, judges, shows."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ from jaxeval.errors import ConfigError
 from jaxeval.vectors import judge_options
 
 if TYPE_CHECKING:
-    from jaxeval.files import Json
     from jaxeval.judge.judging import Plan
 
 
@@ -28,16 +26,18 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("expected a file of vectors")
     plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
     if args.dry_run:
-        return _dry_run(judging.describe(plan), args.json)
+        return _dry_run(plan, args.json)
     return _judge(plan, args)
 
 
-def _dry_run(described: "Mapping[str, Json]", json_path: str | None) -> int:
+def _dry_run(plan: "Plan", json_path: str | None) -> int:
+    from jaxeval.judge import judging
+    from jaxeval.report.judgement import terminal
+
     if json_path:
-        cli.write_json(json_path, described)
+        cli.write_json(json_path, judging.describe(plan))
     if json_path != "-":
-        for key, value in described.items():
-            print(f"{key}: {value}")
+        terminal.show_plan(judging.programs(plan), plan.files)
     return 0
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxeval import observe, runs, studies
 from jaxeval.config import reading
@@ -14,7 +14,7 @@ from jaxeval.stats import judgement
 from jaxeval.stats.pairwise import Rules
 from jaxeval.studies import cohorts, proposers, running
 from jaxeval.studies.cohorts import Entry
-from jaxeval.studies.plan import megabytes
+from jaxeval.vectors import judge_options
 
 _SUFFIXES = {".txt", ".gz", ".zst", ".vec", ".bin", ".npy", ".w2v"}
 
@@ -50,16 +50,16 @@ def plan(
     Args:
       files: of vectors.
       tasks: task -> where its corpus is.
-      changes: `key=value` each, of all configs.
+      changes: `key=value` each, of all configs, or `TASK:key=value`.
       baseline: one of the files.
 
     Raises:
-      ConfigError, DataError: a file or corpus cannot be read, the baseline is none of the files.
+      ConfigError, DataError: a file or corpus cannot be read, the baseline is none of the files,
+        a change of what files and modes set.
     """
     names = named(files)
-    if baseline is not None and baseline not in [*names, *names.values()]:
-        raise ConfigError(f"--baseline {baseline}: expected one of {', '.join(names.values())}")
-    by_path = {path: name for name, path in names.items()}
+    against = None if baseline is None else _name_of(baseline, names)
+    judge_options.refuse_changes(changes, tasks)
     trials = [
         trial
         for task, where in tasks.items()
@@ -83,16 +83,26 @@ def plan(
         tuple(seeds),
         entries,
         planned,
-        by_path.get(baseline or "", baseline),
+        against,
     )
 
 
 def named(files: Sequence[str]) -> dict[str, str]:
     """Short names of files: without folders and suffixes where these tell them apart."""
-    paths = list(dict.fromkeys(files))
+    paths = list({Path(path).resolve(): path for path in reversed(files)}.values())[::-1]
     short = [_stem(path) for path in paths]
     distinct = len({*short}) == len(short)
     return dict(zip(short if distinct else paths, paths, strict=True))
+
+
+def _name_of(baseline: str, names: Mapping[str, str]) -> str:
+    """The name of a baseline that is given by name or path."""
+    if baseline in names:
+        return baseline
+    for name, path in names.items():
+        if Path(path).resolve() == Path(baseline).resolve():
+            return name
+    raise ConfigError(f"--baseline {baseline}: expected one of {', '.join(names.values())}")
 
 
 def _stem(path: str) -> str:
@@ -107,12 +117,32 @@ def _config(
 ) -> object:
     quoted = {"name": f"{name} {mode}", "data.vectors": path}
     own = [f"{key}={reading.canonical(value)}" for key, value in quoted.items()]
-    return studies.read(f"nayak2016/{task}_{mode}", [*changes, *own], where)
+    own_changes = judge_options.changes_of(task, changes)
+    config: Any = studies.read(f"nayak2016/{task}_{mode}", [*own_changes, *own], where)
+    if config.model.words.trained != (mode == "tuned"):  # by a change of the whole table
+        raise ConfigError("model.words.trained cannot be changed: it is set by --modes")
+    return config
+
+
+def programs(of: Plan) -> list[dict[str, Json]]:
+    """What each program would train, as plain data; files with equal vectors are one."""
+    described: list[dict[str, Json]] = []
+    for cohort in of.planned:
+        labels = [entry.trial.labels for entry in cohort.entries]
+        described.append(
+            {
+                "task": labels[0]["task"],
+                "mode": labels[0]["mode"],
+                "vectors": [*dict.fromkeys(label["vectors"] for label in labels)],
+                "members": len(cohort.members),
+                "word_tables_bytes": int(cohort.problem.corpus.shared["vectors"].nbytes),
+            }
+        )
+    return described
 
 
 def describe(of: Plan) -> dict[str, Json]:
     """What would be trained, as plain data."""
-    tables = [cohort.problem.corpus.shared["vectors"].nbytes for cohort in of.planned]
     return {
         "vectors": dict(of.files),
         "tasks": [*of.tasks],
@@ -120,7 +150,7 @@ def describe(of: Plan) -> dict[str, Json]:
         "seeds": [*of.seeds],
         "members": sum(len(cohort.members) for cohort in of.planned),
         "compiled programs": len(of.planned),
-        "word tables, megabytes": [megabytes(size) for size in tables],
+        "programs": [*programs(of)],
     }
 
 

@@ -123,13 +123,17 @@ def lines(names: Mapping[str, int]) -> list["Line2D"]:
     return [Line2D([], [], label=literal(name), **line_style(k)) for name, k in names.items()]
 
 
-def marks(names: Sequence[str]) -> list["Line2D"]:
-    """Legend handles of clouds of points."""
+def marks(names: Sequence[str], numbers: Sequence[int] | None = None) -> list["Line2D"]:
+    """Legend handles of clouds of points.
+
+    Args:
+      numbers: of their colours and markers; None: 0, 1 ...
+    """
     from matplotlib.lines import Line2D
 
     return [
         Line2D([], [], linestyle="", marker=marker(k), color=colour(k), label=literal(name))
-        for k, name in enumerate(names)
+        for k, name in zip(numbers or range(len(names)), names, strict=True)
     ]
 
 

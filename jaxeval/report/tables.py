@@ -13,7 +13,7 @@ def console(stderr: bool = False) -> "Console":
     """Where tables and lines are printed, as they are."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True, stderr=stderr)
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
 
 
 def print_table(

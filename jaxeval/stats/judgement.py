@@ -9,7 +9,7 @@ corrected over all pairs, and once more task by task, corrected over all pairs a
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -47,8 +47,9 @@ class Judgement:
     Attributes:
       vectors: best mean over tasks first.
       scores: vectors -> [T, S].
-      reductions: vectors -> a relative error reduction a task, then their mean; empty without a
-        baseline, or where it makes no error in a task.
+      reduced: tasks in which the baseline makes errors; empty without a baseline.
+      reductions: vectors -> a relative error reduction for each of `reduced`, then their mean;
+        empty where there is none.
       placed: the mean of tasks first, then each task; empty for one file.
       overall, by_task: studies of the means, and of the scores of tasks; None for one file.
       notes: what to know of the scores.
@@ -60,6 +61,7 @@ class Judgement:
     vectors: tuple[str, ...]
     scores: Mapping[str, np.ndarray]
     baseline: str | None
+    reduced: tuple[str, ...]
     reductions: Mapping[str, tuple[Effect, ...]]
     placed: tuple[Placed, ...]
     overall: ScoreStudy | None
@@ -87,13 +89,13 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
     }
     order = sorted(arrays, key=lambda name: -float(arrays[name].mean()))
     arrays = {name: arrays[name] for name in order}
-    reductions, why = _reductions(arrays, baseline, rules)
+    reduced = _with_errors(arrays, tasks, baseline)
+    reductions = _reductions(arrays, baseline, [tasks.index(task) for task in reduced], rules)
     overall = by_task = None
     if len(order) > 1 and len(seeds) > 1:
         means = {name: of.mean(axis=0)[None] for name, of in arrays.items()}
         overall = _study(means, [MEAN], seeds, rules)
         by_task = _study(arrays, tasks, seeds, rules)
-    placed = _placed(overall, arrays) + _placed(by_task, arrays)
     return Judgement(
         mode,
         tasks,
@@ -101,11 +103,12 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         tuple(order),
         arrays,
         baseline,
+        reduced,
         reductions,
-        tuple(placed),
+        tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
         overall,
         by_task,
-        (*notes, *why),
+        (*notes, *_notes_on_reductions(tasks, reduced, baseline, len(seeds))),
     )
 
 
@@ -122,27 +125,54 @@ def _common(scores: Scores) -> tuple[tuple[int, ...], list[str]]:
     )
 
 
-def _reductions(
-    arrays: Mapping[str, np.ndarray], baseline: str | None, rules: Rules
-) -> tuple[dict[str, tuple[Effect, ...]], list[str]]:
-    """Of all vectors but the baseline; a line instead where there are none."""
+def _with_errors(
+    arrays: Mapping[str, np.ndarray], tasks: Sequence[str], baseline: str | None
+) -> tuple[str, ...]:
+    """Tasks in which the baseline makes errors."""
     if baseline is None:
-        return {}, []
-    if np.any(arrays[baseline].mean(axis=1) == 1):
-        return {}, [f"{baseline} makes no error in a task: there is none to reduce"]
+        return ()
+    means = arrays[baseline].mean(axis=1)
+    return tuple(task for task, mean in zip(tasks, means, strict=True) if mean < 1)
+
+
+def _reductions(
+    arrays: Mapping[str, np.ndarray], baseline: str | None, places: Sequence[int], rules: Rules
+) -> dict[str, tuple[Effect, ...]]:
+    """Of all vectors but the baseline, on the tasks at these places."""
+    if baseline is None or not places:
+        return {}
     reductions = {}
     for name, of in arrays.items():
         if name != baseline:
             each, together = relative_error.reductions(
-                of,
-                arrays[baseline],
+                of[places],
+                arrays[baseline][places],
                 confidence=rules.confidence,
                 resamples=rules.resamples,
                 seed=rules.seed,
             )
             assert together is not None
             reductions[name] = (*each, together)
-    return reductions, []
+    return reductions
+
+
+def _notes_on_reductions(
+    tasks: Sequence[str], reduced: Sequence[str], baseline: str | None, seeds: int
+) -> Iterator[str]:
+    """Which tasks have no reduction, and why there is no interval."""
+    if baseline is None:
+        return
+    perfect = [task for task in tasks if task not in reduced]
+    if perfect:
+        others = f"; means of reductions are over {', '.join(reduced)}" if reduced else ""
+        yield (
+            f"{baseline} makes no error in {', '.join(perfect)}: there is none to reduce{others}"
+        )
+    if reduced and seeds < relative_error.FEWEST:
+        yield (
+            f"fewer than {relative_error.FEWEST} seeds: error reductions have no interval that "
+            "could be relied on"
+        )
 
 
 def _study(

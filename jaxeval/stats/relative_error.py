@@ -14,6 +14,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Effect, Interval, fraction
 
+FEWEST = 5  # seeds of an interval: with four, some lower ends are below -1e40
 _TINY = 1e-12  # a standard error below it is rounding
 
 
@@ -46,14 +47,16 @@ def reductions(
 
     Seeds are resampled jointly for the model, the baseline and all tasks. Intervals are
     studentised (Efron & Tibshirani 1993, section 12.5) by the linearised standard error, since
-    percentile ones of eight seeds are too narrow. They speak of other seeds on these data.
+    percentile ones of eight seeds are too narrow. What is studentised is the logarithm of the
+    error left, log(1 - RER), so that no interval goes beyond 1. They speak of other seeds on
+    these data.
 
     Args:
       scores, baseline: [T, S] of the same tasks and seeds.
 
     Returns:
-      T effects; their mean, None where there is no task. With one seed, or where nothing varies,
-      an interval is its estimate.
+      T effects; their mean, None where there is no task. With fewer than `FEWEST` seeds the ends
+      of intervals are NaN; where nothing varies, they are the estimate.
 
     Raises:
       DataError: as `reduction`, or arrays of different shapes.
@@ -65,25 +68,29 @@ def reductions(
     if not len(s):
         return [], None
     drawn = np.random.default_rng(seed).integers(s.shape[1], size=(resamples, s.shape[1]))
-    estimates, influence = _linearised(s, b)
-    again = [_linearised(s[:, rows], b[:, rows]) for rows in _blocks(drawn)]
-    resampled = np.concatenate([estimate for estimate, _ in again], axis=1)  # [T, B]
+    left, influence = _error_left(s, b)
+    again = [_error_left(s[:, rows], b[:, rows]) for rows in _blocks(drawn)]
+    resampled = np.concatenate([of_block for of_block, _ in again], axis=1)  # [T, B]
     errors = np.concatenate([_error(parts) for _, parts in again], axis=1)
     mean_errors = np.concatenate([_error(parts.mean(axis=0)) for _, parts in again])
-    method = f"paired bootstrap-t over seeds, {resamples} resamples, seed {seed}"
+    method = f"paired bootstrap-t of log(1 - RER) over seeds, {resamples} resamples, seed {seed}"
+    if s.shape[1] < FEWEST:
+        method = f"none: fewer than {FEWEST} seeds"
 
-    def effect(name: str, estimate: float, error: float, at: np.ndarray, by: np.ndarray) -> Effect:
-        low, high = _studentised(estimate, error, at, by, confidence)
-        return Effect(name, estimate, Interval(low, high, confidence, method), (s.shape[1],))
+    def effect(name: str, left: float, error: float, at: np.ndarray, by: np.ndarray) -> Effect:
+        low, high = np.nan, np.nan
+        if s.shape[1] >= FEWEST:
+            low, high = _studentised(left, error, at, by, confidence)
+        return Effect(name, 1 - left, Interval(low, high, confidence, method), (s.shape[1],))
 
     name = "relative error reduction"
     each = [
-        effect(name, float(estimates[t]), float(_error(influence[t])), resampled[t], errors[t])
+        effect(name, float(left[t]), float(_error(influence[t])), resampled[t], errors[t])
         for t in range(len(s))
     ]
     together = effect(
         f"mean {name}",
-        float(estimates.mean()),
+        float(left.mean()),
         float(_error(influence.mean(axis=0))),
         resampled.mean(axis=0),
         mean_errors,
@@ -96,18 +103,18 @@ def _blocks(drawn: np.ndarray, most: int = 1000) -> list[np.ndarray]:
     return [drawn[begin : begin + most] for begin in range(0, len(drawn), most)]
 
 
-def _linearised(s: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """RER [T, ...] of the means over seeds, and each seed's influence on it [T, ..., S].
+def _error_left(s: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1 - RER [T, ...] of the means over seeds, and each seed's influence on it [T, ..., S].
 
-    dRER = ds / (1 - b) - db (1 - s) / (1 - b)^2. A resampled baseline without errors gives a
-    reduction that no interval reaches.
+    d(1 - RER) = -ds / (1 - b) + db (1 - s) / (1 - b)^2. A resampled baseline without errors gives
+    a number that no interval reaches.
     """
     mean_s, mean_b = s.mean(axis=-1, keepdims=True), b.mean(axis=-1, keepdims=True)
     if s.ndim == 2:
         reduction(mean_s, mean_b)  # refuses what has none
-    left = np.maximum(1 - mean_b, _TINY)
-    influence = (s - mean_s) / left - (b - mean_b) * (1 - mean_s) / left**2
-    return ((mean_s - mean_b) / left)[..., 0], influence
+    error = np.maximum(1 - mean_b, _TINY)
+    influence = (b - mean_b) * (1 - mean_s) / error**2 - (s - mean_s) / error
+    return ((1 - mean_s) / error)[..., 0], influence
 
 
 def _error(influence: np.ndarray) -> np.ndarray:
@@ -117,13 +124,16 @@ def _error(influence: np.ndarray) -> np.ndarray:
 
 
 def _studentised(
-    estimate: float, error: float, resampled: np.ndarray, errors: np.ndarray, confidence: float
+    left: float, error: float, resampled: np.ndarray, errors: np.ndarray, confidence: float
 ) -> tuple[float, float]:
-    """estimate - t error, with quantiles t of (resampled - estimate) / its own error."""
-    varied = errors > _TINY
+    """Ends of 1 - left, by quantiles of log(resampled / left) over its own standard error."""
+    varied = errors > _TINY  # so some error is left
     if error <= _TINY or not varied.any():
-        return estimate, estimate
-    ratios = (resampled[varied] - estimate) / errors[varied]
+        return 1 - left, 1 - left
+    own = errors[varied] / resampled[varied]  # of the logarithm
+    ratios = np.log(resampled[varied] / left) / own
     tail = (1 - confidence) / 2
-    low, high = np.quantile(ratios, [1 - tail, tail])
-    return float(estimate - low * error), float(estimate - high * error)
+    quantiles = np.quantile(ratios, [tail, 1 - tail])
+    with np.errstate(over="ignore"):
+        low, high = 1 - left * np.exp(-quantiles * error / left)
+    return float(low), float(high)

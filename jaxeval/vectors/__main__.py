@@ -103,7 +103,11 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, then hands on."""
-    args = parser().parse_args(words)
+    args, later = parser().parse_known_args(words)
+    while args.verb == "judge" and later and not later[0].startswith("-"):
+        args.files.append(later.pop(0))  # may stand after options, as in `train`
+    if later:
+        parser().error(f"unrecognized arguments: {' '.join(later)}")
     handlers = {
         "similarity": _similarity,
         "analogies": _analogies,

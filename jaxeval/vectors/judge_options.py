@@ -1,7 +1,7 @@
 """Arguments of `vectors judge`."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from jaxeval import cli
@@ -10,6 +10,11 @@ from jaxeval.runs import arguments
 
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
 MODES = ("fixed", "tuned")
+_LABELS = {
+    "name": "the file and the mode",
+    "data.vectors": "the files",
+    "model.words.trained": "--modes",
+}
 DESCRIPTION = """\
 Judges files of word vectors by six tasks (Nayak, Angeli & Manning 2016): small models that read
 them are trained with many seeds, vectors fixed and fine-tuned, those of all files in one program.
@@ -23,7 +28,8 @@ examples:
   python -m jaxeval.vectors judge glove.txt svd.txt.gz --data pos=EWT --data sentiment=SST
   python -m jaxeval.vectors judge a.txt b.txt --data DIR --baseline b.txt --page judged.html
   python -m jaxeval.vectors judge a.txt b.txt --data DIR --tasks ner,nli --modes fixed --seeds 16
-  python -m jaxeval.vectors judge a.txt training.epochs=5 --data DIR    # all tasks for 5 epochs
+  python -m jaxeval.vectors judge a.txt --data DIR training.epochs=5    # all tasks for 5 epochs
+  python -m jaxeval.vectors judge a.txt --data DIR nli:data.source.format=auto      # nli is SNLI
 
 DIR holds a folder a task, named as the task. The same command continues what was interrupted;
 further files train only what is new. docs/judging_vectors.md says more.
@@ -34,7 +40,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `vectors judge`."""
     parser.epilog = EXAMPLES.replace("python -m jaxeval.vectors judge", parser.prog)
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="of vectors; key=value changes all configs"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="of vectors; key=value changes all configs, TASK:key=value those of a task",
     )
     parser.add_argument(
         "--data",
@@ -125,3 +134,31 @@ def data_of(asked: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
         named = lacking[0] if lacking else "TASK"
         raise ConfigError(f"no corpus of {named}: expected --data {named}=PATH")
     return {task: paths[task] for task in TASKS if task in (tasks or paths)}
+
+
+def changes_of(task: str, changes: Sequence[str]) -> list[str]:
+    """Those of `key=value` and `TASK:key=value` that change the configs of a task."""
+    split = [_task_and_change(change) for change in changes]
+    return [change for other, change in split if other in ("", task)]
+
+
+def refuse_changes(changes: Sequence[str], tasks: Collection[str]) -> None:
+    """Refuses what would make labels untrue, or change nothing.
+
+    Raises:
+      ConfigError: a key that files and modes set, or a task that is not judged.
+    """
+    for change in changes:
+        task, own = _task_and_change(change)
+        if task and task not in tasks:
+            raise ConfigError(
+                f"{change}: {task} is not judged; expected one of {', '.join(tasks)}"
+            )
+        key = own.partition("=")[0].strip()
+        if key in _LABELS:
+            raise ConfigError(f"{key} cannot be changed: it is set by {_LABELS[key]}")
+
+
+def _task_and_change(change: str) -> tuple[str, str]:
+    task, colon, own = change.partition(":")
+    return (task, own) if colon and task in TASKS else ("", change)

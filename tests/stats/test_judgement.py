@@ -63,8 +63,9 @@ def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:
     alone = {"good": _scores()["good"]}
     assert judgement.judge("fixed", alone, RULES).placed == ()
     few = judgement.judge("fixed", _scores(seeds=1), RULES, "poor")
-    assert few.placed == () and few.reductions["good"][0].interval.low == pytest.approx(
-        few.reductions["good"][0].estimate
+    assert few.placed == () and np.isnan(few.reductions["good"][0].interval.low)
+    assert few.notes == (
+        "fewer than 5 seeds: error reductions have no interval that could be relied on",
     )
     three = judgement.judge("fixed", _scores(seeds=3), RULES)
     assert three.placed[0].groups == (three.vectors,)  # too few for a conclusion
@@ -72,14 +73,23 @@ def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:
 
 
 def test_what_cannot_be_judged_is_refused() -> None:
-    """Dies if a baseline that is not there, or without errors, gives a number."""
+    """Dies if a baseline that is not there, or without errors, gives a number, or one task without
+    errors takes the reductions of the others."""
     with pytest.raises(DataError, match="no baseline 'svd' among good, like, poor"):
         judgement.judge("fixed", _scores(), RULES, "svd")
     scores = _scores()
     for seed in scores["poor"]["pos"]:
         scores["poor"]["pos"][seed] = 1.0
     judged = judgement.judge("fixed", scores, RULES, "poor")
-    assert judged.reductions == {} and "poor makes no error in a task" in judged.notes[-1]
+    without = {name: {"ner": tasks["ner"]} for name, tasks in scores.items()}
+    expected = judgement.judge("fixed", without, RULES, "poor").reductions
+    assert judged.reduced == ("ner",) and judged.reductions == expected
+    assert judged.notes[-1] == (
+        "poor makes no error in pos: there is none to reduce; means of reductions are over ner"
+    )
+    scores["poor"]["ner"] = scores["poor"]["pos"]
+    judged = judgement.judge("fixed", scores, RULES, "poor")
+    assert judged.reductions == {} and judged.notes[-1].endswith("there is none to reduce")
     for by_task in scores.values():
         by_task["ner"] = {}
     with pytest.raises(DataError, match="no seed with which all"):

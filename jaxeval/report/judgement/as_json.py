@@ -46,7 +46,7 @@ def write(of: Judged) -> str:
 
 
 def _mode(of: Judgement) -> dict[str, Json]:
-    named = [*of.tasks, "mean"]
+    named = [*of.reduced, "mean"]
     return {
         "mode": of.mode,
         "tasks": [*of.tasks],

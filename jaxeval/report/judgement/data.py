@@ -1,5 +1,6 @@
 """What is told of a judgement of word vectors."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
 
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
+_FAR = -9999  # percent: what is further is no number to read
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types
 
 
@@ -65,9 +67,22 @@ def percent(value: float) -> str:
 
 
 def reduction(effect: Effect) -> str:
-    """A relative error reduction with its interval, in percent."""
+    """A relative error reduction with its interval, in percent; - for an interval without ends."""
+    if not has_interval(effect):
+        return f"{100 * effect.estimate:.1f} -"
     low, high = (100 * end for end in effect.interval[:2])
-    return f"{100 * effect.estimate:.1f} [{low:.1f}, {high:.1f}]"
+    begin = f"{low:.1f}" if low > _FAR else f"below {_FAR}"
+    return f"{100 * effect.estimate:.1f} [{begin}, {high:.1f}]"
+
+
+def has_interval(effect: Effect) -> bool:
+    """False where there are too few seeds for one."""
+    return not math.isnan(effect.interval.low)
+
+
+def reduction_head(of: Judgement) -> list[str]:
+    """Head of the table of relative error reductions."""
+    return ["vectors", *of.reduced, "mean"]
 
 
 def score_head(of: Judgement, metrics: Mapping[str, str]) -> list[str]:
@@ -154,10 +169,15 @@ def _covered(coverage: Coverage) -> str:
 
 def cost(of: Judged) -> str:
     """What it took."""
-    members = sum(len(cell.members) for cell in of.cells)
+    trained = {
+        (row.experiment, row.seed, row.split, row.repeat, row.hparams)
+        for cell in of.cells
+        for row in cell.members
+    }  # two files may be one experiment
+    members, wall, cpu = map(text.duration, of.cost)
     return (
-        f"{text.counted(members, 'training')}, {text.duration(of.cost.members)} of members; this "
-        f"command took {text.duration(of.cost.wall)} ({text.duration(of.cost.cpu)} of processor)"
+        f"{text.counted(len(trained), 'training')}, {members} of members; this command took "
+        f"{wall} ({cpu} of processor)"
     )
 
 

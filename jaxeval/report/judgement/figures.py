@@ -24,7 +24,7 @@ def draw(of: Judged) -> list[Figure]:
     for mode in of.modes:
         drawn.append(scores(mode, of))
         if mode.reductions:
-            drawn.append(reductions(mode))
+            drawn.append(reductions(mode, of))
     return drawn
 
 
@@ -33,11 +33,13 @@ def scores(mode: Judgement, of: Judged) -> Figure:
     shown = mode.vectors[:_MOST]
     width = max(2.4, _INCHES * len(shown) + 1.2)
     drawing, panels = plots.grid(len(mode.tasks), 3, (width, 3.0))
+    styles = _styles(of)
     rows: list[tuple[object, ...]] = []
     for place, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
         for number, name in enumerate(shown):
             values = 100 * mode.scores[name][place]
-            plots.violin(panel, number, values, plots.colour(number), plots.marker(number))
+            style = styles[name]
+            plots.violin(panel, number, values, plots.colour(style), plots.marker(style))
             pairs = zip(mode.seeds, values, strict=True)
             rows += [(name, task, seed, f"{value:.3f}") for seed, value in pairs]
         panel.set_title(task, fontsize=10)
@@ -57,25 +59,33 @@ def scores(mode: Judgement, of: Judged) -> Figure:
     )
 
 
-def reductions(mode: Judgement) -> Figure:
+def _styles(of: Judged) -> dict[str, int]:
+    """The number of each file's colour and marker, the same in all figures."""
+    return {name: number for number, name in enumerate(of.files)}
+
+
+def reductions(mode: Judgement, of: Judged) -> Figure:
     """Error reduced by each file, task by task and on average, with intervals."""
     shown = [*mode.reductions][:_MOST]
-    groups = [*mode.tasks, "mean"]
+    groups = [*mode.reduced, "mean"]
+    styles = _styles(of)
     drawing, panel = plots.canvas(max(5.0, 0.3 * len(groups) * (len(shown) + 1)), 3.6)
     rows: list[tuple[object, ...]] = []
     step = 0.8 / max(len(shown), 1)
     for number, name in enumerate(shown):
         places = np.arange(len(groups)) + (number - (len(shown) - 1) / 2) * step
-        rows += _bars(panel, mode, name, number, places, 0.9 * step)
+        rows += _bars(panel, mode, name, styles[name], places, 0.9 * step)
+    intervals = any(data.has_interval(effects[0]) for effects in mode.reductions.values())
     panel.axhline(0, color="#000000", linewidth=0.8)
     panel.set_xticks(range(len(groups)), groups)
     panel.set_ylabel("relative error reduction (%)")
-    plots.legend(drawing, plots.marks(shown))
+    plots.legend(drawing, plots.marks(shown, [styles[name] for name in shown]))
     return Figure(
         f"reductions_{mode.mode}",
         f"Relative error reduction against {mode.baseline}, {data.MODES[mode.mode]}",
         f"(s - b) / (1 - b) of mean scores s and of the baseline's b ({mode.baseline}), and its "
-        "mean over tasks without weights. Lines: 95 % intervals over seeds (paired bootstrap).",
+        "mean over tasks without weights."
+        + (" Lines: 95 % intervals over seeds (paired bootstrap)." if intervals else ""),
         drawing,
         ("vectors", "task", "reduction (%)", "low", "high"),
         rows,
@@ -83,7 +93,7 @@ def reductions(mode: Judgement) -> Figure:
 
 
 def _bars(
-    panel: "Axes", mode: Judgement, name: str, number: int, places: np.ndarray, width: float
+    panel: "Axes", mode: Judgement, name: str, style: int, places: np.ndarray, width: float
 ) -> list[tuple[object, ...]]:
     """The bars of a file; the numbers drawn."""
     effects = mode.reductions[name]
@@ -92,9 +102,14 @@ def _bars(
         100 * np.array([getattr(effect.interval, end) for effect in effects])
         for end in ("low", "high")
     )
-    colour = plots.colour(number)
+    colour = plots.colour(style)
     panel.bar(places, values, width, color=colour, alpha=0.35, edgecolor=colour)
-    panel.vlines(places, low, high, color=colour, linewidth=1.6)
-    panel.scatter(places, values, s=18, marker=plots.marker(number), c=colour, zorder=3)
-    numbers = zip([*mode.tasks, "mean"], values, low, high, strict=True)
-    return [(name, task, *(f"{number:.2f}" for number in each)) for task, *each in numbers]
+    known = np.isfinite(low)  # too few seeds have none
+    panel.vlines(places[known], low[known], high[known], color=colour, linewidth=1.6)
+    panel.scatter(places, values, s=18, marker=plots.marker(style), c=colour, zorder=3)
+    numbers = zip([*mode.reduced, "mean"], values, low, high, strict=True)
+    return [(name, task, *map(_number, each)) for task, *each in numbers]
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "-"

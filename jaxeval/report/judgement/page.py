@@ -31,7 +31,7 @@ def _mode(mode: Judgement, of: Judged, drawn: dict[str, dict[str, object]]) -> d
         "baseline": mode.baseline,
         "score_head": data.score_head(mode, of.metrics),
         "scores": [*data.score_rows(mode)],
-        "reduction_head": ["vectors", *mode.tasks, "mean"],
+        "reduction_head": data.reduction_head(mode),
         "reductions": [*data.reduction_rows(mode)],
         "told_head": ["first", "second", judgement.MEAN, *mode.tasks],
         "told": [*data.told_rows(mode)],

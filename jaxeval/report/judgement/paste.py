@@ -39,7 +39,7 @@ def latex(of: Judged) -> str:
             blocks.append(
                 f"% {data.MODES[mode.mode]}: relative error reduction against {mode.baseline}, %"
             )
-            head = ["vectors", *mode.tasks, "mean"]
+            head = data.reduction_head(mode)
             blocks.append(latex_markdown.latex_table(head, [*data.reduction_rows(mode)]))
         blocks += [f"% {line}" for line in data.sentences(mode, of.rules)]
     blocks.append(f"% {data.signature(of)}")

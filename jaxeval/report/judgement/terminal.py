@@ -1,6 +1,9 @@
 """A judgement of word vectors on the terminal."""
 
-from jaxeval.report import tables
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxeval.report import tables, text
 from jaxeval.report.judgement import data
 from jaxeval.report.judgement.data import Judged
 from jaxeval.stats import judgement
@@ -22,7 +25,7 @@ def show(of: Judged) -> None:
                 f"\n{data.MODES[mode.mode]}: relative error reduction against {mode.baseline} in "
                 "percent"
             )
-            head = ["vectors", *mode.tasks, "mean"]
+            head = data.reduction_head(mode)
             tables.print_table(console, head, [*data.reduction_rows(mode)])
         pairs = [*data.told_rows(mode)]
         if pairs:
@@ -33,3 +36,26 @@ def show(of: Judged) -> None:
             console.print(line)
     console.print(f"\n{data.cost(of)}")
     console.print(data.signature(of))
+
+
+def show_plan(programs: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> None:
+    """Prints what would be trained: a row a program, and the files."""
+    console = tables.console()
+    head = ["task", "mode", "files", "trainings", "word tables (MB)"]
+    rows = [
+        [
+            program["task"],
+            program["mode"],
+            ", ".join(program["vectors"]),
+            str(program["members"]),
+            f"{program['word_tables_bytes'] / 2**20:.3g}",
+        ]
+        for program in programs
+    ]
+    tables.print_table(console, head, rows, words=(0, 1, 2))
+    for name, path in files.items():
+        console.print(f"{name}: {path}")
+    members = sum(program["members"] for program in programs)
+    console.print(
+        f"{text.counted(members, 'training')} in {text.counted(len(programs), 'program')}"
+    )

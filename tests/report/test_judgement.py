@@ -1,0 +1,88 @@
+"""A judgement of word vectors as it is shown: names, intervals that are lacking, colours."""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from jaxeval.report import plots
+from jaxeval.report.judgement import as_json, data, figures, page, terminal
+from jaxeval.report.judgement.data import Judged
+from jaxeval.runs.records import MemberRow
+from jaxeval.stats import judgement
+from jaxeval.stats.pairwise import Rules
+
+RULES = Rules(resamples=100)
+FILES = ("svd", "glove[v2]", "x[/b] :smile:")
+
+
+def _judged(seeds: int, means: Mapping[str, float]) -> Judged:
+    draw = np.random.default_rng(3)
+    scores = {
+        name: {"pos": {seed: float(m + 0.01 * draw.normal()) for seed in range(1, seeds + 1)}}
+        for name, m in means.items()
+    }
+    coverage = {(name, "pos"): {"test": {"tokens": 0.5, "types": 0.25}} for name in means}
+    judged = judgement.judge("fixed", scores, RULES, "svd")
+    files = {name: f"{name}.txt" for name in means}
+    cost = data.Cost(1.0, 1.0, 1.0)
+    return Judged(files, [judged], (), {"pos": "accuracy"}, coverage, cost, RULES, [])
+
+
+def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture) -> None:
+    """Dies if brackets of a name are read as markup, or its colons as an emoji."""
+    terminal.show(_judged(8, dict.fromkeys(FILES, 0.8)))
+    shown = capsys.readouterr().out
+    assert "Not told apart by the mean of tasks: " in shown
+    line = next(line for line in shown.splitlines() if line.startswith("Not told apart"))
+    assert all(name in line for name in FILES)
+
+
+def test_a_lacking_interval_is_told_as_lacking(capsys: pytest.CaptureFixture) -> None:
+    """Dies if too few seeds show an interval: NaN, one of width zero, a line in a figure."""
+    judged = _judged(3, {"svd": 0.7, "a": 0.8})
+    terminal.show(judged)
+    shown = capsys.readouterr().out
+    assert "fewer than 5 seeds" in shown and "nan" not in shown
+    assert shown.split("relative error reduction")[1].splitlines()[2].endswith(" -")
+    tree = json.loads(as_json.write(judged))["modes"][0]["relative_error_reduction"]["a"]["pos"]
+    assert tree["interval"]["low"] is None and tree["interval"]["high"] is None
+    drawn = figures.reductions(judged.modes[0], judged)
+    assert [row[3:] for row in drawn.rows] == [("-", "-")] * 2 and "intervals" not in drawn.caption
+    assert "nan" not in page.render(judged).split("</h2>")[1].split("<svg")[0]
+
+
+def test_a_file_has_one_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if colours are by the order of scores, which differs from figure to figure."""
+    judged = _judged(6, {"svd": 0.8, "a": 0.7, "b": 0.9})
+    asked: list[int] = []
+    colour = plots.colour
+
+    def recorded(number: int) -> str:
+        asked.append(number)
+        return colour(number)
+
+    monkeypatch.setattr(plots, "colour", recorded)
+    figures.scores(judged.modes[0], judged)
+    assert [*judged.modes[0].vectors] == ["b", "svd", "a"] and asked == [2, 0, 1]
+    asked.clear()
+    figures.reductions(judged.modes[0], judged)
+    assert asked == [2, 1, 2, 1]  # bars, then the legend
+
+
+def test_a_training_of_two_files_is_counted_once() -> None:
+    """Dies if files that are the same experiment are told as more trainings than there were."""
+    row = MemberRow._make([""] * len(MemberRow._fields))
+    rows = (row._replace(seed=1), row._replace(seed=2))
+    cells = [data.Cell("fixed", "pos", name, rows) for name in ("a", "b")]
+    assert data.cost(_judged(2, {"svd": 0.7})._replace(cells=cells)).startswith("2 trainings, ")
+
+
+def test_programs_of_a_dry_run_are_a_table(capsys: pytest.CaptureFixture) -> None:
+    """Dies if small tables are told as 0.0 MB, or a program has no row."""
+    program = {"task": "pos", "mode": "fixed", "vectors": ["a", "b[1]"], "members": 4}
+    terminal.show_plan([{**program, "word_tables_bytes": 13_107}], {"a": "x/a.txt"})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["pos", "fixed", "a,", "b[1]", "4", "0.0125"]
+    assert lines[2:] == ["a: x/a.txt", "4 trainings in 1 program"]
