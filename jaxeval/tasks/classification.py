@@ -1,9 +1,9 @@
-"""Loss, counts and scores of a classification: accuracy and F1 of each class.
+"""A classification as a Task: loss, counts and scores (accuracy and F1 of each class).
 
 Notation: Y classes; axes before are of items.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 import jax
@@ -12,8 +12,9 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import reading
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 
-Array = jax.Array
+Logits = Callable[[Tree, Batch, Hparams, Array | None], Array]  # no key: nothing is dropped
 
 
 @reading.settings
@@ -24,6 +25,46 @@ class Scoring:
         Literal["accuracy", "macro_f1"],
         pydantic.Field(description="read by early stopping; macro_f1: the mean of the classes'"),
     ] = "accuracy"
+
+
+def task(
+    init: Callable[[Array, Batch, Hparams], Tree],
+    logits: Logits,
+    weights: Callable[[Batch], Array],
+    normaliser: Callable[[Batch], Array],
+    classes: int,
+    scoring: Scoring,
+) -> Task:
+    """The task of a classifier, whose loss is the cross-entropy averaged over items.
+
+    Args:
+      logits: [..., Y] of the items whose classes are `rows["labels"]` [...].
+      weights: [...] 1 for an item, 0 for padding.
+      normaliser: [] number of items.
+    """
+
+    def loss(
+        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Array, Tree]:
+        of_batch = logits(params, batch, hparams, key)
+        losses = nll(of_batch, batch.rows["labels"]) * weights(batch)
+        return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
+
+    def predict(
+        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
+    ) -> tuple[Array, Tree]:
+        del key  # nothing is drawn
+        of_batch = logits(params, batch, hparams, None)
+        return jnp.argmax(of_batch, axis=-1).astype(jnp.int32), carry
+
+    def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
+        return count(batch.rows["labels"], outputs, weights(batch), classes)
+
+    def scores(counts: Mapping[str, float]) -> dict[str, float]:
+        return score(counts, classes)
+
+    metric = Metric(scoring.metric, unit="fraction", margin=0.01)
+    return Task(init, lambda size: (), loss, predict, counts, scores, metric, normaliser)
 
 
 def nll(logits: Array, labels: Array) -> Array:

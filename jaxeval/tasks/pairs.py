@@ -4,14 +4,12 @@ Notation: B pairs, Y classes. The loss is the cross-entropy averaged over pairs.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
-import jax.numpy as jnp
 import pydantic
 
 from jaxeval.config import markers, reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.contracts import Array, Batch, Hparams, Task, Tree, weighted_rows
 from jaxeval.data import pairs as data
 from jaxeval.data import word_tables
 from jaxeval.data.pairs import PairData
@@ -28,29 +26,12 @@ def task_of(choices: PairModel, scoring: classification.Scoring, sizes: models.S
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         return models.PairClassifier(choices, sizes).init(key, batch, hparams, None)["params"]
 
-    def loss(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        logits = models.logits(choices, sizes, params, batch, hparams, key)
-        losses = classification.nll(logits, batch.rows["labels"]) * batch.weight
-        return jnp.sum(losses) / jnp.maximum(weighted_rows(batch), 1.0), carry
+    def logits(params: Tree, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
+        return models.logits(choices, sizes, params, batch, hparams, key)
 
-    def predict(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        del key  # nothing is drawn
-        logits = models.logits(choices, sizes, params, batch, hparams)
-        return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
-
-    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        gold = batch.rows["labels"]
-        return classification.count(gold, outputs, batch.weight, sizes.labels)
-
-    def score(counts: Mapping[str, float]) -> dict[str, float]:
-        return classification.score(counts, sizes.labels)
-
-    metric = Metric(scoring.metric, unit="fraction", margin=0.01)
-    return Task(init, lambda size: (), loss, predict, count, score, metric)
+    return classification.task(
+        init, logits, lambda batch: batch.weight, weighted_rows, sizes.labels, scoring
+    )
 
 
 @reading.settings

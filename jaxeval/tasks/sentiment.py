@@ -13,7 +13,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import markers, reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
+from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import sentiment as data
 from jaxeval.data import word_tables
 from jaxeval.data.sentiment import SentimentData
@@ -32,29 +32,10 @@ def task_of(choices: SentimentModel, scoring: classification.Scoring, sizes: mod
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         return models.Classifier(choices, sizes).init(key, batch, hparams, None)["params"]
 
-    def loss(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        logits = models.logits(choices, sizes, params, batch, hparams, key)
-        losses = classification.nll(logits, batch.rows["labels"]) * _weights(batch)
-        return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
+    def logits(params: Tree, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
+        return models.logits(choices, sizes, params, batch, hparams, key)
 
-    def predict(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        del key  # nothing is drawn
-        logits = models.logits(choices, sizes, params, batch, hparams)
-        return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
-
-    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        gold, weights = batch.rows["labels"], _weights(batch)
-        return classification.count(gold, outputs, weights, sizes.labels)
-
-    def score(counts: Mapping[str, float]) -> dict[str, float]:
-        return classification.score(counts, sizes.labels)
-
-    metric = Metric(scoring.metric, unit="fraction", margin=0.01)
-    return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
+    return classification.task(init, logits, _weights, normaliser, sizes.labels, scoring)
 
 
 def normaliser(batch: Batch) -> Array:
