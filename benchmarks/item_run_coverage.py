@@ -5,7 +5,7 @@ and b normal (sd 1.5 and .1), m so that the mean is p; of two models half of a i
 the functions that `stats.items` calls; beside them, on the same draws, what is common elsewhere.
 Prints the tables of docs/items_and_runs.md, then one JSON line.
 
-    python benchmarks/item_run_coverage.py --experiments 4000
+    python benchmarks/item_run_coverage.py --experiments 2000
 """
 
 import argparse

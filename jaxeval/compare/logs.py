@@ -8,11 +8,12 @@ from jaxeval import cli
 from jaxeval.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from jaxeval.stats.items.results import Factor
     from jaxeval.stats.items.study import ItemStudy, Over
 
 # exit codes of --gate; 2 is that of bad input in all verbs
 CODES = {"better": 0, "not shown": 1, "worse": 3}
-_FACTORS = ("items", "runs")
+_FACTORS: "tuple[Factor, ...]" = ("items", "runs")
 # of other sources of scores, or of what is computed of them
 _UNFIT = (
     "table",
@@ -68,7 +69,7 @@ def _over(text: str) -> "Over":
     chosen = [word.strip() for word in text.split(",")]
     if not chosen or not set(chosen) <= {*_FACTORS}:
         raise argparse.ArgumentTypeError(f"expected items, runs or items,runs, got {text!r}")
-    return tuple(factor for factor in _FACTORS if factor in chosen)  # type: ignore[misc]
+    return tuple(factor for factor in _FACTORS if factor in chosen)
 
 
 def main(args: argparse.Namespace) -> int:
