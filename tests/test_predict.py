@@ -6,45 +6,66 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
-from jaxeval import predict, runs
+from jaxeval import predict, runs, studies
+from jaxeval.config import reading
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.studies import cohorts, saved
+from jaxeval.studies import prepared as preparing
+from jaxeval.studies import trial as trials
 from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
 SHORT = ["training.save_models=true", "training.evaluation_batch_size=8", "training.patience=0"]
-Made = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
+SPACE = """
+[hidden]
+key = "model.hidden"
+choices = [4, 8]
+[learning_rate]
+key = "training.optimiser.hyperparameters.learning_rate"
+log_uniform = [1e-2, 4e-2]
+"""
+Trained = tuple[Path, Path, list[runs.MemberRow]]  # runs folder, dev's file, what is recorded
 
 
-def _trained(root: Path, corpus: Callable[[Path], Path], words: list[str]) -> Made:
+def _trained(
+    root: Path, corpus: Callable[[Path], Path], verb: Callable[[list[str]], int], words: list[str]
+) -> Trained:
     """Three members, whose corpus is then taken away but for its dev part."""
     data, folder = corpus(root / "data"), root / "runs"
-    train([*SHORT, *words, "--seeds", "3", "--data", str(data), "--out", str(folder)])
+    verb([*SHORT, *words, "--data", str(data), "--out", str(folder)])
     dev = shutil.move(data / "dev", root / "dev")
     shutil.rmtree(data)
     return folder, Path(dev), runs.load(folder)
 
 
 @pytest.fixture(scope="module")
-def tags(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return _trained(tmp_path_factory.mktemp("tags"), tiny_corpora.tags, tiny_corpora.TAGS)
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    root = tmp_path_factory.mktemp("tags")
+    words = [*tiny_corpora.TAGS, "model.encoder=window", "--seeds", "3"]
+    return _trained(root, tiny_corpora.tags, train, words)
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return _trained(tmp_path_factory.mktemp("pairs"), tiny_corpora.pairs, tiny_corpora.PAIRS)
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Padded members of several sizes."""
+    root = tmp_path_factory.mktemp("pairs")
+    (root / "space.toml").write_text(SPACE)
+    words = ["--space", str(root / "space.toml"), "--runs", "3", "--most-cohorts", "1"]
+    return _trained(root, tiny_corpora.pairs, sweep, [*tiny_corpora.PAIRS, *words])
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    words = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]
-    return _trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, words)
+def text(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    words = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1", "--seeds", "3"]
+    return _trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, train, words)
 
 
-def _predicted(trained: Made, *words: str, file: Path | None = None) -> list[list[str]]:
+def _predicted(trained: Trained, *words: str, file: Path | None = None) -> list[list[str]]:
     """The columns of the lines that are written."""
     folder, dev, _ = trained
     target = folder.parent / "predicted"
@@ -53,7 +74,7 @@ def _predicted(trained: Made, *words: str, file: Path | None = None) -> list[lis
     return [line.split("\t") for line in target.read_text().splitlines()]
 
 
-def _members(trained: Made) -> list[runs.MemberRow]:
+def _members(trained: Trained) -> list[runs.MemberRow]:
     """Best of dev first, as columns stand."""
     sign = -1 if trained[2][0].higher_is_better else 1
     return sorted(trained[2], key=lambda row: (sign * (row.dev or 0), row.seed))
@@ -66,7 +87,7 @@ def _entities(tags: list[str]) -> set[tuple[int, int, str]]:
     return {(k, k + i.index(False), tags[k][2:]) for k, i in zip(begins, inside, strict=True)}
 
 
-def test_tags_are_those_that_were_scored(tags: Made) -> None:
+def test_tags_are_those_that_were_scored(tags: Trained) -> None:
     """Dies if a word or a character gets another number than in training, sentences are mixed up,
     or tags are in another scheme than the files: F1 of dev is then another."""
     lines = [line[0].split(" ") for line in _predicted(tags, "--all")]
@@ -81,7 +102,7 @@ def test_tags_are_those_that_were_scored(tags: Made) -> None:
     assert len({member.dev for member in _members(tags)}) > 1
 
 
-def test_words_alone_and_their_vote(tags: Made, tmp_path: Path) -> None:
+def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     """Dies if a file without tags, or with unknown words, is refused, or the vote is not that of
     most models, the best one deciding where all differ."""
     file = tmp_path / "words"
@@ -96,7 +117,7 @@ def test_words_alone_and_their_vote(tags: Made, tmp_path: Path) -> None:
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
 
 
-def test_a_seed_is_its_own_column(tags: Made) -> None:
+def test_a_seed_is_its_own_column(tags: Trained) -> None:
     """Dies if --seed, or the order of columns, takes another member."""
     columns = {m.seed: k for k, m in enumerate(_members(tags), 2)}
     each = [line[0].split(" ") for line in _predicted(tags, "--all")]
@@ -107,16 +128,24 @@ def test_a_seed_is_its_own_column(tags: Made) -> None:
         ]
 
 
-def test_outputs_are_those_that_were_scored(pairs: Made) -> None:
-    """Dies if a symbol gets another number than in training, or an unknown one is refused."""
-    lines = _predicted(pairs, "--all")
-    for column, member in enumerate(_members(pairs), 2):
+def test_outputs_are_those_that_were_scored(pairs: Trained) -> None:
+    """Dies if a symbol gets another number than in training, an unknown one is refused, or padded
+    members of several sizes lose their own sizes."""
+    lines, members = _predicted(pairs, "--all"), _members(pairs)
+    for column, member in enumerate(members, 2):
         right = [line[1] == line[column] for line in lines]
         assert np.mean(right) == pytest.approx(member.dev, abs=1e-9)
-    assert _members(pairs)[0].dev > 0
+    assert members[0].dev > members[-1].dev
+    assert {json.loads(member.hparams)["hidden"] for member in members} == {4, 8}
 
 
-def test_hypotheses_have_log_probabilities(pairs: Made, tmp_path: Path) -> None:
+def test_the_best_of_a_sweep(pairs: Trained) -> None:
+    """Dies if the model that is used unless another is asked for is not the best of dev."""
+    right = [target == output for _, target, output in _predicted(pairs)]
+    assert np.mean(right) == pytest.approx(_members(pairs)[0].dev, abs=1e-9)
+
+
+def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> None:
     """Dies if hypotheses are not ranked, are fewer than asked for, or cut by another length."""
     file = tmp_path / "sources"
     file.write_text("abc\n\nb\n")
@@ -134,7 +163,7 @@ def test_hypotheses_have_log_probabilities(pairs: Made, tmp_path: Path) -> None:
         _predicted(pairs, "--n-best", "3", "--all")
 
 
-def test_texts_are_as_likely_as_was_scored(text: Made) -> None:
+def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
     """Dies if a token gets another number, is read twice or not at all, or the average of
     probabilities is of something else."""
     (head, row), lines = _predicted(text, "--whole", "--all"), _predicted(text, "--all")
@@ -149,25 +178,7 @@ def test_texts_are_as_likely_as_was_scored(text: Made) -> None:
     assert -float(vote[2]) == pytest.approx(np.log(np.mean(np.exp(of_last))), abs=1e-5)
 
 
-def test_the_best_of_a_sweep(tmp_path: Path) -> None:
-    """Dies if padded members of several sizes lose their own sizes, or the best is another."""
-    space = tmp_path / "space.toml"
-    space.write_text(
-        '[hidden]\nkey = "model.hidden"\nchoices = [4, 8]\n[learning_rate]\nkey = '
-        '"training.optimiser.hyperparameters.learning_rate"\nlog_uniform = [1e-2, 4e-2]\n'
-    )
-    data, folder = tiny_corpora.pairs(tmp_path / "data"), tmp_path / "runs"
-    words = ["--space", str(space), "--runs", "3", "--most-cohorts", "1"]
-    sweep([*tiny_corpora.PAIRS, *SHORT, *words, "--data", str(data), "--out", str(folder)])
-    swept = folder, data / "dev", runs.load(folder)
-    rows = [row for row in _members(swept) if row.dev is not None]
-    right = [target == output for _, target, output in _predicted(swept)]
-    assert np.mean(right) == pytest.approx(rows[0].dev, abs=1e-9)
-    assert rows[0].dev > rows[-1].dev
-    assert {json.loads(row.hparams)["hidden"] for row in rows} == {4, 8}
-
-
-def test_what_is_not_there_is_said(tags: Made, tmp_path: Path) -> None:
+def test_what_is_not_there_is_said(tags: Trained, tmp_path: Path) -> None:
     """Dies if a wrong name ends in a traceback, or does not say what there is."""
     with pytest.raises(RunError, match="no such folder"):
         predict.main([str(tmp_path / "none"), "--input", "-"])
@@ -211,7 +222,7 @@ def _changed(key: str, value: Any) -> Callable[[Path], None]:
     ],
 )
 def test_damaged_files_are_named(
-    name: str, damage: Callable[[Path], Any], tags: Made, tmp_path: Path
+    name: str, damage: Callable[[Path], Any], tags: Trained, tmp_path: Path
 ) -> None:
     """Dies if a file that is not what was saved is used, or ends in a traceback."""
     folder = tmp_path / "runs"
@@ -248,16 +259,16 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
         f"model.words.trained={trained}",
         tiny_corpora.RATE,
     ]
-    words += ["data.zero_digits=true", "model.layers=[4]", "model.characters.encoder=none"]
+    words += ["data.zero_digits=true", "model.encoder=window", "model.characters.encoder=none"]
     words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
     data, folder = tmp_path / "data", tmp_path / "runs"
     train([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])
     (tmp_path / "vectors").unlink()
-    made = folder, data / "dev.conllu", runs.load(folder)
-    lines = _predicted(made)
+    tagger = folder, data / "dev.conllu", runs.load(folder)
+    lines = _predicted(tagger)
     assert lines[0] == ["# a comment"] and lines[3] == [""]
     right = [line[3] == line[10] for line in lines if len(line) > 1]
-    assert np.mean(right) == made[2][0].dev == 1.0  # by unknown words' vector it would not be
+    assert np.mean(right) == tagger[2][0].dev == 1.0  # by unknown words' vector it would not be
 
 
 def _tag(word: str) -> str:
@@ -265,13 +276,24 @@ def _tag(word: str) -> str:
 
 
 def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a byte is another number than in training, or stdin is not read."""
+    """Dies if a byte is another number than in training, or stdin is not read: what a model of
+    given frequencies says of a text is known."""
     data, folder = tiny_corpora.text(tmp_path / "data"), tmp_path / "runs"
-    words = [*SHORT, *tiny_corpora.TEXT, "data.unit=byte", "training.evaluation_batch_size=1"]
-    train([*words, "--seeds", "1", "--data", str(data), "--out", str(folder)])
-    trained = folder, data / "dev", runs.load(folder)
+    changes = [*tiny_corpora.TEXT, "data.unit=byte", f"data.path={data}"]
+    prepared = studies.prepare(studies.read(None, changes))
+    who = preparing.member_of(prepared)
+    shapes = preparing.parameter_shapes(prepared.problem, who)
+    frequencies = np.random.default_rng(0).dirichlet(np.ones(prepared.data.vocabulary))
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+    params["softmax_bias"] = np.log(frequencies).astype(np.float32)
+    trial = trials.Trial(reading.to_dict(prepared.config), who.seed)
+    entry = cohorts.Entry(trial, prepared, prepared.record)
+    saved.save(folder, entry, prepared.config, who, params, dev=None)
     with (data / "dev").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        head, row = _predicted(trained, "--whole", file=Path("-"))
+        head, row = _predicted((folder, data / "dev", []), "--whole", file=Path("-"))
     assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
-    assert float(row[3]) == pytest.approx(trained[2][0].dev, rel=1e-5)
+    first = prepared.data.tokens["train"] + 2  # a part stands behind an end of line
+    trained_on = prepared.data.corpus.shared["tokens"][first:][: prepared.data.tokens["dev"]]
+    bits = -np.mean(np.log2(frequencies[trained_on]))
+    assert float(row[3]) == pytest.approx(bits, rel=1e-5)

@@ -40,7 +40,7 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
     assert read.parts["train"] == [first, LabelledPair(("a",), ("b",), "neutral")]
     assert read.remarks[0] == "snli_1.0_train.jsonl: 1 pairs without a gold label left out"
     head = "gold_label\tparse\tsentence1\tsentence2"
-    columns = [head, *(f"{label}\t(x)\t{one}\t{two}" for one, two, label in rows)]
+    columns = [head, *(f"{label}\t(x)\t{first}\t{second}" for first, second, label in rows)]
     assert pair_sources.read(_folder(tmp_path / "tsv", ".txt", columns)).parts == read.parts
 
 

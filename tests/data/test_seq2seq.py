@@ -1,50 +1,20 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies
 
-from jaxeval.config import reading
 from jaxeval.data import buckets, checks, seq2seq, splits
-from jaxeval.errors import ConfigError, DataError
+from tests.data import hand_seq2seq
 
-HAND = {
-    "train": "ab\tb a\tV;PST\nca\tcaa\tN\n",
-    "dev": "bz\tba\tN;X\n",
-    "test": "a\tzab\tV\n",
-}
-PHONES = {"train": "ab\ta: t͡s\nb\t t͡s  b\n", "dev": "a\tts\n", "test": "ab\ta:\n"}
 LETTERS = strategies.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"])
 TEXTS = strategies.text(LETTERS, min_size=1, max_size=12).filter(str.strip)
 PAIRS = strategies.lists(strategies.tuples(TEXTS, TEXTS), min_size=1, max_size=8)
-
-
-def _settings(
-    folder: Path, parts: Mapping[str, str] = HAND, **changes: Any
-) -> seq2seq.Seq2SeqData:
-    folder.mkdir(exist_ok=True)
-    for part, content in parts.items():
-        (folder / part).write_text(content)
-    return seq2seq.Seq2SeqData(path=str(folder), **changes)
-
-
-def _inflection(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> seq2seq.Pairs:
-    return seq2seq.build(_settings(folder, parts, features_column=3, **changes), 2)
-
-
-def _refused(folder: Path, name: str, lines: str, **changes: Any) -> str:
-    """The message about lines of one file, without its folder (it holds the test's name)."""
-    settings = _settings(folder, {**HAND, name: lines}, features_column=3, **changes)
-    with pytest.raises(DataError) as caught:
-        seq2seq.read(settings)
-    return str(caught.value).removeprefix(f"{folder}/")
 
 
 def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
@@ -53,7 +23,7 @@ def _bucketed(parts: Mapping[str, Sequence[tuple[str, str]]]) -> seq2seq.Pairs:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "choose_widths", lambda lengths, *_: sorted({*lengths}))
         patch.setattr(seq2seq, "_findings", lambda *_: checks.Findings())  # drawn texts are odd
-        return seq2seq.build(_settings(Path(folder), lines), 2)
+        return seq2seq.build(hand_seq2seq.settings(Path(folder), lines), 2)
 
 
 def _rows(loaded: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[int], list[int]]]:
@@ -72,7 +42,7 @@ def _rows(loaded: seq2seq.Pairs, rows: Sequence[np.ndarray]) -> list[tuple[list[
 
 def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     """Dies if END or a feature has another place, a space is dropped, or dev gives symbols."""
-    loaded = _inflection(tmp_path / "c", max_widths=1)
+    loaded = hand_seq2seq.inflection(tmp_path / "c", max_widths=1)
     # shared: space 4, a 5, b 6, c 7; from 8 on the features' own: <unk> 11, N 12, PST 13, V 14
     split = loaded.split(0)
     assert _rows(loaded, split.train) == [
@@ -100,29 +70,32 @@ def test_sizes_of_vocabularies(tmp_path: Path) -> None:
     features = ";".join(f"F{k}" for k in range(27))
     line = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
     parts = {**dict.fromkeys(splits.PARTS, line), "test": line * 2}
-    actual = _inflection(tmp_path / "c", parts).vocabularies
+    actual = hand_seq2seq.inflection(tmp_path / "c", parts).vocabularies
     assert actual.features is not None and len(actual.features) == 31
     assert (len(actual.source_names), len(actual.target)) == (64, 33)
-    apart = _inflection(tmp_path / "c", parts, tied=False).vocabularies
+    apart = hand_seq2seq.inflection(tmp_path / "c", parts, tied=False).vocabularies
     assert (len(apart.source_names), len(apart.source), len(apart.target)) == (24 + 31, 24, 24)
     for column in (None, 0):
-        settings = _settings(tmp_path / "c", parts, features_column=column)
+        settings = hand_seq2seq.settings(tmp_path / "c", parts, features_column=column)
         none = seq2seq.build(settings, 2).vocabularies
         assert none.features is None and len(none.source_names) == 33
 
 
 def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
     """Dies if tying changes nothing, or ties sides that are apart."""
-    parts = {**HAND, "dev": "b \tcd\tN\n"}  # train's sources have no space, its targets do
+    parts = {
+        **hand_seq2seq.HAND,
+        "dev": "b \tcd\tN\n",
+    }  # train's sources have no space, its targets do
     expected = {True: ([1, 6, 4, 2, 12], [1, 7, 3, 2]), False: ([1, 5, 3, 2, 11], [1, 7, 3, 2])}
     for tied, pair in expected.items():
-        loaded = _inflection(tmp_path / "c", parts, tied=tied)
+        loaded = hand_seq2seq.inflection(tmp_path / "c", parts, tied=tied)
         assert _rows(loaded, loaded.split(0).dev) == [pair]
 
 
 def test_texts_for_people(tmp_path: Path) -> None:
     """Dies if a feature reads like letters, or an unknown symbol or a missing END raises."""
-    loaded = _inflection(tmp_path / "c")
+    loaded = hand_seq2seq.inflection(tmp_path / "c")
     split = loaded.split(0)
     sources = [loaded.source_text(s) for part in split[:3] for s, _ in _rows(loaded, part)]
     assert sorted(sources) == ["a [V]", "ab [V] [PST]", "b<unk> [N] [<unk>]", "ca [N]"]
@@ -135,12 +108,14 @@ def test_texts_for_people(tmp_path: Path) -> None:
 def test_phones(tmp_path: Path) -> None:
     """Dies if phones are split into code points, or the unit of sources is that of targets."""
     phones = {"target_symbols": "words", "tied": False}
-    loaded = seq2seq.build(_settings(tmp_path / "c", PHONES, **phones), 2)
+    loaded = seq2seq.build(hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, **phones), 2)
     assert loaded.vocabularies.source.symbols == ("a", "b")
     assert loaded.vocabularies.target.symbols == ("a:", "b", "t͡s")
     targets = [loaded.target_text(t) for _, t in _rows(loaded, loaded.split(0).train)]
     assert sorted(targets) == ["a: t͡s", "t͡s b"]
-    words = seq2seq.build(_settings(tmp_path / "c", PHONES, source_symbols="words"), 2)
+    words = seq2seq.build(
+        hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, source_symbols="words"), 2
+    )
     assert "ab" in words.vocabularies.source.symbols and "͡" in words.vocabularies.target.symbols
 
 
@@ -179,7 +154,7 @@ def test_max_widths(tmp_path: Path) -> None:
     lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
     parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
     widths = [
-        seq2seq.build(_settings(tmp_path / "c", parts, max_widths=most), batch).widths
+        seq2seq.build(hand_seq2seq.settings(tmp_path / "c", parts, max_widths=most), batch).widths
         for most, batch in ((12, 50), (1, 50), (12, 300))
     ]
     assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
@@ -189,7 +164,7 @@ def test_random_splits(tmp_path: Path) -> None:
     """Dies if a split changes how many rows a part has, or its number changes nothing."""
     lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
     parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
-    loaded = _inflection(tmp_path / "c", parts)
+    loaded = hand_seq2seq.inflection(tmp_path / "c", parts)
     own, first, second = (loaded.split(number) for number in (0, 1, 2))
     plain = [[r.tolist() for part in s[:3] for r in part] for s in (own, first, second)]
     assert plain[0] != plain[1] != plain[2]
@@ -200,112 +175,26 @@ def test_other_columns_and_separators(tmp_path: Path) -> None:
     """Dies if the columns' order is fixed, or features are always split at semicolons."""
     parts = dict.fromkeys(splits.PARTS, "7\tpos=N,num=PL;x\tform\tlemma\n")
     columns = {"source_column": 4, "target_column": 3, "features_column": 2}
-    read = seq2seq.read(_settings(tmp_path / "c", parts, feature_separator=",", **columns))
+    read = seq2seq.read(
+        hand_seq2seq.settings(tmp_path / "c", parts, feature_separator=",", **columns)
+    )
     pair = seq2seq.SequencePair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
     assert read == {part: [pair] for part in splits.PARTS}
 
 
-def test_fewer_train_pairs(tmp_path: Path) -> None:
-    """Dies if dev is cut too, the last pairs are kept, or too few pass for what was asked."""
-    parts = {**HAND, "dev": HAND["dev"] * 2}
-    read = seq2seq.read(_settings(tmp_path / "c", parts, train_items=1))
-    assert [pair.source for pair in read["train"]] == [("a", "b")] and len(read["dev"]) == 2
-    message = _refused(tmp_path / "c", "train", HAND["train"], train_items=3)
-    assert message == "train: data.train_items asks for 3 pairs, found 2"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("ab\tba", "expected a column 3 (features), found 2, split at tabs"),
-        ("ab\t\tV", "column 2 (target) is empty"),
-        ("\tab\tV", "column 1 (source) is empty"),
-        ("ab\tba\t ", "column 3 (features) is empty"),
-        ("ab\tba\tV;", "an empty feature in 'V;'"),
-        ("ab\tba\tV; ;PL", "an empty feature in 'V; ;PL'"),
-        ("abcd\tba\tV", "a source of 5 symbols; data.max_length allows 4"),
-        ("ab\tabcde\tV", "a target of 5 symbols; data.max_length allows 4"),
-    ],
-)
-def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) -> None:
-    """Dies if a bad line is cut, padded or skipped, or its number counts no blank lines."""
-    good = "abc\tabcd\tV\n"
-    actual = _refused(tmp_path / "c", "dev", f"{good}\n{line}\n", max_length=4)
-    assert actual == f"dev:3: {message}"
-
-
-def test_mistakes_in_files_are_named(tmp_path: Path) -> None:
-    """Dies if a missing or empty file or folder is a traceback or an empty part."""
-    assert _refused(tmp_path / "c", "test", "\n") == "test: the file is empty; expected text"
-    assert "data.dev=NAME" in _refused(tmp_path / "c", "a.dev", HAND["dev"])
-    with pytest.raises(DataError, match="gone: no such folder"):
-        seq2seq.read(seq2seq.Seq2SeqData(path=str(tmp_path / "gone")))
-    with pytest.raises(ConfigError, match="--data PATH"):
-        seq2seq.read(seq2seq.Seq2SeqData())
-
-
-@pytest.mark.parametrize(
-    "key", ["source_column=0", "features_column=-1", "max_length=0", "source_symbols='bytes'"]
-)
-def test_impossible_settings_are_refused(key: str) -> None:
-    """Dies if a column counts from 0 or from the end."""
-    with pytest.raises(ConfigError, match=key.partition("=")[0]):
-        reading.read(seq2seq.Seq2SeqData, None, [key])
-
-
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     """Dies if a changed source, target, feature, unit or part leaves it, or a rebuild does not."""
-    first = _inflection(tmp_path / "c").fingerprint
-    assert first == _inflection(tmp_path / "copy", max_widths=1).fingerprint
+    first = hand_seq2seq.inflection(tmp_path / "c").fingerprint
+    assert first == hand_seq2seq.inflection(tmp_path / "copy", max_widths=1).fingerprint
     changes = [("bz\t", "bw\t"), ("ba", "bb"), ("N;X", "N;Y"), ("ba\tN;X", "ba\tX;N")]
-    parts = [{**HAND, "dev": HAND["dev"].replace(*change)} for change in changes]
-    first_train, last_train = HAND["train"].splitlines(keepends=True)
-    parts.append({**HAND, "train": first_train, "dev": last_train + HAND["dev"]})
-    prints = [_inflection(tmp_path / "c", changed).fingerprint for changed in parts]
-    prints.append(_inflection(tmp_path / "c", target_symbols="words").fingerprint)
+    parts = [
+        {**hand_seq2seq.HAND, "dev": hand_seq2seq.HAND["dev"].replace(*change)}
+        for change in changes
+    ]
+    first_train, last_train = hand_seq2seq.HAND["train"].splitlines(keepends=True)
+    parts.append(
+        {**hand_seq2seq.HAND, "train": first_train, "dev": last_train + hand_seq2seq.HAND["dev"]}
+    )
+    prints = [hand_seq2seq.inflection(tmp_path / "c", changed).fingerprint for changed in parts]
+    prints.append(hand_seq2seq.inflection(tmp_path / "c", target_symbols="words").fingerprint)
     assert len({first, *prints}) == len(prints) + 1
-
-
-def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
-    """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
-    actual = _inflection(tmp_path / "c").findings
-    once = {"types": 1, "tokens": 1}
-    assert actual.facts["unseen_symbols"] == {
-        "source": {"dev": once},
-        "target": {"test": once},
-        "features": {"dev": once},
-    }
-    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
-    assert line in actual.remarks and not actual.warnings
-
-
-def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
-    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
-    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
-    columns = {"features_column": None}
-    for form, warnings in (("NFC", 0), ("NFD", 1)):
-        test = unicodedata.normalize(form, parts["test"])
-        settings = _settings(tmp_path / form, {**parts, "test": test}, **columns)
-        actual = seq2seq.build(settings, 2).findings
-        assert len(actual.warnings) == warnings
-    assert actual.warnings[0].startswith("source: train is written in NFC, test in NFD")
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({**HAND, "test": HAND["train"]}, r"train and test hold the same pairs \(2\)"),
-        ({**HAND, "train": "ab\ta\tN\n"}, "the targets of train have a single symbol"),
-    ],
-)
-def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_path: Path) -> None:
-    """Dies if train is scored as test, or one symbol is trained on."""
-    with pytest.raises(DataError, match=message):
-        _inflection(tmp_path / "c", parts)
-
-
-def test_a_column_serves_one_purpose() -> None:
-    """Dies if targets are among what a model reads."""
-    for key in ("source_column", "features_column"):
-        with pytest.raises(ConfigError, match="must differ"):
-            reading.read(seq2seq.Seq2SeqData, None, [f"{key}=2"])

@@ -26,7 +26,7 @@ WORDS = np.uint32([123, 456])
 @functools.cache
 def _use(method: Any) -> Any:
     """A method of the model, compiled."""
-    return quick.jit(lambda p, *given: MODEL.apply({"params": p}, *given, method=method))
+    return quick.jit(lambda p, *inputs: MODEL.apply({"params": p}, *inputs, method=method))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from jaxeval.models.cells import Cell
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "expected", "count"),
+    ("sizes", "options", "expected", "count"),
     [
         ((10_001, 10_000_000), {"ratio": 0.224374398589}, (1194, 268), 9_997_549),
         ((10_001, 24_000_000), {"layers": 4, "ratio": 1.3}, (723, 723), None),
@@ -18,10 +18,10 @@ from jaxeval.models.cells import Cell
     ],
 )
 def test_published_sizes(
-    given: tuple[int, int], options: dict, expected: tuple[int, int], count: int | None
+    sizes: tuple[int, int], options: dict, expected: tuple[int, int], count: int | None
 ) -> None:
     """Dies if the count misses the softmax bias or the projection (golden numbers)."""
-    shape = budget.solve(*given, Cell(), **options)
+    shape = budget.solve(*sizes, Cell(), **options)
     assert (shape.hidden, shape.embedding) == expected
     if count is not None:
         assert budget.parameter_count(shape, Cell()) == count

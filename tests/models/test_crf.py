@@ -3,22 +3,32 @@
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxeval.models import crf
+from tests import quick
+
+STEPS, LABELS = 5, 3
 
 
-def _random(
-    seed: int, steps: int, labels: int, by_word: bool
-) -> tuple[np.ndarray, crf.Potentials]:
-    generator = np.random.default_rng(seed)
-    shape = (steps, labels, labels) if by_word else (labels, labels)
-    potentials = crf.Potentials(
-        generator.normal(size=shape), generator.normal(size=labels), generator.normal(size=labels)
+@quick.jit
+def _computed(
+    emissions: jax.Array, potentials: crf.Potentials, labels: jax.Array, valid: jax.Array
+) -> tuple[jax.Array, ...]:
+    """All that the module says of a sentence; compiled once for all sentences of a shape."""
+    return (
+        crf.log_partition(emissions, potentials, valid),
+        crf.score(emissions, potentials, labels, valid),
+        crf.viterbi(emissions, potentials, valid),
     )
-    return generator.normal(size=(steps, labels)), crf.Potentials(*map(jnp.asarray, potentials))
+
+
+def _random(seed: int, by_word: bool = False) -> tuple[np.ndarray, crf.Potentials]:
+    generator = np.random.default_rng(seed)
+    shapes = (STEPS, LABELS, LABELS)[not by_word :], LABELS, LABELS
+    potentials = crf.Potentials(*(np.float32(generator.normal(size=shape)) for shape in shapes))
+    return np.float32(generator.normal(size=(STEPS, LABELS))), potentials
 
 
 def _enumerate(emissions: np.ndarray, potentials: crf.Potentials, length: int) -> dict:
@@ -40,58 +50,52 @@ def _enumerate(emissions: np.ndarray, potentials: crf.Potentials, length: int) -
 @pytest.mark.parametrize("length", [1, 2, 4, 5])
 def test_log_partition_and_viterbi_equal_enumeration(length: int, by_word: bool) -> None:
     """Dies if the mask, the start, the end or the direction of the transitions is wrong."""
-    emissions, potentials = _random(length, 5, 3, by_word)
+    emissions, potentials = _random(length, by_word)
     scores = _enumerate(emissions, potentials, length)
-    valid = jnp.arange(5) < length
-    total = crf.log_partition(jnp.asarray(emissions), potentials, valid)
-    np.testing.assert_allclose(total, np.logaddexp.reduce(list(scores.values())), rtol=1e-6)
     best = max(scores, key=lambda path: scores[path])
-    actual = crf.viterbi(jnp.asarray(emissions), potentials, valid)
-    assert tuple(np.asarray(actual)[:length].tolist()) == best
-    labels = jnp.asarray([*best, *[0] * (5 - length)])
-    np.testing.assert_allclose(
-        crf.score(jnp.asarray(emissions), potentials, labels, valid), scores[best], rtol=1e-6
-    )
+    labels = np.array([*best, *[0] * (STEPS - length)])
+    total, score, path = _computed(emissions, potentials, labels, np.arange(STEPS) < length)
+    np.testing.assert_allclose(total, np.logaddexp.reduce(list(scores.values())), rtol=1e-6)
+    np.testing.assert_allclose(score, scores[best], rtol=1e-6)
+    assert tuple(path[:length].tolist()) == best
 
 
 def test_gradient_is_the_marginal_distribution() -> None:
     """Dies if padding or a label gets a gradient that its probability does not give it."""
-    emissions, potentials = _random(7, 4, 3, False)
+    emissions, potentials = _random(7)
     scores = _enumerate(emissions, potentials, 3)
     total = np.logaddexp.reduce(list(scores.values()))
-    expected = np.zeros((4, 3))
+    expected = np.zeros((STEPS, LABELS))
     for path, value in scores.items():
         for t, label in enumerate(path):
             expected[t, label] += np.exp(value - total)
-    valid = jnp.arange(4) < 3
-    actual = jax.grad(lambda e: crf.log_partition(e, potentials, valid))(jnp.asarray(emissions))
+    gradient = quick.jit(jax.grad(crf.log_partition))
+    actual = gradient(emissions, potentials, np.arange(STEPS) < 3)
     np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def test_golden_numbers() -> None:
     """Dies if the score leaves out start, end or a transition (values from the reference)."""
-    emissions = jnp.array([[1, 0.2, -0.5], [0.3, 0.8, 0.1], [-0.2, 0.4, 1.1], [0.6, -0.3, 0]])
+    emissions = np.array([[1, 0.2, -0.5], [0.3, 0.8, 0.1], [-0.2, 0.4, 1.1], [0.6, -0.3, 0]])
     potentials = crf.Potentials(
-        jnp.array([[0.5, -0.2, 0.1], [-0.4, 0.6, 0], [0.2, -0.1, 0.3]]),
-        jnp.array([0.1, -0.1, 0]),
-        jnp.array([0, 0.2, -0.2]),
+        np.float32([[0.5, -0.2, 0.1], [-0.4, 0.6, 0], [0.2, -0.1, 0.3]]),
+        np.float32([0.1, -0.1, 0]),
+        np.float32([0, 0.2, -0.2]),
     )
-    valid = jnp.ones(4, bool)
-    np.testing.assert_allclose(
-        crf.log_partition(emissions, potentials, valid), 6.47168078, rtol=1e-6
-    )
-    path = crf.viterbi(emissions, potentials, valid)
-    assert path.tolist() == [0, 0, 2, 0]
-    np.testing.assert_allclose(crf.score(emissions, potentials, path, valid), 3.9, rtol=1e-6)
+    padded, valid = np.float32(np.pad(emissions, ((0, 1), (0, 0)))), np.arange(STEPS) < 4
+    total, score, path = _computed(padded, potentials, np.array([0, 0, 2, 0, 0]), valid)
+    np.testing.assert_allclose(total, 6.47168078, rtol=1e-6)
+    np.testing.assert_allclose(score, 3.9, rtol=1e-6)
+    assert path[:4].tolist() == [0, 0, 2, 0]
 
 
 def test_illegal_moves_are_never_decoded() -> None:
     """Dies if the mask of illegal moves is transposed or left out."""
-    legal = jnp.array([[True, True, False], [True, True, True], [False, True, True]])
-    start, end = jnp.array([True, False, True]), jnp.array([True, True, False])
+    legal = np.array([[True, True, False], [True, True, True], [False, True, True]])
+    start, end = np.array([True, False, True]), np.array([True, True, False])
     for seed in range(20):
-        emissions, potentials = _random(seed, 6, 3, False)
+        emissions, potentials = _random(seed)
         masked = crf.mask_illegal(potentials, legal, start, end)
-        path = crf.viterbi(jnp.asarray(emissions), masked, jnp.ones(6, bool)).tolist()
+        path = _computed(emissions, masked, np.zeros(STEPS, int), np.ones(STEPS, bool))[2].tolist()
         assert all(legal[a, b] for a, b in itertools.pairwise(path))
         assert start[path[0]] and end[path[-1]]

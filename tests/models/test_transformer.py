@@ -31,7 +31,7 @@ def _use(method: Any, computed: int = 2, grouped: bool = False) -> Any:
     """A method of the model with so many computed heads, compiled; grouped: they are two."""
     live = Live(heads=jnp.float32(2)) if grouped else Live()
     model = Transformer(SHAPE._replace(heads=computed), live)
-    return quick.jit(lambda p, *given: model.apply({"params": p}, *given, method=method))
+    return quick.jit(lambda p, *inputs: model.apply({"params": p}, *inputs, method=method))
 
 
 def _norm(w: dict, x: np.ndarray) -> np.ndarray:

@@ -128,12 +128,3 @@ def check_live(leaf: Leaf, tolerance: float) -> None:
         return
     own, mine = leaf.own, leaf.padded[leaf.live].reshape(leaf.own.shape)
     np.testing.assert_allclose(mine, own, rtol=tolerance, atol=tolerance, err_msg=leaf.name)
-
-
-def own_part(architecture: str, shapes: Any, padded: Any, sizes: Sizes, large: Sizes) -> Any:
-    """The live part of params, as the model of the member's own size has it."""
-    actual = leaves(architecture, shapes, padded, sizes, large)
-    live = [
-        leaf.padded[leaf.live].reshape(leaf.own.shape) for leaf in actual if leaf.own is not None
-    ]
-    return jax.tree.unflatten(jax.tree.structure(shapes), live)

@@ -66,8 +66,8 @@ def test_sums_over_a_long_part_keep_their_digits() -> None:
     task = Task(
         lambda key, batch, hparams: {},
         lambda rows: (),
-        lambda *given: (jnp.float32(0), ()),
-        lambda *given: ((), ()),
+        lambda *arguments: (jnp.float32(0), ()),
+        lambda *arguments: ((), ()),
         lambda outputs, batch: {"nats": loss * batch.weight[0], "tokens": 35 * batch.weight[0]},
         dict,
         Metric("perplexity", higher_is_better=False),

@@ -19,14 +19,13 @@ from jaxeval.models import sentiment as models
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import sentiment
 from jaxeval.train import main as train
-from tests import conformance
+from tests import conformance, quick
 
 SMALL = [
     *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),
     *("model.hidden=8", "training.batch_size=4"),
 ]
 CHOICES = {
-    "tdlstm": ["model.dropout.input=0.2", "model.target.include=false"],
     "atae": [
         "model.architecture=atae",
         "model.words.target_table=true",
@@ -94,12 +93,13 @@ def _logits(prepared: studies.Prepared, params: Any) -> list[np.ndarray]:
     """[targets, Y] of every row of a corpus of sentences."""
     choices, sizes = prepared.config.model, sentiment.sizes_of(prepared.data)
     of_row: dict[int, np.ndarray] = {}
-    for number, places in enumerate(prepared.data.positions):
-        batch = _batch(prepared, np.arange(len(places)), number)
-        logits = models.logits(choices, sizes, params, batch, {})
-        for row, place in enumerate(places.tolist()):
-            of_row[place] = np.asarray(logits[row, : batch.rows["targets"][row]])
-    return [of_row[place] for place in sorted(of_row)]
+    compiled = quick.jit(lambda params, batch: models.logits(choices, sizes, params, batch, {}))
+    for number, positions in enumerate(prepared.data.positions):
+        batch = _batch(prepared, np.arange(len(positions)), number)
+        logits = np.asarray(compiled(params, batch))
+        for row, position in enumerate(positions.tolist()):
+            of_row[position] = logits[row, : int(batch.rows["targets"][row])]
+    return [of_row[position] for position in sorted(of_row)]
 
 
 @pytest.mark.parametrize("name", ["ian", "tdlstm"])
@@ -108,13 +108,27 @@ def test_outputs_do_not_depend_on_buckets(name: str, monkeypatch: pytest.MonkeyP
     others: in the LSTM over a sentence's targets, in their order, or in attention."""
     free = functools.partial(buckets.choose_shapes, shape_cost=0)
     monkeypatch.setattr(buckets, "choose_shapes", free)
-    changes = [*CHOICES[name], "data.rows=sentences", "training.batch_size=1"]
-    one, many = (_prepared(*changes, f"data.max_widths={most}") for most in (1, 4))
-    assert [shape.targets for shape in one.data.shapes] == [3]
+    changes = [*CHOICES.get(name, []), "data.rows=sentences", "training.batch_size=1"]
+    single, many = (_prepared(*changes, f"data.max_widths={most}") for most in (1, 4))
+    assert [shape.targets for shape in single.data.shapes] == [3]
     assert [shape.targets for shape in many.data.shapes] == [2, 2, 3, 3]
-    params = jax.jit(one.task.init)(jax.random.key(0), _batch(one, np.arange(2)), {})
-    for alone, bucketed in zip(_logits(one, params), _logits(many, params), strict=True):
+    params = jax.jit(single.task.init)(jax.random.key(0), _batch(single, np.arange(2)), {})
+    for alone, bucketed in zip(_logits(single, params), _logits(many, params), strict=True):
         np.testing.assert_allclose(bucketed, alone, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_that_sees_no_target_says_the_same_of_all() -> None:
+    """Dies if the target leaks into what the LSTM reads: rows of one text then differ."""
+    prepared = _prepared("model.architecture=lstm")
+    params = jax.jit(prepared.task.init)(jax.random.key(0), _batch(prepared, np.arange(2)), {})
+    logits = np.concatenate(_logits(prepared, params))
+    rows = prepared.data.corpus.buckets[0]
+    order = np.argsort(prepared.data.positions[0])
+    _, of_text = np.unique(rows["forms"][order], axis=0, return_inverse=True)
+    assert 2 * len({*of_text}) <= len(of_text)
+    distinct = {text: np.unique(logits[of_text == text], axis=0) for text in of_text}
+    assert all(len(answers) == 1 for answers in distinct.values())
+    assert len(np.unique(logits, axis=0)) == len(distinct)
 
 
 def test_the_uniform_scale_is_a_members_own() -> None:
@@ -189,20 +203,6 @@ def _trained(corpus: Path, folder: Path, name: str, *changes: str) -> list[runs.
     return runs.load(folder)
 
 
-def _majority(corpus: Path, part: str) -> float:
-    lines = (corpus / f"{part}.jsonl").read_text().splitlines()
-    labels = [json.loads(line)["label"] for line in lines]
-    return max(labels.count(label) for label in labels) / len(labels)
-
-
-def test_a_model_that_sees_no_target_is_no_better_than_the_majority(
-    corpus: Path, tmp_path: Path
-) -> None:
-    """Dies if the target leaks into the LSTM, or the corpus can be solved without it."""
-    members = _trained(corpus, tmp_path, "moss2019/lstm_small", "training.epochs=6")
-    assert all(member.test < _majority(corpus, "test") + 0.12 for member in members)
-
-
 @pytest.fixture(scope="module")
 def tdlstm(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list]:
     """Runs folder and members of TD-LSTM."""
@@ -247,10 +247,10 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     folder, _ = tdlstm
     file = tmp_path / "mine.jsonl"
     file.write_text('{"text": "zyzzyva was xylograph but qat", "target": "qat"}\n')
-    (one,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--vote")
+    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--vote")
     (both,) = _predicted(folder, file, "--all")
-    assert one["span"] == [26, 29] and one["label"] == both["label"][0]
-    assert one["probability"] == both["probability"][0]
+    assert best["span"] == [26, 29] and best["label"] == both["label"][0]
+    assert best["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
     with pytest.raises(ConfigError, match="--n-best: not for sentiment models"):
         predict.main([str(folder), "--input", str(file), "--n-best", "2"])

@@ -19,9 +19,8 @@ from jaxeval.studies import prepared as preparing
 from tests import conformance
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
+# every choice of the config is made by one of them
 CHOICES = {
-    "default": [],
-    "softmax": ["model.classifier=softmax"],
     "lample": [
         "model.characters.encoder=lstm",
         "model.cell.coupled_forget=true",
@@ -51,12 +50,14 @@ CHOICES = {
         "scoring.rule=ukp",
         "data.scheme=bio",
     ],
-    "masked": ["model.mask_illegal=true", "model.casing=embedding"],
+    "words alone, masked": [
+        *("model.mask_illegal=true", "model.casing=embedding"),
+        *("model.characters.encoder=none", "model.dropout.kind=none"),
+    ],
     "window": [
         *("model.encoder=window", "model.window.hidden=16", "model.casing=capitals"),
         *("model.classifier=softmax", "model.dropout.kind=naive", "model.dropout.output=0.5"),
     ],
-    "no characters": ["model.characters.encoder=none", "model.dropout.kind=none"],
 }
 
 

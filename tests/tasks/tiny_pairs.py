@@ -4,7 +4,6 @@ import functools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch, Task
@@ -75,7 +74,7 @@ def columns(rows: int, source: int, target: int, letters: int, seed: int) -> dic
 def batch(rows: int, source: int, target: int, letters: int, seed: int) -> Batch:
     """A bucket as a batch."""
     arrays = columns(rows, source, target, letters, seed)
-    return Batch(jax.tree.map(jnp.asarray, arrays), jnp.ones(rows), (), ())
+    return Batch(arrays, np.ones(rows, np.float32), (), ())
 
 
 def parameters(task: Task, batch: Batch, seed: int, scale: float) -> Any:

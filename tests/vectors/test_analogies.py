@@ -39,8 +39,8 @@ def test_every_answer_is_the_loops(
     monkeypatch.setattr(analogies, "_QUESTIONS", 9)
     unit = _unit(60, 4)
     asked = np.random.default_rng(1).integers(0, 60, (50, 3))
-    found = analogies.solve(unit, asked, method)
-    assert found.tolist() == [_loop(unit, question, method) for question in asked]
+    solved = analogies.solve(unit, asked, method)
+    assert solved.tolist() == [_loop(unit, question, method) for question in asked]
 
 
 @pytest.mark.parametrize("method", analogies.METHODS)
@@ -146,8 +146,8 @@ def test_a_file_that_covers_nothing_is_left_out_of_the_differences() -> None:
         "none": accuracy.Answered(np.zeros(total, bool), np.zeros(total, bool)),
         **{f"v{k}": accuracy.Answered(np.ones(total, bool), right[k]) for k in range(2)},
     }
-    found = accuracy.evaluate(questions, "3CosAdd", answered, Resampling(99))
-    assert found.left_out == (("none", 0),) and found.compared_on == total
-    [difference] = found.differences
+    result = accuracy.evaluate(questions, "3CosAdd", answered, Resampling(99))
+    assert result.left_out == (("none", 0),) and result.compared_on == total
+    [difference] = result.differences
     assert (difference.a, difference.b) == ("v0", "v1")
     assert difference.effect.estimate == pytest.approx(right[0].mean() - right[1].mean())

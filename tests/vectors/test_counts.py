@@ -44,9 +44,9 @@ def test_windows(text: Path, size: int, delete: bool) -> None:
     """Dies if windows cross lines, a gap is closed or kept against the option, or sides differ."""
     words = corpus.count_words(text, 60)
     assert len(words.counts) < len(WORDS)
-    found = counts.count_pairs(text, words, Windows(size, delete=delete))
+    pairs = counts.count_pairs(text, words, Windows(size, delete=delete))
     expected = _loop(text, [*words.counts], size, delete)
-    np.testing.assert_array_equal(found.toarray(), expected)
+    np.testing.assert_array_equal(pairs.toarray(), expected)
 
 
 def test_vocabulary(text: Path) -> None:
@@ -115,9 +115,9 @@ def test_dynamic_windows_weigh_near_words_more(tmp_path: Path) -> None:
     path = tmp_path / "c"
     path.write_text("a b c d e\n" * 20_000)
     words = corpus.count_words(path, 1)
-    found = counts.count_pairs(path, words, Windows(4, dynamic=True)).toarray() / 20_000
-    np.testing.assert_allclose(found[0], [0, 1, 0.75, 0.5, 0.25], atol=0.015)
-    np.testing.assert_allclose(found[4], [0.25, 0.5, 0.75, 1, 0], atol=0.015)
+    shares = counts.count_pairs(path, words, Windows(4, dynamic=True)).toarray() / 20_000
+    np.testing.assert_allclose(shares[0], [0, 1, 0.75, 0.5, 0.25], atol=0.015)
+    np.testing.assert_allclose(shares[4], [0.25, 0.5, 0.75, 1, 0], atol=0.015)
 
 
 def test_subsampling(tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_subsampling(tmp_path: Path) -> None:
     path = tmp_path / "c"
     path.write_text("a b\n" * 20_000 + "c d\n" * 5_000)
     words = corpus.count_words(path, 1)
-    found = counts.count_pairs(path, words, Windows(1, subsample=0.1)).toarray()
-    assert found[0, 1] / 20_000 == pytest.approx(0.1 / 0.4, abs=0.015)  # both kept
-    assert found[2, 3] == 5_000
+    pairs = counts.count_pairs(path, words, Windows(1, subsample=0.1)).toarray()
+    assert pairs[0, 1] / 20_000 == pytest.approx(0.1 / 0.4, abs=0.015)  # both kept
+    assert pairs[2, 3] == 5_000
 
 
 def test_no_pair_at_all(tmp_path: Path) -> None:

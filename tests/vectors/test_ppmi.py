@@ -54,8 +54,8 @@ def test_ppmi_by_hand(text: Path, smoothing: float, shift: float) -> None:
 def test_a_number_by_hand() -> None:
     """Dies if the logarithm has another base: log(3 * 8 / (4 * 4)) = log 1.5."""
     matrix = sparse.csr_array(np.array([[3.0, 1.0], [1.0, 3.0]]))
-    found = ppmi.ppmi(matrix).toarray()
-    np.testing.assert_allclose(found, [[math.log(1.5), 0], [0, math.log(1.5)]])
+    values = ppmi.ppmi(matrix).toarray()
+    np.testing.assert_allclose(values, [[math.log(1.5), 0], [0, math.log(1.5)]])
     assert ppmi.ppmi(matrix).nnz == 2
 
 
@@ -67,19 +67,19 @@ def test_svd_is_numpys(text: Path, exponent: float, contexts: bool) -> None:
     left, values, right = np.linalg.svd(matrix.toarray())
     table = (left[:, :5] + right[:5].T if contexts else left[:, :5]) * values[:5] ** exponent
     table /= np.linalg.norm(table, axis=1, keepdims=True)
-    found = ppmi.factors(matrix, 5)
-    np.testing.assert_allclose(found.values, values[:5])
-    ours = ppmi.embed(found, exponent, contexts)
+    factors = ppmi.factors(matrix, 5)
+    np.testing.assert_allclose(factors.values, values[:5])
+    ours = ppmi.embed(factors, exponent, contexts)
     np.testing.assert_allclose(ours @ ours.T, table @ table.T, atol=1e-5)
-    assert (np.take_along_axis(found.words, np.abs(found.words).argmax(0)[None], 0) > 0).all()
-    np.testing.assert_array_equal(ppmi.factors(matrix, 5).words, found.words)
+    assert (np.take_along_axis(factors.words, np.abs(factors.words).argmax(0)[None], 0) > 0).all()
+    np.testing.assert_array_equal(ppmi.factors(matrix, 5).words, factors.words)
 
 
 def test_a_word_without_association() -> None:
     """Dies if its vector becomes nan."""
-    found = ppmi.Factors(np.array([[0.6, 0.8], [0, 0]]), np.array([4.0, 1.0]), np.zeros((2, 2)))
-    np.testing.assert_allclose(ppmi.embed(found)[0], np.array([1.2, 0.8]) / np.hypot(1.2, 0.8))
-    assert ppmi.embed(found)[1].tolist() == [0, 0]
+    factors = ppmi.Factors(np.array([[0.6, 0.8], [0, 0]]), np.array([4.0, 1.0]), np.zeros((2, 2)))
+    np.testing.assert_allclose(ppmi.embed(factors)[0], np.array([1.2, 0.8]) / np.hypot(1.2, 0.8))
+    assert ppmi.embed(factors)[1].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
@@ -88,14 +88,14 @@ def test_from_corpus_to_file(text: Path, name: str) -> None:
     options = baseline.Options(
         Windows(2), 1, smoothing=0.5, shift=1.5, dimension=3, exponent=1, add_contexts=True
     )
-    made = baseline.make(text, text.with_name(name), options)
+    counted = baseline.make(text, text.with_name(name), options)
     words, matrix = _counts(text)
     associated = ppmi.ppmi(matrix, 0.5, 1.5)
     read = vectors.read(text.with_name(name))
     assert [*read.index] == words
     expected = ppmi.embed(ppmi.factors(associated, 3), 1, True)
     np.testing.assert_array_equal(read.table, expected)
-    assert made[:4] == (len(TWELVE.split()), 12, matrix.nnz, associated.nnz)
+    assert counted[:4] == (len(TWELVE.split()), 12, matrix.nnz, associated.nnz)
 
 
 def test_too_many_dimensions(text: Path) -> None:

@@ -75,9 +75,9 @@ def test_p_values_are_adjusted_over_all_sets() -> None:
     """Dies if each set is adjusted by itself."""
     files = {name: _vectors(WORDS, seed) for seed, name in enumerate("abc")}
     results = similarity.evaluate([_pairs(), _pairs()], files, similarity.Rules(resampling=QUICK))
-    found = [d for result in results for d in result.differences]
-    assert len(found) == 6
-    least = min(found, key=lambda d: d.test.p_value)
+    differences = [d for result in results for d in result.differences]
+    assert len(differences) == 6
+    least = min(differences, key=lambda d: d.test.p_value)
     assert least.p_adjusted == pytest.approx(min(1, 6 * least.test.p_value))
 
 

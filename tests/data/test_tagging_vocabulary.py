@@ -1,0 +1,140 @@
+"""Which words, characters and tags get numbers and vectors; what is saved of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxeval.data import tagging, words
+from jaxeval.errors import ConfigError, DataError
+from tests.data import hand_tagging
+
+SWAPPED = {
+    **hand_tagging.HAND,
+    "dev": "Ünder S-LOC\nowl O\ndogs O\n",
+    "test": "a B-ORG\nlonger E-ORG\n\nother O\n",
+}
+
+
+def test_rows_of_the_vocabulary_depend_on_train_alone(tmp_path: Path) -> None:
+    """Dies if a word, character, tag or vector of dev or test moves or adds a row of train's."""
+    built = [
+        tagging.build(hand_tagging.with_vectors(tmp_path / name, parts=parts), 2)
+        for name, parts in (("a", hand_tagging.HAND), ("b", SWAPPED))
+    ]
+    first, second = built
+    rows = first.table.vocabulary
+    assert rows == second.table.vocabulary == 2 + 5  # red, dog, fox, ran, far9
+    np.testing.assert_array_equal(first.table.vectors[:rows], second.table.vectors[:rows])
+    assert (first.alphabet, first.predicted) == (second.alphabet, second.predicted)
+    assert first.labels[: first.predicted] == second.labels[: second.predicted]
+    for settings, tagged in zip(("a", "b"), built, strict=True):
+        forms = hand_tagging.forms(
+            hand_tagging.settings(
+                tmp_path / settings, hand_tagging.HAND if settings == "a" else SWAPPED
+            )
+        )
+        row = dict(zip(forms, tagged.table.row.tolist(), strict=True))
+        assert [row[word] for word in ("red", "Red", "dog", "far9", "fox", "ran")] == [
+            *(2, 2, 3, 4, 5, 6)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "rows", "letters"), [("train", 5, 11), ("train+dev", 6, 14), ("all", 7, 15)]
+)
+def test_scopes_of_the_vocabulary(
+    vocabulary: str, rows: int, letters: int, tmp_path: Path
+) -> None:
+    """Dies if a scope counts another part. Dev adds "blue" (b, l, u), test "owl" (w)."""
+    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", vocabulary=vocabulary), 2)
+    assert tagged.table.vocabulary == len(tagged.table.vectors) == 2 + rows
+    assert tagged.alphabet == 2 + letters
+
+
+def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
+    """Dies if a read vector of a test word is lost or trained, or other words are not unknown."""
+    settings = hand_tagging.with_vectors(tmp_path / "c")
+    tagged = tagging.build(settings, 2)
+    row = dict(zip(hand_tagging.forms(settings), tagged.table.row.tolist(), strict=True))
+    assert row["owl"] == tagged.table.vocabulary and row["blue"] == words.UNKNOWN
+    assert tagged.table.vectors[row["owl"]].tolist() == [1, 2]
+    assert tagged.split(0).tables["known"][row["owl"]]
+    folded = {**hand_tagging.HAND, "test": "Dog O\n"}
+    settings = hand_tagging.settings(tmp_path / "folded", folded)
+    row = dict(
+        zip(hand_tagging.forms(settings), tagging.build(settings, 2).table.row, strict=True)
+    )
+    assert row["Dog"] == row["dog"] > words.UNKNOWN
+
+
+def test_random_splits_count_all_words(tmp_path: Path) -> None:
+    """Dies if words of a random split's train have no row, or others are dealt."""
+    settings = hand_tagging.settings(tmp_path / "c")
+    pooled = tagging.build(tagging.for_random_splits(settings), 2)
+    assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
+    with pytest.raises(ConfigError, match=r"split 1: .* data\.vocabulary=all"):
+        tagging.build(settings, 2).split(1)
+
+
+def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:
+    """Dies if they can be predicted, or the warning does not name them or count them."""
+    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", SWAPPED), 2)
+    assert tagged.labels == ["O", "S-COL", "B-ORG", "E-ORG", "S-LOC"] and tagged.predicted == 2
+    assert tagged.legality.moves.shape == (2, 2)
+    dev, test = (w for w in tagged.findings.warnings if w.startswith("tags: "))
+    assert "dev has 1 that train lacks, 1 of its 3 (33.33%): 'S-LOC' (1)" in dev
+    assert "'B-ORG' (1), 'E-ORG' (1); they count as errors" in test
+    assert tagged.findings.facts["unseen_tags"] == {
+        "dev": {"types": 1, "tokens": 1},
+        "test": {"types": 2, "tokens": 2},
+    }
+
+
+def test_coverage_of_vectors(tmp_path: Path) -> None:
+    """Dies if types are counted for tokens, or spellings are not looked up. Red, red: 2 of 6."""
+    actual = tagging.build(hand_tagging.with_vectors(tmp_path / "c"), 2).findings
+    assert actual.facts["vectors"] == {
+        "train": {"tokens": 0.3333, "types": 0.3333},
+        "dev": {"tokens": 0.0, "types": 0.0},
+        "test": {"tokens": 0.5, "types": 0.5},
+    }
+    assert "train 33.3% (33.3%)" in actual.remarks[0]
+    assert "only 33.3% of train's tokens have a vector" in actual.warnings[0]
+
+
+def test_vectors_without_a_word_of_train_are_refused(tmp_path: Path) -> None:
+    """Dies if a job trains on a vector file of another language as if it had none."""
+    with pytest.raises(DataError, match="vectors: it has no vector of any word of train"):
+        tagging.build(hand_tagging.with_vectors(tmp_path / "c", "owl 1 2\nrot 3 4\n"), 2)
+
+
+@pytest.mark.parametrize("vocabulary", ["train", "all"])
+def test_a_saved_vocabulary_finds_the_row_of_any_word(vocabulary: str, tmp_path: Path) -> None:
+    """Dies if a lookup by the file alone differs from training's, or row 1 is given out."""
+    settings = hand_tagging.with_vectors(tmp_path / "c", vocabulary=vocabulary)
+    tagged = tagging.build(settings, 2)
+    saved = tagged.vocabulary(0)
+    known = tagged.split(0).tables["known"]
+
+    def row_of(word: str) -> int:
+        named = (saved["vectors"][s] for s in words.spellings(word) if s in saved["vectors"])
+        return next(named, saved["words"].get(word.lower(), words.UNKNOWN))
+
+    for form, row in zip(
+        hand_tagging.forms(settings)[1:], tagged.table.row.tolist()[1:], strict=True
+    ):
+        assert row_of(form) == (row if known[row] else words.UNKNOWN)
+    assert row_of("RED") == row_of("red") and row_of("DOG") == row_of("dog") > words.UNKNOWN
+    assert row_of("owl") != words.UNKNOWN == row_of("blue") == row_of("unheard")
+    assert min([*saved["vectors"].values(), *saved["words"].values()]) > words.UNKNOWN
+
+
+def test_a_saved_vocabulary_tells_nothing_of_test(tmp_path: Path) -> None:
+    """Dies if words of dev or test without a vector, also spelled otherwise, are written."""
+    other = {**hand_tagging.HAND, "dev": "DOG O\nred S-COL\n", "test": "Fox O\nmoth O\n"}
+    first, second = (
+        tagging.build(hand_tagging.settings(tmp_path / name, parts), 2).vocabulary(0)
+        for name, parts in (("a", hand_tagging.HAND), ("b", other))
+    )
+    assert first == second and sorted(first["words"]) == ["dog", "far9", "fox", "ran", "red"]
