@@ -3,15 +3,16 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch
 from jaxeval.models import sentiment
 from jaxeval.models.sentiment_settings import SentimentModel
+from tests import quick
 
 FORMS, TABLE, VOCABULARY, SIZE = 12, 11, 9, 4
 SIZES = sentiment.Sizes(labels=3, words=VOCABULARY, longest_target=3)
+_COMPILED: dict[str, Any] = {}
 
 
 def batch(seed: int = 0, train: bool = False) -> Batch:
@@ -38,21 +39,20 @@ def batch(seed: int = 0, train: bool = False) -> Batch:
         "pretrained": np.arange(TABLE) % 2 == 0,
     }
     known = np.arange(TABLE) != 4
-    columns, shared = jax.tree.map(jnp.asarray, (rows, shared))
-    return Batch(columns, jnp.ones(4), shared, {"known": jnp.asarray(known)})
+    return Batch(rows, np.ones(4, np.float32), shared, {"known": known})
 
 
 def target_at_a_time(batch: Batch) -> Batch:
     """The same with one target a row."""
     real = [(b, k) for b, n in enumerate(batch.rows["targets"]) for k in range(int(n))]
-    sentence, number = (jnp.array(axis) for axis in zip(*real, strict=True))
+    sentence, number = (np.array(axis) for axis in zip(*real, strict=True))
     rows = {
         **{name: batch.rows[name][sentence] for name in ("forms", "length")},
         **{name: batch.rows[name][sentence, number][:, None] for name in ("start", "end")},
         "labels": batch.rows["labels"][sentence, number][:, None],
-        "targets": jnp.ones(len(real), jnp.int32),
+        "targets": np.ones(len(real), np.int32),
     }
-    return batch._replace(rows=rows, weight=jnp.ones(len(real)))
+    return batch._replace(rows=rows, weight=np.ones(len(real), np.float32))
 
 
 def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:
@@ -61,14 +61,21 @@ def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:
     shapes = jax.eval_shape(init, jax.random.key(0), batch, {"initial_scale": 0.1}, None)
     draw = np.random.default_rng(seed)
     return jax.tree.map(
-        lambda leaf: jnp.asarray(0.5 * draw.normal(size=leaf.shape), jnp.float32), shapes["params"]
+        lambda leaf: np.float32(0.5 * draw.normal(size=leaf.shape)), shapes["params"]
     )
 
 
 def logits(choices: SentimentModel, tree: Any, batch: Batch) -> np.ndarray:
     """[B, K, Y] of the model, at evaluation."""
-    model = sentiment.Classifier(choices, SIZES)
-    return np.asarray(jax.jit(model.apply)({"params": tree}, batch, {}, None))
+    return np.asarray(_compiled(choices)({"params": tree}, batch))
+
+
+def _compiled(choices: SentimentModel) -> Any:
+    key = repr(choices)
+    if key not in _COMPILED:
+        model = sentiment.Classifier(choices, SIZES)
+        _COMPILED[key] = quick.jit(lambda tree, batch: model.apply(tree, batch, {}, None))
+    return _COMPILED[key]
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The cells against plain numpy loops, golden numbers, finite differences and carried state."""
+"""The cells against plain numpy loops, golden numbers and finite differences."""
 
 from typing import Any
 
@@ -109,64 +109,52 @@ def _case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, Masks]
     return layer, params, x, state, masks
 
 
+def _equal(actual: tuple[Any, Any], expected: tuple[Any, np.ndarray]) -> None:
+    """Asserts: end states and outputs [T, B, H] are the same."""
+    for mine, other in zip(*map(jax.tree.leaves, (actual, expected)), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("cell", KINDS, ids=str)
 def test_equals_a_numpy_loop(cell: Cell) -> None:
-    """Dies if a gate, the order of blocks, a mask or the place of the clip is wrong."""
+    """Dies if a gate, the order of blocks or the place of the clip is wrong, or if what a window
+    ends with is not what the next one has to begin with: the loop begins anywhere."""
     with jax.enable_x64(True):
-        layer, params, x, state, masks = _case(cell)
-        apply = quick.jit(layer.apply)
-        for used in (Masks(), masks):
-            end, outputs = apply({"params": params}, x, state, used)
-            expected = _loop(cell, params, x, state, used)
-            np.testing.assert_allclose(outputs, expected[1], rtol=1e-10, atol=1e-12)
-            for mine, other in zip(
-                jax.tree.leaves(end), jax.tree.leaves(expected[0]), strict=True
-            ):
-                np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
+        layer, params, x, state, _ = _case(cell)
+        actual = quick.jit(layer.apply)({"params": params}, x, state, Masks())
+        _equal(actual, _loop(cell, params, x, state, Masks()))
 
 
 @pytest.mark.parametrize("cell", KINDS, ids=str)
-def test_gradients_equal_finite_differences(cell: Cell) -> None:
-    """Dies if the kernels' gradients, taken out of the loop, miss a level, a step or a mask."""
+def test_masks_and_gradients(cell: Cell) -> None:
+    """Dies if a mask is lost or in the wrong place, or if the kernels' gradients, taken out of
+    the loop, miss a level, a step or a mask: a numpy loop and finite differences."""
     with jax.enable_x64(True):
         layer, params, x, state, masks = _case(cell, 1)
         draw = np.random.default_rng(2)
         weight = draw.normal(size=(T, B, H))
         ends = jax.tree.map(lambda s: draw.normal(size=s.shape), state)
 
-        def loss(tree: tuple) -> jax.Array:
+        def loss(tree: tuple) -> tuple[jax.Array, tuple]:
             p, inputs, begin = tree
             end, outputs = layer.apply({"params": p}, inputs, begin, masks)
             last = sum(
                 jnp.sum(a * b) for a, b in zip(*map(jax.tree.leaves, (end, ends)), strict=True)
             )
-            return jnp.sum(outputs * weight) + last
+            return jnp.sum(outputs * weight) + last, (end, outputs)
 
         at = (params, x, state)
-        compiled = quick.jit(jax.value_and_grad(loss))
-        gradient = compiled(at)[1]
+        compiled = quick.jit(jax.value_and_grad(loss, has_aux=True))
+        (_, actual), gradient = compiled(at)
+        _equal(actual, _loop(cell, params, x, state, masks))
         along = jax.tree.map(lambda v: draw.normal(size=v.shape), at)
 
         def move(step: float) -> float:
-            return float(compiled(jax.tree.map(lambda v, d: v + step * d, at, along))[0])
+            return float(compiled(jax.tree.map(lambda v, d: v + step * d, at, along))[0][0])
 
         slope = (move(1e-6) - move(-1e-6)) / 2e-6
         dots = jax.tree.map(lambda g, d: np.sum(g * d), gradient, along)
         assert sum(jax.tree.leaves(dots)) == pytest.approx(slope, rel=1e-6)
-
-
-@pytest.mark.parametrize("cell", KINDS, ids=str)
-def test_carried_state_joins_windows(cell: Cell) -> None:
-    """Dies if one long window is not two halves with the state carried over."""
-    layer, params, x, state, masks = _case(cell, 3)
-    params, x, state, masks = jax.tree.map(np.float32, (params, x, state, masks))
-    apply = quick.jit(lambda x, state: layer.apply({"params": params}, x, state, masks))
-    end, outputs = apply(x[:4], state)
-    middle, first = apply(x[:2], state)
-    last, second = apply(x[2:4], middle)
-    np.testing.assert_allclose(np.concatenate([first, second]), outputs, atol=1e-6)
-    for mine, other in zip(jax.tree.leaves(end), jax.tree.leaves(last), strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-6)
 
 
 def _single(cell: Cell, inputs: tuple[float, float, float], **bias: float) -> Any:

@@ -11,6 +11,7 @@ from jaxeval.config import markers, reading
 from jaxeval.models import sentiment
 from jaxeval.models.initialisers import Initial
 from jaxeval.models.sentiment_settings import SITES, TARGETED, SentimentModel
+from tests import quick
 from tests.models import sentences
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -88,7 +89,8 @@ def test_targets_without_words_give_numbers(name: str) -> None:
     """Dies if padding's empty target makes the gradients of all others nan."""
     choices, batch = _choices(name), sentences.batch()
     params = sentences.params(choices, batch)
-    rows = {**batch.rows, **{n: batch.rows[n].at[1, 1].set(0) for n in ("start", "end")}}
+    rows = {**batch.rows, **{n: batch.rows[n].copy() for n in ("start", "end")}}
+    rows["start"][1, 1] = rows["end"][1, 1] = 0
     empty = batch._replace(rows=rows)
     model = sentiment.Classifier(choices, sentences.SIZES)
 
@@ -96,7 +98,7 @@ def test_targets_without_words_give_numbers(name: str) -> None:
         logits = model.apply({"params": tree}, empty, {}, None)
         return jnp.sum(logits[jnp.array([0, 2, 3])]) + jnp.sum(logits[1, 0])
 
-    leaves = jax.tree.leaves(jax.jit(jax.grad(total))(params))
+    leaves = jax.tree.leaves(quick.jit(jax.grad(total))(params))
     assert all(np.isfinite(leaf).all() for leaf in leaves)
 
 
@@ -105,7 +107,7 @@ def test_targets_are_ordered_by_their_places() -> None:
     choices, batch = _choices("tdlstm between"), sentences.batch()
     params = sentences.params(choices, batch)
     turned = {
-        name: jnp.flip(column, 1) if name in ("start", "end") else column
+        name: np.flip(column, 1) if name in ("start", "end") else column
         for name, column in batch.rows.items()
     }
     logits = sentences.logits(choices, params, batch)
@@ -156,7 +158,7 @@ def test_fixed_vectors_need_no_gradient(name: str) -> None:
         return jnp.sum(jnp.sin(model.apply({"params": tree}, of, {}, None)[0]))
 
     vectors, structure = batch.shared["vectors"], jax.tree.structure(params)
-    gradient = jax.jit(jax.value_and_grad(total, argnums=(0, 1)))
+    gradient = quick.jit(jax.value_and_grad(total, argnums=(0, 1)))
     grads, of_vectors = gradient(params, vectors)[1]
     draw = np.random.default_rng(0)
     direction = [draw.normal(size=leaf.shape) for leaf in jax.tree.leaves(params)]
@@ -184,7 +186,7 @@ def test_every_rate_drops_something(name: str, kind: str) -> None:
     params = sentences.params(choices, batch)
     model = sentiment.Classifier(choices, sentences.SIZES)
     assert {*choices.rates} == sites and {*choices.rates.values()} <= {*markers.active(choices)}
-    run = jax.jit(lambda rates, key: model.apply({"params": params}, batch, rates, key))
+    run = quick.jit(lambda rates, key: model.apply({"params": params}, batch, rates, key))
     none = dict.fromkeys(choices.rates.values(), jnp.float32(0))
     plain = run(none, jax.random.key(1))
     reference = sentences.Reference(choices, params, batch).logits(0)
@@ -200,16 +202,19 @@ def test_a_variational_mask_is_the_same_at_all_words() -> None:
     The mean vector of equal words is one of them, times its mask.
     """
     batch = sentences.batch(train=True)
-    batch = batch._replace(rows={**batch.rows, "forms": jnp.full_like(batch.rows["forms"], 5)})
+    batch = batch._replace(rows={**batch.rows, "forms": np.full_like(batch.rows["forms"], 5)})
     for kind, same in (("variational", True), ("naive", False)):
         dropout = {"kind": kind, "input": 0.5}
         tree = {"architecture": "bag", "bag": [], "dropout": dropout}
         choices = reading.from_dict(SentimentModel, tree)
         params = sentences.params(choices, batch)
-        params["logits"] = {"kernel": jnp.eye(4, 3), "bias": jnp.zeros(3)}
+        params["logits"] = {
+            "kernel": np.eye(4, 3, dtype=np.float32),
+            "bias": np.zeros(3, np.float32),
+        }
         model = sentiment.Classifier(choices, sentences.SIZES)
         rates = {"dropout_input": jnp.float32(0.5)}
-        dropped = jax.jit(model.apply)({"params": params}, batch, rates, jax.random.key(0))
+        dropped = quick.jit(model.apply)({"params": params}, batch, rates, jax.random.key(0))
         ratio = np.asarray(dropped / sentences.logits(choices, params, batch)).round(4)
         assert ({*ratio.ravel().tolist()} == {0.0, 2.0}) is same
 
@@ -243,7 +248,7 @@ def test_a_table_of_targets_begins_as_that_of_texts_and_learns_apart(name: str) 
     """Dies if words of targets are read from the texts' table, or read vectors are drawn anew."""
     choices, batch = _choices(name), sentences.batch()
     model = sentiment.Classifier(choices, sentences.SIZES)
-    tree = jax.jit(model.init)(jax.random.key(0), batch, {}, None)["params"]
+    tree = quick.jit(model.init)(jax.random.key(0), batch, {}, None)["params"]
     tables = [tree["embedding"][table] for table in ("words", "target_words")]
     read = batch.shared["vectors"][: sentences.VOCABULARY]
     pretrained = np.asarray(batch.shared["pretrained"][: sentences.VOCABULARY])
