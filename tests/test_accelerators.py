@@ -38,8 +38,7 @@ def _text(folder: Path) -> str:
 
 
 CASES = {
-    "tagging, CRF": (TAGGER, None, 1),
-    "tagging, softmax": ([*TAGGER, "model.classifier=softmax"], None, 1),
+    "tagging": (TAGGER, None, 1),
     "language": (TEXT, _text, 0),  # a text has one shape of row
     "seq2seq": (PAIRS, _pairs, 1),
 }

@@ -259,7 +259,8 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
         f"model.words.trained={trained}",
         tiny_corpora.RATE,
     ]
-    words += ["data.zero_digits=true", "model.encoder=window", "model.characters.encoder=none"]
+    words += ["data.zero_digits=true", "model.encoder=window", "model.window.reach=0"]
+    words += ["model.characters.encoder=none"]
     words += ["training.batch_size=4", "training.epochs=15", "model.classifier=softmax"]
     data, folder = tmp_path / "data", tmp_path / "runs"
     train([*words, *SHORT, "--seeds", "1", "--data", str(data), "--out", str(folder)])

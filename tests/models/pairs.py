@@ -1,5 +1,6 @@
 """What the tests of both sequence-to-sequence models share: tiny inputs and uses of a model."""
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -62,6 +63,7 @@ def initial(model: Any, seed: int) -> Any:
     return host(quick.jit(init)(jax.random.key(seed))["params"])
 
 
+@functools.cache
 def shapes(model: Any) -> Any:
     """Of the model's parameters; nothing is computed."""
     init = lambda key: model.init(key, inputs(), HashedDropout(), method=teacher_forced)  # noqa: E731
@@ -77,12 +79,9 @@ def parameters(model: Any, seed: int) -> Any:
     )
 
 
-_dropout = jax.jit(lambda drop, ones, axis: drop.apply(ones, axis), static_argnums=2)
-
-
-def mask(drop: HashedDropout, shape: tuple[int, ...], rows_axis: int = 0) -> np.ndarray:
+def mask(drop: HashedDropout, shape: tuple[int, ...], rows_axis: int = 0) -> Array:
     """What a site multiplies by."""
-    return np.asarray(_dropout(drop, np.ones(shape), rows_axis))
+    return drop.apply(jnp.ones(shape), rows_axis)
 
 
 def count(model: Any) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch
@@ -39,17 +40,17 @@ def batch(seed: int = 0, train: bool = False) -> Batch:
         "pretrained": np.arange(TABLE) % 2 == 0,
     }
     known = np.arange(TABLE) != 4
-    return Batch(rows, np.ones(4, np.float32), shared, {"known": known})
+    return jax.tree.map(jnp.asarray, Batch(rows, np.ones(4, np.float32), shared, {"known": known}))
 
 
 def target_at_a_time(batch: Batch) -> Batch:
     """The same with one target a row."""
-    real = [(b, k) for b, n in enumerate(batch.rows["targets"]) for k in range(int(n))]
+    columns = jax.device_get(batch.rows)
+    real = [(b, k) for b, n in enumerate(columns["targets"]) for k in range(int(n))]
     sentence, number = (np.array(axis) for axis in zip(*real, strict=True))
     rows = {
-        **{name: batch.rows[name][sentence] for name in ("forms", "length")},
-        **{name: batch.rows[name][sentence, number][:, None] for name in ("start", "end")},
-        "labels": batch.rows["labels"][sentence, number][:, None],
+        **{name: columns[name][sentence] for name in ("forms", "length")},
+        **{name: columns[name][sentence, number][:, None] for name in ("start", "end", "labels")},
         "targets": np.ones(len(real), np.int32),
     }
     return batch._replace(rows=rows, weight=np.ones(len(real), np.float32))
@@ -61,7 +62,7 @@ def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:
     shapes = jax.eval_shape(init, jax.random.key(0), batch, {"initial_scale": 0.1}, None)
     draw = np.random.default_rng(seed)
     return jax.tree.map(
-        lambda leaf: np.float32(0.5 * draw.normal(size=leaf.shape)), shapes["params"]
+        lambda leaf: jnp.asarray(0.5 * draw.normal(size=leaf.shape), jnp.float32), shapes["params"]
     )
 
 

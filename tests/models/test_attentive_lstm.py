@@ -79,7 +79,8 @@ def _loop(p: dict, inputs: Inputs, masks: dict[str, np.ndarray]) -> np.ndarray:
     return np.reshape(scores, (rows, len(scores) // rows, -1)) + p["output"]["bias"]
 
 
-def _masks(drop: HashedDropout) -> dict[str, np.ndarray]:
+@quick.jit
+def _masks(drop: HashedDropout) -> dict[str, jax.Array]:
     """Of every site: [T, B, units]."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     sites = {
@@ -99,7 +100,7 @@ def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
         if dropped:
             drop = HashedDropout(jnp.asarray(WORDS), RATE)
         actual = _use(pairs.teacher_forced)(p, GIVEN, drop)
-        masks = _masks(drop)
+        masks = pairs.host(_masks(drop))
         assert dropped == any(np.any(mask == 0) for mask in masks.values())
         expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
@@ -166,7 +167,7 @@ def test_count_of_the_published_model() -> None:
     assert actual == pairs.counted("attentive_lstm", shape) == 6_859_426
 
 
-@pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 2), (4, 4, 2, 2, 3)], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 3)], ids=str)
 def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
     """Dies if the cost model counts other parameters than the model has."""
     shape = Seq2SeqShape(*sizes, 1, 1)

@@ -1,6 +1,6 @@
 """Draws that depend on the numbers of live units alone: exactly, and random enough."""
 
-import itertools
+import functools
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ from scipy import stats
 from jaxeval.models import dropout, hash_random, ragged
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.ragged import RaggedAxis
+from tests import quick
 
 KEY = jax.random.key(5)
 ROWS, COLUMNS = 240, 400
@@ -44,52 +45,65 @@ def _independent(series: np.ndarray) -> None:
     assert _dependence(series) == pytest.approx(1.0, abs=_spread(series))
 
 
+@quick.jit
+def _axes() -> tuple[RaggedAxis, ...]:
+    gates = ragged.axis(5, jnp.float32(3), 2)
+    return gates, ragged.joined(gates, ragged.axis(4, 2.0)), ragged.axis(3, blocks=2)
+
+
 def test_units_are_numbered_among_the_live_ones() -> None:
     """Dies if padding shifts a block's numbers, or a joined axis does not go on counting."""
-    gates = ragged.axis(5, jnp.float32(3), 2)
+    gates, both, whole = _axes()
     assert _live(gates).tolist() == [0, 1, 2, 5, 6, 7]
     assert np.asarray(gates.number)[_live(gates)].tolist() == list(range(6))
     assert float(gates.units) == 6 and len(gates) == 10
-    both = ragged.joined(gates, ragged.axis(4, 2.0))
     assert _live(both).tolist() == [0, 1, 2, 5, 6, 7, 10, 11]
     assert np.asarray(both.number)[_live(both)].tolist() == list(range(8))
     assert float(both.units) == 8
-    whole = ragged.axis(3, blocks=2)
     assert np.asarray(whole.number).tolist() == list(range(6)) and np.all(whole.live == 1)
 
 
-AXES = [
-    (ragged.axis(9, 4.0), ragged.axis(7, 5.0), ragged.axis(4), ragged.axis(5)),
-    (ragged.axis(9, 4.0, 2), ragged.axis(7, 3.0, 4), ragged.axis(4, None, 2), ragged.axis(12)),
-    (
-        ragged.joined(ragged.axis(6, 2.0, 2), ragged.axis(5, 3.0)),
-        ragged.axis(4, 1.0, 3),
-        ragged.axis(7),
-        ragged.axis(3),
+# rows and columns, padded, and as they are by themselves
+AXES = {
+    "plain": lambda: (
+        *(ragged.axis(9, 4.0), ragged.axis(7, 5.0)),
+        *(ragged.axis(4), ragged.axis(5)),
     ),
-]
+    "blocks": lambda: (
+        *(ragged.axis(9, 4.0, 2), ragged.axis(7, 3.0, 4)),
+        *(ragged.axis(4, None, 2), ragged.axis(12)),
+    ),
+    "joined": lambda: (
+        *(ragged.joined(ragged.axis(6, 2.0, 2), ragged.axis(5, 3.0)), ragged.axis(4, 1.0, 3)),
+        *(ragged.axis(7), ragged.axis(3)),
+    ),
+}
 
 
-@pytest.mark.parametrize("axes", AXES, ids=["plain", "blocks", "joined"])
-def test_a_padded_draw_holds_the_unpadded_one(
-    axes: tuple[RaggedAxis, ...],
-) -> None:
+def _drawn(rows: RaggedAxis, columns: RaggedAxis) -> list[jax.Array]:
+    """By every initialiser."""
+    return [
+        ragged.uniform(KEY, rows, columns, -2.0, 3.0),
+        ragged.normal(KEY, rows, columns, 0.7),
+        ragged.linear(KEY, rows, columns)["kernel"],
+        ragged.uniform(KEY, None, columns, -2.0, 3.0),
+        ragged.normal(KEY, None, columns),
+        ragged.linear(KEY, rows, columns)["bias"],
+    ]
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_a_padded_draw_holds_the_unpadded_one(name: str) -> None:
     """Dies if a value depends on the padded size, or on a unit's place instead of its number."""
-    rows, columns, own_rows, own_columns = axes
 
-    @jax.jit
-    def made(rows: RaggedAxis, columns: RaggedAxis) -> list[Any]:
-        return [
-            ragged.uniform(KEY, rows, columns, -2.0, 3.0),
-            ragged.normal(KEY, rows, columns, 0.7),
-            ragged.linear(KEY, rows, columns)["kernel"],
-            ragged.uniform(KEY, None, columns, -2.0, 3.0),
-            ragged.normal(KEY, None, columns),
-            ragged.linear(KEY, rows, columns)["bias"],
-        ]
+    @quick.jit
+    def both() -> tuple:
+        rows, columns, own_rows, own_columns = AXES[name]()
+        return (rows, columns), _drawn(rows, columns), _drawn(own_rows, own_columns)
 
-    for padded, own in zip(made(rows, columns), made(own_rows, own_columns), strict=True):
-        lines = (_live(rows), _live(columns))[2 - padded.ndim :]
+    axes, draws, own_draws = both()
+    for padded, own in zip(draws, own_draws, strict=True):
+        lines = [_live(axis) for axis in axes][2 - padded.ndim :]
         actual = np.asarray(padded)[np.ix_(*lines)]
         # a compiler may round a sum and a product of other sizes once or twice
         np.testing.assert_allclose(actual, own, rtol=1e-6, atol=1e-6)
@@ -98,45 +112,59 @@ def test_a_padded_draw_holds_the_unpadded_one(
 
 def test_distributions() -> None:
     """Dies if bounds, the standard deviation or the shape of a distribution is wrong."""
-    rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
-    flat = _flat(ragged.uniform(KEY, rows, columns, -2.0, 3.0))
+
+    @quick.jit
+    def drawn() -> tuple[jax.Array, ...]:
+        rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
+        return (
+            ragged.uniform(KEY, rows, columns, -2.0, 3.0),
+            ragged.normal(KEY, rows, columns, 0.7),
+            ragged.uniform(KEY, None, ragged.axis(20_000), 0.0, 1.0),
+        )
+
+    flat, bell, lone = map(_flat, drawn())
     assert stats.kstest(flat, stats.uniform(-2, 5).cdf).pvalue > 0.01
     assert flat.mean() == pytest.approx(0.5, abs=4 * 5 / (12 * flat.size) ** 0.5)
     assert flat.min() > -2 and flat.max() < 3
-    bell = _flat(ragged.normal(KEY, rows, columns, 0.7))
     assert stats.kstest(bell, stats.norm(0, 0.7).cdf).pvalue > 0.01
     assert bell.mean() == pytest.approx(0, abs=4 * 0.7 / bell.size**0.5)
     assert bell.std() == pytest.approx(0.7, rel=4 / (2 * bell.size) ** 0.5)
     assert stats.kurtosis(bell) == pytest.approx(0, abs=4 * (24 / bell.size) ** 0.5)
-    lone = _flat(ragged.uniform(KEY, None, ragged.axis(20_000), 0.0, 1.0))
     assert stats.kstest(lone, stats.uniform.cdf).pvalue > 0.01
 
 
 def test_a_linear_layer_is_bounded_by_its_live_inputs() -> None:
     """Dies if the bound is made of the padded size, or of the outputs."""
-    weights = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50))
+
+    @quick.jit
+    def drawn() -> tuple[Any, Any]:
+        inputs, outputs = ragged.axis(300, 100.0), ragged.axis(50)
+        return ragged.linear(KEY, inputs, outputs), ragged.linear(KEY, inputs, outputs, 25.0)
+
+    weights, wide = drawn()
     for name in ("kernel", "bias"):
         largest = np.abs(weights[name]).max()
         assert 0.09 < largest < 0.1, name
-    wide = ragged.linear(KEY, ragged.axis(300, 100.0), ragged.axis(50), jnp.float32(25))
     assert 0.19 < np.abs(wide["kernel"]).max() < 0.2
+
+
+@functools.partial(quick.jit, static_argnums=(1, 2))
+def _uniform(key: Any, rows: int | None, columns: int) -> jax.Array:
+    axis = None if rows is None else ragged.axis(rows)
+    return ragged.uniform(key, axis, ragged.axis(columns), 0.0, 1.0)
 
 
 def test_rows_columns_and_keys_are_independent() -> None:
     """Dies if hashes of rows and columns are added and not mixed, or a word of the key is lost."""
-    rows, columns = ragged.axis(ROWS), ragged.axis(COLUMNS)
-    table = np.asarray(ragged.uniform(KEY, rows, columns, 0.0, 1.0), np.float64)
+    table = np.asarray(_uniform(KEY, ROWS, COLUMNS), np.float64)
     _independent(table)
     _independent(table.T)
     keys = [*jax.random.split(KEY, 12), *(jax.random.key(seed) for seed in range(12))]
-    keys += [jax.random.wrap_key_data(jnp.uint32([a, b])) for a, b in ((7, 0), (7, 7))]
-    few = ragged.axis(50)
-    drawn = [_flat(ragged.uniform(key, few, columns, 0.0, 1.0)) for key in keys]
-    _independent(np.stack(drawn))
+    keys += [jax.random.wrap_key_data(np.uint32([a, b])) for a, b in ((7, 0), (7, 7))]
+    _independent(np.stack([_flat(_uniform(key, 50, COLUMNS)) for key in keys]))
     # a row's draws are not those of a column, nor of the layer's bias
-    square = ragged.axis(COLUMNS)
-    whole = np.asarray(ragged.uniform(KEY, square, square, 0.0, 1.0))
-    bias = np.asarray(ragged.uniform(KEY, None, square, 0.0, 1.0))
+    whole = np.asarray(_uniform(KEY, COLUMNS, COLUMNS))
+    bias = np.asarray(_uniform(KEY, None, COLUMNS))
     assert abs(np.corrcoef(_flat(whole), _flat(whole.T))[0, 1]) < 4 / COLUMNS
     assert np.abs([np.corrcoef(bias, row)[0, 1] for row in whole[1:]]).max() < 0.25
 
@@ -144,7 +172,7 @@ def test_rows_columns_and_keys_are_independent() -> None:
 WORDS = hash_random.words(jax.random.key(8))
 
 
-@jax.jit
+@quick.jit
 def _dropout(words: Any, rate: Any, x: Any) -> Any:
     positions = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
     return dropout.hashed(words, rate, x, positions)
@@ -152,13 +180,14 @@ def _dropout(words: Any, rate: Any, x: Any) -> Any:
 
 def _mask(words: Any, *shape: int, rate: float = 0.5) -> np.ndarray:
     """1 at what is kept."""
-    return np.asarray(_dropout(words, jnp.float32(rate), jnp.ones(shape)) > 0, np.float64)
+    ones = np.ones(shape, np.float32)
+    return np.asarray(_dropout(words, jnp.float32(rate), ones) > 0, np.float64)
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.5, 0.9])
 def test_dropout_keeps_the_rate_and_the_mean(rate: float) -> None:
     """Dies if keep and drop are swapped, the scale is wrong, or one half keeps another share."""
-    x = _dropout(WORDS, jnp.float32(rate), jnp.full((301, 10, 50), 3.0))
+    x = _dropout(WORDS, jnp.float32(rate), np.full((301, 10, 50), 3.0, np.float32))
     flat = np.asarray(x, np.float64)
     values = np.unique(x)
     np.testing.assert_allclose(values, [0, 3 / (1 - rate)], rtol=1e-6)
@@ -178,14 +207,21 @@ def test_without_a_rate_or_words_nothing_changes() -> None:
 
 def test_masks_go_by_position_and_number() -> None:
     """Dies if a mask hangs on how a batch is cut, on what stands first, or on the unit's place."""
-    drop, x = HashedDropout(WORDS, 0.5), jnp.ones((6, 5, 8))
-    whole = np.asarray(drop.apply(x))
-    part = drop._replace(rows=jnp.arange(4, 6)).apply(x[:2])
+
+    @quick.jit
+    def masks(x: jax.Array) -> tuple[jax.Array, ...]:
+        drop = HashedDropout(WORDS, 0.5)
+        return (
+            drop.apply(x),
+            drop._replace(rows=jnp.arange(4, 6)).apply(x[:2]),
+            drop.apply(x.transpose(1, 0, 2), 1),
+            drop.apply(x[..., :3], 0, jnp.array([5, 0, 7])),
+        )
+
+    whole, part, turned, chosen = map(np.asarray, masks(np.ones((6, 5, 8), np.float32)))
     np.testing.assert_array_equal(part, whole[4:])
-    np.testing.assert_array_equal(drop.apply(x.transpose(1, 0, 2), 1), whole.transpose(1, 0, 2))
-    np.testing.assert_array_equal(
-        drop.apply(x[..., :3], 0, jnp.array([5, 0, 7])), whole[..., [5, 0, 7]]
-    )
+    np.testing.assert_array_equal(turned, whole.transpose(1, 0, 2))
+    np.testing.assert_array_equal(chosen, whole[..., [5, 0, 7]])
 
 
 @pytest.mark.parametrize("places", [(6, 5), (1,)], ids=str)
@@ -210,18 +246,15 @@ def test_rows_halves_and_units_drop_on_their_own() -> None:
 
 def test_sites_drop_on_their_own() -> None:
     """Dies if two sites of a pass, of layers or of heads, or two steps, share a mask."""
-    sites = [hash_random.fold_in(WORDS, n) for n in range(8)]
-    sites += [
-        hash_random.fold_in(hash_random.fold_in(WORDS, a), b) for a in range(4) for b in range(4)
-    ]
+    fold_in = quick.jit(hash_random.fold_in)
+    sites = [fold_in(WORDS, n) for n in range(8)]
+    sites += [fold_in(fold_in(WORDS, a), b) for a in range(4) for b in range(4)]
     sites += [WORDS, *map(hash_random.words, jax.random.split(jax.random.key(8), 4))]
     masks = np.stack([_flat(_mask(site, 40, 300)) for site in sites])
     _independent(masks)
     assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
-    for (a, mask), (b, other) in itertools.combinations(enumerate(sites), 2):
-        assert np.any(mask != other), (a, b)
-    traced = jax.jit(lambda n: hash_random.fold_in(WORDS, n))(jnp.float32(3).astype(jnp.int32))
-    np.testing.assert_array_equal(traced, sites[3])
+    assert len(np.unique(np.stack(sites), axis=0)) == len(sites)
+    np.testing.assert_array_equal(hash_random.fold_in(WORDS, 3), sites[3])
 
 
 def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -231,13 +264,13 @@ def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 def test_layer_norm_counts_live_units_only() -> None:
     """Dies if mean or variance is divided by the padded size, or a dead unit is moved."""
-    draw, over = np.random.default_rng(0), ragged.axis(7, 4.0, 2)
+    draw, over = np.random.default_rng(0), jax.device_get(ragged.axis(7, 4.0, 2))
     live, dead = _live(over), np.flatnonzero(np.asarray(over.live) == 0)
     x, scale, bias = (np.zeros(shape, np.float32) for shape in ((2, 3, 14), 14, 14))
     for array in (x, scale, bias):
         array[..., live] = draw.normal(size=(*array.shape[:-1], 8)) + 0.5
-    weights = {"scale": jnp.asarray(scale), "bias": jnp.asarray(bias)}
-    actual = np.asarray(ragged.layer_norm(jnp.asarray(x), weights, over))
+    weights = {"scale": scale, "bias": bias}
+    actual = np.asarray(quick.jit(ragged.layer_norm)(x, weights, over))
     expected = _norm(x[..., live], scale[live], bias[live])
     np.testing.assert_allclose(actual[..., live], expected, rtol=1e-5, atol=1e-6)
     assert np.all(actual[..., dead] == 0)
@@ -247,17 +280,18 @@ def test_layer_norm_counts_live_units_only() -> None:
 
 def test_gradients_of_layer_norm_are_those_of_the_live_part() -> None:
     """Dies if dead units take part in the mean's gradient: they would begin to move."""
-    draw, over = np.random.default_rng(1), ragged.axis(9, 5.0)
-    x = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32) * over.live[None]
-    weights = {n: jnp.asarray(draw.normal(size=9), jnp.float32) for n in ("scale", "bias")}
-    above = jnp.asarray(draw.normal(size=(4, 9)), jnp.float32)  # not 0 at dead units
+    draw, over = np.random.default_rng(1), jax.device_get(ragged.axis(9, 5.0))
+    x = np.float32(draw.normal(size=(4, 9))) * over.live
+    weights = {n: np.float32(draw.normal(size=9)) for n in ("scale", "bias")}
+    above = np.float32(draw.normal(size=(4, 9)))  # not 0 at dead units
 
     def loss(x: jax.Array, weights: Any, above: jax.Array, over: RaggedAxis) -> jax.Array:
         return jnp.sum(ragged.layer_norm(x, weights, over) * above)
 
-    gradient = jax.jit(jax.grad(loss, (0, 1)))
-    padded = gradient(x, weights, above * over.live[None], over)
-    own = gradient(x[:, :5], {n: w[:5] for n, w in weights.items()}, above[:, :5], ragged.axis(5))
+    gradient = quick.jit(jax.grad(loss, (0, 1)))
+    padded = gradient(x, weights, above * over.live, over)
+    whole, few = jax.device_get(ragged.axis(5)), {n: w[:5] for n, w in weights.items()}
+    own = gradient(x[:, :5], few, above[:, :5], whole)
     for mine, other in zip(jax.tree.leaves(padded), jax.tree.leaves(own), strict=True):
         np.testing.assert_allclose(mine[..., :5], other, rtol=1e-5, atol=1e-6)
     of_x, of_weights = gradient(x, weights, above, over)

@@ -21,9 +21,7 @@ SHAPE = Seq2SeqShape(pairs.SOURCES, pairs.TARGETS, E, H, ENCODER, DECODER, 2)
 GIVEN = pairs.inputs()
 RATE = 0.3
 WORDS = np.uint32([123, 456])
-Masks = dict[
-    tuple, np.ndarray
-]  # (stack, layer, site) or (stack,) -> a mask of dropout, multiplied
+Masks = dict[tuple, Any]  # (stack, layer, site) or (stack,) -> a mask of dropout, multiplied
 
 
 @functools.cache
@@ -111,12 +109,13 @@ def _loop(p: dict, inputs: Inputs, masks: Masks) -> np.ndarray:
     return np.stack(scores)
 
 
-def _masks(drop: HashedDropout, heads: int = 2) -> Masks:
+@quick.jit
+def _masks(drop: HashedDropout) -> Masks:
     """Of every site: [B, T, units], and [B, heads, T, K] where shares are dropped."""
     (rows, source), (_, target) = GIVEN.source.shape, GIVEN.target.shape
     t = transformer
 
-    def ones(site: HashedDropout, *shape: int) -> np.ndarray:
+    def ones(site: HashedDropout, *shape: int) -> jax.Array:
         return pairs.mask(site, (rows, *shape))
 
     actual: Masks = {
@@ -127,8 +126,8 @@ def _masks(drop: HashedDropout, heads: int = 2) -> Masks:
         for layer in range(layers):
             at = functools.partial(drop.at, stack, layer)
             for site, looks in ((t.WEIGHTS, steps), (t.CROSS_WEIGHTS, source)):
-                by_head = [ones(at(site, head), steps, looks) for head in range(heads)]
-                actual[stack, layer, site] = np.stack(by_head, axis=1)
+                by_head = [ones(at(site, head), steps, looks) for head in range(2)]
+                actual[stack, layer, site] = jnp.stack(by_head, axis=1)
             for site, units in (
                 (t.ADDED, E),
                 (t.INNER, H),
@@ -150,7 +149,7 @@ def test_scores_equal_a_numpy_loop(case: str) -> None:
     p = pairs.host(pairs.parameters(Transformer(SHAPE), 1))
     drop = HashedDropout(jnp.asarray(WORDS), RATE) if dropped else HashedDropout()
     actual = _use(pairs.teacher_forced, computed, grouped)(p, GIVEN, drop)
-    masks = _masks(drop)
+    masks = pairs.host(_masks(drop))
     assert dropped == all(np.any(mask == 0) for mask in masks.values())
     expected = _loop(jax.tree.map(np.float64, p), pairs.host(GIVEN), masks)
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)

@@ -198,11 +198,10 @@ def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
     assert whole[-1] < whole[0]
 
 
-@pytest.mark.parametrize(
-    "cell", [Cell(), Cell("rhn", "tied", depth=2), Cell("nas", "untied")], ids=str
-)
+@pytest.mark.parametrize("cell", [Cell(), Cell("rhn", "tied", depth=2)], ids=["lstm", "rhn"])
 def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
-    """Dies if the language task breaks a law that the trainer relies on."""
+    """Dies if the language task breaks a law that the trainer relies on; with either kind of
+    state: a pair of arrays, or one."""
     for part, line in (
         ("train", "a b c d e f g h"),
         ("valid", "a c e g b d f h"),

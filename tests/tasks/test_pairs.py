@@ -34,12 +34,9 @@ def _batch(prepared: studies.Prepared, rows: Any) -> Batch:
     return Batch(columns, jnp.ones(len(rows)), shared, tables)
 
 
-@pytest.mark.parametrize(
-    "changes", [(), ("model.words.trained=false", "model.dropout.output=0.3")]
-)
-def test_laws(changes: tuple[str, ...]) -> None:
-    """Dies if a choice of the config breaks a law of a Task."""
-    prepared = _prepared(*changes)
+def test_laws() -> None:
+    """Dies if the task breaks a law that the trainer relies on."""
+    prepared = _prepared("model.words.trained=false", "model.dropout.output=0.3")
     hparams = dict(preparing.member_of(prepared).hparams)
     conformance.check(
         conformance.Case(

@@ -1,16 +1,23 @@
 """Entity counts against seqeval's default mode and hand-made golden cases."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from jaxeval.tasks import spans
+from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
     ("B-NP I-NP O", "I-NP I-NP O", 0.0, 1.0, 1.0, 0.0),
     ("B-PER B-LOC I-LOC O", "B-PER I-LOC I-LOC O", 2 / 3, 1.0, 1.0, 2 / 3),
 ]
+
+
+def _count(names: list[str], rule: spans.Rule, *arrays: np.ndarray) -> dict[str, float]:
+    """Of labels, predictions, valid positions and weights."""
+    table = spans.label_table(names)
+    actual = quick.jit(lambda *arrays: spans.count(*arrays, table, rule))(*arrays)
+    return {name: float(value) for name, value in actual.items()}
 
 
 def _counts(gold: list, predicted: list, rule: spans.Rule) -> dict[str, float]:
@@ -22,11 +29,10 @@ def _counts(gold: list, predicted: list, rule: spans.Rule) -> dict[str, float]:
         array = np.full((len(gold), width), len(names) - 1, np.int32)
         for row, sentence in enumerate(sentences):
             array[row, : len(sentence)] = [names.index(tag) for tag in sentence]
-        arrays.append(jnp.asarray(array))
-    valid = jnp.arange(width)[None] < jnp.array([len(s) for s in gold])[:, None]
-    weight = jnp.ones(len(gold))
-    actual = spans.count(*arrays, valid, weight, spans.label_table(names), rule)
-    return {name: float(value) for name, value in actual.items()}
+        arrays.append(array)
+    valid = np.arange(width)[None] < np.array([len(s) for s in gold])[:, None]
+    weight = np.ones(len(gold), np.float32)
+    return _count(names, rule, *arrays, valid, weight)
 
 
 @pytest.mark.parametrize("prefixes", ["BI", "BIES"])
@@ -76,15 +82,11 @@ def test_iobes_read_leniently_and_strictly() -> None:
 
 def test_rows_of_weight_zero_and_padding_do_not_count() -> None:
     """Dies if the weight or the mask is not applied."""
-    table = spans.label_table(["O", "B-X", "I-X"])
-    labels = jnp.array([[1, 2, 1], [1, 1, 1]])
-    valid = jnp.array([[True, True, False], [True, True, True]])
-    actual = spans.count(labels, labels, valid, jnp.array([1.0, 0.0]), table, "conlleval")
-    assert {name: float(v) for name, v in actual.items()} == {
-        "gold_spans": 1,
-        "predicted_spans": 1,
-        "right_spans": 1,
-    }
+    labels = np.array([[1, 2, 1], [1, 1, 1]])
+    valid = np.array([[True, True, False], [True, True, True]])
+    weights = np.float32([1, 0])
+    actual = _count(["O", "B-X", "I-X"], "conlleval", labels, labels, valid, weights)
+    assert actual == {"gold_spans": 1, "predicted_spans": 1, "right_spans": 1}
 
 
 def test_undefined_scores_are_zero() -> None:

@@ -63,7 +63,7 @@ CHOICES = {
 
 @pytest.fixture(autouse=True)
 def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentences = {part: generated.generate(20, 1, part) for part in ("train", "dev", "test")}
+    sentences = {part: generated.generate(12, 1, part) for part in ("train", "dev", "test")}
     monkeypatch.setattr(generated, "parts", lambda seed: sentences)
 
 
