@@ -57,18 +57,21 @@ def stepped(model: Any, batch: Inputs) -> Array:
     return logits.transpose(1, 0, 2)
 
 
+def _init(model: Any, key: Array) -> Any:
+    # both models declare all of their parameters before they are called
+    return model.init(key, method=lambda declared: declared.output)["params"]
+
+
 def initial(model: Any, seed: int) -> Any:
     """The model's parameters as they start, on the host."""
-    init = lambda key: model.init(key, inputs(), HashedDropout(), method=teacher_forced)  # noqa: E731
-    return host(quick.jit(init)(jax.random.key(seed))["params"])
+    return host(quick.jit(functools.partial(_init, model))(jax.random.key(seed)))
 
 
 @functools.cache
 def shapes(model: Any) -> Any:
     """Of the model's parameters; nothing is computed."""
-    init = lambda key: model.init(key, inputs(), HashedDropout(), method=teacher_forced)  # noqa: E731
     with jax.enable_x64(False):  # a model starts in float32
-        return jax.eval_shape(init, jax.random.key(0))["params"]
+        return jax.eval_shape(functools.partial(_init, model), jax.random.key(0))
 
 
 def parameters(model: Any, seed: int) -> Any:

@@ -61,6 +61,9 @@ CHOICES = {
 }
 
 
+PLAIN = ["model.encoder=window", "model.characters.encoder=none"]  # of which little is compiled
+
+
 @pytest.fixture(autouse=True)
 def _tiny_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = {part: generated.generate(12, 1, part) for part in ("train", "dev", "test")}
@@ -104,7 +107,7 @@ def test_laws(name: str) -> None:
 
 def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
     """Dies if padding, or a neighbour in the batch, reaches a sentence's loss or labels."""
-    prepared = _prepared([])
+    prepared = _prepared(["model.characters.encoder=none"])
     batch = _batch(prepared.data, 0, np.arange(5))
     wide = {
         n: np.pad(c, ((0, 0), (0, 7)), constant_values=3) if c.ndim == 2 else c
@@ -132,7 +135,7 @@ def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
 
 def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
     """Dies if the CRF's loss is divided by the length, or the softmax's is not."""
-    crf, softmax = _prepared([]), _prepared(["model.classifier=softmax"])
+    crf, softmax = _prepared(PLAIN), _prepared([*PLAIN, "model.classifier=softmax"])
     for prepared, by_word in ((crf, False), (softmax, True)):
         batch = _batch(prepared.data, 0, np.arange(4))
         task, key = prepared.problem.task, jax.random.key(0)
@@ -140,8 +143,8 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         params = _init(task, 0, batch)
         hparams = dict.fromkeys(markers.active(prepared.config.model), 0.0)
         single = [
-            float(task.loss(params, (), _batch(prepared.data, 0, np.array([r])), key, hparams)[0])
-            for r in range(4)
+            float(task.loss(params, (), batch._replace(weight=alone), key, hparams)[0])
+            for alone in np.eye(4, dtype=np.float32)
         ]
         weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
         whole = float(task.loss(params, (), batch, key, hparams)[0])
@@ -150,7 +153,7 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
 
 def test_unknown_words_share_a_vector() -> None:
     """Dies if a word that train does not know is looked up by its own row."""
-    prepared = _prepared(["data.min_count=2", "model.characters.encoder=none"])
+    prepared = _prepared(["data.min_count=2", *PLAIN])
     batch = _batch(prepared.data, 0, np.arange(4))
     task = prepared.problem.task
     params = _init(task, 0, batch)
@@ -168,7 +171,7 @@ def test_unknown_words_share_a_vector() -> None:
 
 def test_legal_labels_only_when_masked() -> None:
     """Dies if mask_illegal does not reach decoding."""
-    prepared = _prepared(["model.mask_illegal=true"])
+    prepared = _prepared([*PLAIN, "model.mask_illegal=true"])
     batch = _batch(prepared.data, 0, np.arange(6))
     task, moves = prepared.problem.task, prepared.data.legality.moves
     hparams = dict(preparing.member_of(prepared).hparams)
@@ -184,7 +187,7 @@ def test_legal_labels_only_when_masked() -> None:
 TRAIN = "red S-COL\ndog O\n\nred S-COL\nfox O\nran O\n"
 PARTS = {"train": TRAIN, "dev": "blue S-COL\ndog O\n", "test": "owl O\nfox O\nzzz O\n"}
 OTHERS = {"train": TRAIN, "dev": "ç S-LOC\n", "test": "owl O\nowls O\n\nlynx B-ORG\nx E-ORG\n"}
-WORDS_ALONE = ["model.characters.encoder=none", "model.casing=none"]
+WORDS_ALONE = [*PLAIN, "model.window.reach=0", "model.casing=none"]
 
 
 def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> studies.Prepared:
@@ -203,7 +206,7 @@ def _initial(prepared: studies.Prepared) -> Any:
 @pytest.mark.parametrize("trained", ["true", "false"])
 def test_parameters_do_not_depend_on_dev_and_test(trained: str, tmp_path: Path) -> None:
     """Dies if a word, character or tag of dev or test has a parameter, or moves one of train's."""
-    changes = [f"model.words.trained={trained}"]
+    changes = [f"model.words.trained={trained}", "model.encoder=window"]
     first, second, whole = (
         _initial(_of_files(tmp_path / name, parts, *changes, *more))
         for name, parts, more in (
