@@ -150,7 +150,7 @@ def test_fixed_vectors_need_no_gradient(name: str) -> None:
     tree = {**MODELS[name], "words": {"trained": False}}
     choices = reading.from_dict(SentimentModel, {"hidden": 5, **tree})
     batch = sentences.batch()
-    params = sentences.params(choices, batch)
+    params = jax.device_get(sentences.params(choices, batch))
     model = sentiment.Classifier(choices, sentences.SIZES)
 
     def total(tree: Any, vectors: Any) -> Any:
@@ -159,7 +159,7 @@ def test_fixed_vectors_need_no_gradient(name: str) -> None:
 
     vectors, structure = batch.shared["vectors"], jax.tree.structure(params)
     gradient = quick.jit(jax.value_and_grad(total, argnums=(0, 1)))
-    grads, of_vectors = gradient(params, vectors)[1]
+    grads, of_vectors = jax.device_get(gradient(params, vectors)[1])
     draw = np.random.default_rng(0)
     direction = [draw.normal(size=leaf.shape) for leaf in jax.tree.leaves(params)]
     direction = jax.tree.unflatten(structure, direction)
