@@ -195,7 +195,7 @@ def test_top_two_spends_less_than_batch_thompson() -> None:
         np.mean(
             [
                 _play(rule(delta=0.05, batch_size=8, seed=k), truth, 0.03, k).evaluations
-                for k in range(25)
+                for k in range(12)
             ]
         )
         for rule in (bandits.TopTwoThompson, bandits.BatchThompson)

@@ -25,18 +25,20 @@ def _rows(folder: Path, name: str) -> list[MemberRow]:
 def test_summary_of_a_sweep(tmp_path: Path) -> None:
     """Dies if the best run's setting is another's, or the runs as good as it are miscounted."""
     rows = _rows(fabricated.fill(tmp_path), "transformer")
-    found = summary.of_members(rows)
+    described = summary.of_members(rows)
     dev = [row.dev for row in rows if row.dev is not None]
     top = next(row for row in rows if row.dev == max(dev))
-    assert found.sweep is not None and found.sweep.setting == json.loads(top.hparams)
-    assert found.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
-    lines = list(terminal.remarks(found))
+    assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
+    assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
+    lines = list(terminal.remarks(described))
     assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
     assert lines[1] == (
         f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
-        f"score (2 have none); {found.sweep.near} of them within 1 point of the best"
+        f"score (2 have none); {described.sweep.near} of them within 1 point of the best"
     )
-    assert lines[3].startswith(f"its setting: batch_size {found.sweep.setting['batch_size']}, ")
+    assert lines[3].startswith(
+        f"its setting: batch_size {described.sweep.setting['batch_size']}, "
+    )
 
 
 def test_near_the_best() -> None:
