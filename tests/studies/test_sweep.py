@@ -18,6 +18,7 @@ import pytest
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
 from jaxeval.report import __main__ as report
+from jaxeval.report import figures
 from jaxeval.runs import store
 from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.studies import running
@@ -172,9 +173,13 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
 
 
 def test_sensitivity_and_report_know_the_sweep(
-    folder: Path, whole: dict, capsys: pytest.CaptureFixture
+    folder: Path,
+    whole: dict,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Dies if the answers need anything but the runs folder."""
+    monkeypatch.setattr(figures, "to_svg", lambda figure, salt: "<svg></svg>")  # takes long
     for verb in (sensitivity, report):
         assert verb.main([str(folder / "whole")]) == 0
         assert "toy" in capsys.readouterr().out
