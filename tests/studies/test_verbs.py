@@ -116,12 +116,12 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
 
 def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a repeat is another run on a CPU, or a seed is not another."""
-    words = [*TOY, "--out", str(tmp_path), "--seeds", "2", "--repeats", "2"]
+    words = [*TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
     assert noise.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     for part in ("dev", "test"):
         assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
-        assert (tree[part]["seeds"], tree[part]["repeats"]) == (2, 2)
+        assert (tree[part]["seeds"], tree[part]["repeats"]) == (3, 2)
     assert noise.main(words) == 0
     assert "to the last bit" in capsys.readouterr().out
     with pytest.raises(SystemExit):
