@@ -20,7 +20,7 @@ KEPT = ["training.save_models=true", "training.patience=0"]
 @pytest.mark.parametrize(
     ("corpus", "words"),
     [
-        (tiny_corpora.tags, [*tiny_corpora.TAGS, "model.classifier=softmax"]),
+        (tiny_corpora.tags, tiny_corpora.TAGS),
         (tiny_corpora.pairs, tiny_corpora.PAIRS),
         (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
         (tiny_corpora.opinions, tiny_corpora.OPINIONS),
