@@ -1,5 +1,7 @@
 """What people meet first: help, errors, the dry run."""
 
+import functools
+import importlib
 import json
 import os
 import resource
@@ -9,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import cli
 from jaxeval.__main__ import VERBS
-from tests import processes
 
 ROOT = str(Path(__file__).parents[1])
 
@@ -69,25 +71,42 @@ ERRORS = {
 }
 
 
+def _ended(capsys: pytest.CaptureFixture, verb: str, *words: str) -> tuple[object, str, str]:
+    """How a verb ends that is called in this process: its status, and what it writes."""
+    main = importlib.import_module(VERBS[verb][0]).main
+    with pytest.raises(SystemExit) as stopped:
+        cli.run(functools.partial(main, words))
+    return stopped.value.code, *capsys.readouterr()
+
+
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors_are_one_line_and_touch_nothing(tmp_path: Path, name: str) -> None:
+def test_errors_are_one_line_and_touch_nothing(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if a user's mistake is a traceback, or leaves a folder behind."""
     (verb, *words), expected = ERRORS[name]
-    done = processes.run(VERBS[verb][0], *words, folder=tmp_path)
-    assert done.returncode == 2, done.stderr
-    lines = done.stderr.strip().splitlines()
+    monkeypatch.chdir(tmp_path)
+    status, _, errors = _ended(capsys, verb, *words)
+    assert status == 2, errors
+    lines = errors.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("error: ") and expected in lines[0]
     assert [*tmp_path.iterdir()] == []
 
 
-def test_all_errors_of_a_config_at_once(tmp_path: Path) -> None:
+def test_an_error_as_it_is_typed(tmp_path: Path) -> None:
+    """Dies if the process of a verb ends otherwise than its function, or writes more."""
+    typed = _typed(tmp_path, "train", "training.batch_sise=8")
+    (line,) = typed.stderr.splitlines()
+    assert typed.returncode == 2 and typed.stdout == ""
+    assert line.startswith("error: ") and "did you mean training.batch_size" in line
+
+
+def test_all_errors_of_a_config_at_once(capsys: pytest.CaptureFixture) -> None:
     """Dies if only the first mistake is told."""
     words = ["training.patience=-1", "model.casing=onehot", "x=1"]
-    done = processes.run("jaxeval.train", *words, folder=tmp_path)
-    assert done.returncode == 2
-    assert all(
-        word in done.stderr for word in ("training.patience", "'one_hot'", "x: unknown key")
-    )
+    status, _, errors = _ended(capsys, "train", *words)
+    assert status == 2
+    assert all(word in errors for word in ("training.patience", "'one_hot'", "x: unknown key"))
 
 
 def test_dry_run(tmp_path: Path) -> None:
@@ -101,11 +120,11 @@ def test_dry_run(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_help_config_lists_the_keys(tmp_path: Path) -> None:
+def test_help_config_lists_the_keys(capsys: pytest.CaptureFixture) -> None:
     """Dies if a key of a nested table is missing."""
-    done = processes.run("jaxeval.train", "--help-config", folder=tmp_path)
-    assert done.returncode == 0
-    assert "training.batch_size" in done.stdout and "data.source.scheme" in done.stdout
+    status, printed, _ = _ended(capsys, "train", "--help-config")
+    assert status == 0
+    assert "training.batch_size" in printed and "data.source.scheme" in printed
 
 
 _COMPILING = """

@@ -3,7 +3,8 @@
 Shell blocks are run by bash with stand-ins that note how jaxeval is called, so that variables,
 loops and functions count; each call's arguments are then parsed, and its config, changes, space
 and variants are read. Names in capitals (CONFIG, DIR) stand for what a reader has. Python blocks
-are run as they stand, a page's one after the other, on eight words and a model of four units.
+are run as they stand, a page's one after the other, on eight words, a model of four units and a
+sweep of 20 runs.
 """
 
 import importlib
@@ -26,6 +27,7 @@ from jaxeval.compare import options
 from jaxeval.config import reading, shipped
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
+from jaxeval.studies import sweeps
 from jaxeval.tasks import registry
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +45,8 @@ WITH_PYTHON += ["docs/tuning.md", "docs/released_predictions.md", "docs/items_an
 WITH_PYTHON += ["docs/evaluation_logs.md"]
 WITH_PYTHON += ["README.md"]
 # of the embedded default, for README
-SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1", "model.layers=[4]"]
+SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1"]
+SMALL += ["model.encoder=window", "model.window.hidden=4", "model.dropout.kind=naive"]
 SMALL += ["model.characters.encoder=none", "training.epochs=1", "training.batch_size=32"]
 # every call of python and jaxeval as a line of words; nothing else can be called
 STAND_INS = r"""
@@ -117,20 +120,20 @@ def _check(words: list[str]) -> None:
 
 def _parsed(parser: Any, words: list[str]) -> Any:
     try:
-        given = parser.parse_intermixed_args(words)
+        parsed = parser.parse_intermixed_args(words)
     except TypeError:  # a verb of verbs
         return parser.parse_args(words)
-    return cli.parse_config(parser, words) if "changes" in given else given
+    return cli.parse_config(parser, words) if "changes" in parsed else parsed
 
 
-def _read(given: Any) -> None:
+def _read(arguments: Any) -> None:
     """Reads the config files that arguments name, and the keys that they change."""
-    if "changes" in given and not _stands_for_one(given.config):
-        studies.read(given.config, given.changes, given.data)
-    if getattr(given, "space", None) and not _stands_for_one(given.space):
-        space.read(given.space)
-    if getattr(given, "variants", None) and not _stands_for_one(given.variants):
-        reading.read(ablation.Variants, given.variants)
+    if "changes" in arguments and not _stands_for_one(arguments.config):
+        studies.read(arguments.config, arguments.changes, arguments.data)
+    if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
+        space.read(arguments.space)
+    if getattr(arguments, "variants", None) and not _stands_for_one(arguments.variants):
+        reading.read(ablation.Variants, arguments.variants)
 
 
 def _stands_for_one(name: str | None) -> bool:
@@ -163,14 +166,14 @@ def test_commands_of_help(verb: str, tmp_path: Path) -> None:
 
 def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     """Dies if the command in a config's comment does not train that config."""
-    found = 0
+    calls = 0
     for name in shipped.names():
         text = re.sub(r"^# ?", "", shipped.read_text(name), flags=re.MULTILINE)
         for call in _calls(text, tmp_path) if CALL.search(text) else ():
             _check(call)
             assert name in call
-            found += 1
-    assert found > 3
+            calls += 1
+    assert calls > 3
 
 
 @pytest.mark.parametrize(
@@ -215,8 +218,11 @@ def test_python_blocks(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(folder)
     monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
     read = studies.read
+    draw = sweeps.draw
     if page == "README.md":
         monkeypatch.setattr(studies, "read", lambda s, c, d=None: read(s, [*SMALL, *c], d))
+    if page == "docs/sweeps.md":
+        monkeypatch.setattr(sweeps, "draw", lambda *a, **k: draw(*a, **{**k, "count": 20}))
     if importlib.util.find_spec("pandas") is None:
         monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
     blocks, names = _blocks(page, "python"), {"__name__": "__main__"}

@@ -18,6 +18,7 @@ from tests import tiny_corpora
 from tests.data.test_word_tables import vectors
 
 QUICK = ["training.epochs=2", "data.max_widths=1", "training.evaluation_batch_size=16"]
+QUICK += ["training.lanes=4"]  # for any number of seeds, so that one width is compiled
 WORDS = [
     "ann",
     "bo",

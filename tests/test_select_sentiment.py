@@ -1,6 +1,6 @@
 """Selections among models of sentiment as in Moss et al. (2019): evaluation k has split k, seed k.
 
-The models see a corpus of 30 sentences for two epochs: what they learn does not matter here.
+Two bags of words see a corpus of 30 sentences for two epochs: what they learn does not matter.
 """
 
 import signal
@@ -12,16 +12,26 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.bandits import SequentialHalving, TopTwoThompson
+from jaxeval.config import shipped
 from jaxeval.population import engine
 from jaxeval.select import configs, training
 from tests import processes
 
 TINY = [
-    *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1", "model.hidden=8"),
+    *("data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),
     *("training.batch_size=8", "training.evaluation_batch_size=32", "training.epochs=2"),
 ]
 RULE = TopTwoThompson(delta=1e-9, budget=14, batch_size=4)
 OPTIONS = ["--delta", "1e-9", "--budget", "14", "--batch", "4"]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two configs that differ in what is compiled."""
+    clipped = tmp_path_factory.mktemp("configs") / "clipped.toml"
+    text = shipped.read_text("baselines/bag").replace('"none"', '"global_norm"')
+    clipped.write_text(text.replace('name = "bag"', 'name = "clipped"', 1))
+    return ["baselines/bag", str(clipped)]
 
 
 @pytest.fixture
@@ -38,10 +48,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> None:
+def test_a_batch_is_a_cohort_a_model(
+    models: list[str], tmp_path: Path, compiled: list[Any]
+) -> None:
     """Dies if evaluations of a model in one batch are trained one after the other, later batches
     compile, evaluation k is of another split or seed, or another part's score is told."""
-    arms = configs.arms(["baselines/bag", "moss2019/lstm_small"], TINY, None)
+    arms = configs.arms(models, TINY, None)
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
         for event in configs.select(RULE, state, arms, store, tmp_path):
@@ -58,10 +70,12 @@ def test_a_batch_is_a_cohort_a_model(tmp_path: Path, compiled: list[Any]) -> Non
         assert scores == {row.split: row.test for row in rows if row.name == model}
 
 
-def test_another_rule_finds_the_programs(tmp_path: Path, compiled: list[Any]) -> None:
+def test_another_rule_finds_the_programs(
+    models: list[str], tmp_path: Path, compiled: list[Any]
+) -> None:
     """Dies if a batch of another size has as many lanes, and so compiles programs of its own,
     where lanes change no score, or a score depends on them."""
-    arms = configs.arms(["baselines/bag", "moss2019/lstm_small"], TINY, None)
+    arms = configs.arms(models, TINY, None)
     rules = TopTwoThompson(delta=1e-9, budget=6), SequentialHalving(budget=8)
     first, second = (
         training.select(rule, arms, tmp_path / str(number), quiet=True)
@@ -72,10 +86,11 @@ def test_another_rule_finds_the_programs(tmp_path: Path, compiled: list[Any]) ->
         assert scores[:3] == second["scores"][model][:3]
 
 
-def test_a_killed_selection_ends_as_one_that_was_not(tmp_path: Path, compiled: list[Any]) -> None:
+def test_a_killed_selection_ends_as_one_that_was_not(
+    models: list[str], tmp_path: Path, compiled: list[Any]
+) -> None:
     """Dies if kill -9 loses what was pending, the same command chooses anything else, or a block
     is as large as its split lets it be: another shape, another program."""
-    models = ["baselines/bag", "moss2019/tdlstm_small"]
     arms = configs.arms(models, [*TINY, "data.split=block"], None)
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]

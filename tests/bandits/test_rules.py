@@ -189,18 +189,36 @@ def test_non_adaptive_waits_for_the_round() -> None:
 
 @pytest.mark.slow
 def test_top_two_spends_less_than_batch_thompson() -> None:
-    """Dies if pending results are not counted: a batch would pile up on the leader."""
+    """Dies if slots of a batch are drawn as batch Thompson sampling draws them."""
     truth = {k: 0.6 + 0.02 * (k == "c") for k in "abcd"}
     spent = [
         np.mean(
             [
                 _play(rule(delta=0.05, batch_size=8, seed=k), truth, 0.03, k).evaluations
-                for k in range(25)
+                for k in range(12)
             ]
         )
         for rule in (bandits.TopTwoThompson, bandits.BatchThompson)
     ]
     assert spent[0] < 0.8 * spent[1]
+
+
+def test_what_is_pending_counts_as_evaluated() -> None:
+    """Dies if pending results, or those earlier in a batch, are not counted at their means."""
+    rule, batches = bandits.TopTwoThompson(batch_size=6), []
+    moments = Moments(np.full(3, 4.0), np.array([6.5, 7.25, 5.25]), np.full(3, 1.5))
+    for step in range(20):
+        uniforms = rule.uniforms(step)
+        batch = rule.choose(moments, rule.probabilities(moments), np.zeros(3), uniforms)
+        for slot in range(1, 6):
+            before = np.bincount(batch[:slot], minlength=3)
+            later = moments._replace(counts=moments.counts + before)
+            p = rule.probabilities(later)
+            (alone,) = rule.choose(later, p, np.zeros(3), uniforms[slot : slot + 1])
+            rest = rule.choose(moments, rule.probabilities(moments), before, uniforms[slot:])
+            assert batch[slot] == alone and [*batch[slot:]] == [*rest]
+        batches.append(tuple(batch))
+    assert len({*batches}) > 10
 
 
 def test_draws_follow_the_probabilities() -> None:

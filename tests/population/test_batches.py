@@ -11,22 +11,44 @@ import pytest
 
 from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
-from jaxeval.population import engine, loop
+from jaxeval.population import engine, loop, member, training
 from jaxeval.population.scoring import Scorer
+from tests import quick
 from tests.population import toy
 
 EPOCHS = 2
 
 
 def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tuple[Any, Any]:
-    """Params and losses after some epochs, leaves [S, ...]."""
-    problem = toy.problem(**{"epochs": EPOCHS, "patience": 0, **changes})._replace(task=task)
+    """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
+    problem = toy.problem(**changes)._replace(task=task)
+    init = quick.jit(functools.partial(member.init, problem.program))
+    epoch = quick.jit(functools.partial(training.train_epoch, problem.program))
+    each, losses = [], []
+    for who in members:
+        split = problem.split_of(who)
+        shared = engine._shared(problem.program, problem.corpus, split)
+        inputs = engine.lane_of(problem.program, who, split, 0).inputs
+        state = init(shared, inputs)
+        losses.append([])
+        for _ in range(EPOCHS):
+            state, loss = epoch(shared, state, inputs)
+            losses[-1].append(float(loss))
+        each.append(jax.device_get(state.params))
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *each), np.array(losses)
+
+
+def _in_lanes(members: list[Member], **changes: Any) -> tuple[Any, Any]:
+    """The same of members that are trained side by side, in lanes of one device."""
+    problem = toy.problem(**changes)
     population = loop.Population(problem, members, len(members), jax.devices()[:1])
-    population.compile()
-    losses: list[list[float]] = []
-    while population.arrange():
-        scores = population.epoch().scores
-        losses.append([entry.scores["loss"] for entry in scores if entry.part == "train"])
+    assert population.arrange()
+    flags, losses = population.flags([True] * len(members)), []
+    for _ in range(EPOCHS):
+        population.state, loss = population.engine.epoch(
+            population.engine.shared, population.state, population.lanes, flags
+        )
+        losses.append(np.asarray(loss))
     return jax.device_get(population.state.params), np.transpose(losses)
 
 
@@ -50,8 +72,9 @@ def _loss_by_value(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any
 BY_VALUE = dataclasses.replace(toy.TASK, loss=_loss_by_value, normaliser=_by_value)
 
 
-@pytest.mark.parametrize("task", [toy.TASK, BY_VALUE], ids=["rows", "values"])
-@pytest.mark.parametrize("micro", [1, 3])
+@pytest.mark.parametrize(
+    ("task", "micro"), [(toy.TASK, 3), (BY_VALUE, 3), (BY_VALUE, 1)], ids=["rows", "values", "one"]
+)
 def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
     """Dies if parts are averaged alike, by rows instead of normaliser, or the last one is lost."""
     members = [toy.member(1, rate=0.0), toy.member(2, rate=0.0)]
@@ -106,7 +129,7 @@ def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> 
         )
         for who, size in zip(plain, sizes, strict=True)
     ]
-    params, losses = _trained(varied, micro_batch=micro, lane_mode=mode)
+    params, losses = _in_lanes(varied, micro_batch=micro, lane_mode=mode)
     for k, size in enumerate(sizes):
         alone, expected = _plain(size, toy.TASK, plain[k])
         for name, leaf in alone.items():
@@ -130,4 +153,4 @@ def test_impossible_batch_sizes_are_refused() -> None:
             engine.member_steps(toy.member(1, batch_size=size), toy.split(0))
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
-        _trained([toy.member(1, batch_size=4.0)], task)
+        loop.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)

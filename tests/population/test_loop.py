@@ -68,8 +68,9 @@ def test_lanes_permuted(truth: tuple, tmp_path: Path) -> None:
 
 def test_alone_and_with_other_companions(truth: tuple, tmp_path: Path) -> None:
     """Dies if a neighbour, or the number of lanes, reaches a member."""
-    alone = _run(tmp_path / "a", [MEMBERS[1]], devices=1)
-    other = _run(tmp_path / "b", [toy.member(77), MEMBERS[1], toy.member(78, 5)])
+    strangers = [toy.member(seed, number) for number in (0, 5) for seed in (77, 78)]
+    alone = _run(tmp_path / "a", [MEMBERS[1]])
+    other = _run(tmp_path / "b", [*strangers[:3], MEMBERS[1], strangers[3]])
     for scores, ended in (alone, other):
         assert scores[MEMBERS[1]] == truth[0][MEMBERS[1]]
         assert ended[MEMBERS[1]] == truth[1][MEMBERS[1]]
@@ -99,7 +100,7 @@ def test_a_diverging_companion(tmp_path: Path, mode: str) -> None:
 
 def test_vmap_agrees_with_map(truth: tuple, tmp_path: Path) -> None:
     """Dies if vmap computes something else; widths may change last bits, hence the tolerance."""
-    scores, _ = _run(tmp_path / "c", MEMBERS, lane_mode="vmap", lanes=4)
+    scores, _ = _run(tmp_path / "c", MEMBERS, lane_mode="vmap", lanes=2)
     for who in MEMBERS:
         ours = [s[2][1] for s in scores[who] if s[1] == "train"][:2]
         theirs = [s[2][1] for s in truth[0][who] if s[1] == "train"][:2]
@@ -149,7 +150,7 @@ def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> N
     """Dies if a resumed member needs its old lane or its old companions."""
     _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
     rest = [MEMBERS[4], toy.member(55), MEMBERS[2]]
-    _, later = _run(tmp_path / "c", [m for m in rest if m not in ended], devices=1)
+    _, later = _run(tmp_path / "c", [m for m in rest if m not in ended], lanes=2)
     for who in (MEMBERS[4], MEMBERS[2]):
         assert {**ended, **later}[who] == truth[1][who]
 
@@ -164,8 +165,9 @@ def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
         if report.scores[0].epoch == 2:
             raise Full
 
+    problem, devices = toy.problem(checkpoint_every=1), jax.devices()[:2]
     with pytest.raises(Full):
-        list(loop.train(toy.problem(checkpoint_every=1), MEMBERS, tmp_path / "c", record, 6))
+        list(loop.train(problem, MEMBERS, tmp_path / "c", record, 6, devices))
     resumed, _ = _run(tmp_path / "c", MEMBERS)
     assert min(s[0] for s in resumed[MEMBERS[0]]) == 2
 
@@ -185,7 +187,8 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
 
     problem = toy.problem()._replace(split=split)
     cursed = toy.member(1, 13)
-    list(loop.train(problem, [MEMBERS[0], cursed, MEMBERS[1]], tmp_path / "c", record, 6))
+    members, devices = [MEMBERS[0], cursed, MEMBERS[1]], jax.devices()[:2]
+    list(loop.train(problem, members, tmp_path / "c", record, 6, devices))
     assert ended[cursed].status == "failed" and "no such split" in ended[cursed].message
     assert ended[MEMBERS[1]]._replace(seconds=0.0) == truth[1][MEMBERS[1]]
 
@@ -196,7 +199,8 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     programs: loop.Programs = {}
 
     def compiled(name: str, members: list[Member], count: int) -> int:
-        events = [*loop.train(toy.problem(), members, tmp_path / name, ended, count, None, *more)]
+        happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
+        events = [*happening]
         told = [event for event in events if isinstance(event, Compilation)]
         assert told == events[: len(told)] and len(events) > len(told)
         assert all(told.count((program, None)) == 1 for program, _ in told)
@@ -206,12 +210,12 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
         ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     ends: dict[Member, Any] = {}
-    more = (lambda restored: None, programs)
-    assert compiled("first", MEMBERS[:2], 4) == 8  # four programs, each begun and done
-    assert compiled("again", MEMBERS[2:], 4) == 0
+    more = (jax.devices()[:2], lambda restored: None, programs)
+    assert compiled("first", MEMBERS[:2], 2) == 8  # four programs, each begun and done
+    assert compiled("again", MEMBERS[2:], 2) == 0
     assert ends == truth[1]
-    assert compiled("wider", MEMBERS, 8) == 8
-    assert compiled("other names", [toy.member(1, more=0.0)], 4) == 8
+    assert compiled("wider", MEMBERS, 6) == 8
+    assert compiled("other names", [toy.member(1, more=0.0)], 2) == 8
     assert len(programs) == 3
 
 

@@ -26,15 +26,14 @@ def _programs(problem: Problem) -> tuple[engine.Engine, dict[str, tuple]]:
     return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
 
 
-@pytest.mark.parametrize("platform", ["cuda", "tpu"])
-def test_an_epoch_computes_one_bucket_a_step(platform: str) -> None:
+@pytest.mark.parametrize("micro", [None, 3])
+def test_an_epoch_computes_one_bucket_a_step(micro: int | None) -> None:
     """Dies if the number of a step's bucket is given a lane axis: lax.cond over the whole epoch
     leaves a selection among all buckets, and no `case`. Micro-batches have a branch too."""
-    for changes in ({}, {"micro_batch": 3}):
-        programs, arguments = _programs(toy.problem(**changes))
-        text = export.export(programs.epoch, platforms=[platform])(
-            programs.shared, *arguments["epoch"]
-        ).mlir_module()
+    programs, arguments = _programs(toy.problem(micro_batch=micro))
+    for platform in ("cuda", "tpu"):
+        exported = export.export(programs.epoch, platforms=[platform])
+        text = exported(programs.shared, *arguments["epoch"]).mlir_module()
         assert text.count("stablehlo.case") == 1
 
 

@@ -1,10 +1,7 @@
 """The runs database: nothing lost, nothing silent, many writers."""
 
 import contextlib
-import csv
 import dataclasses
-import io
-import json
 import os
 import signal
 import sqlite3
@@ -20,7 +17,6 @@ import sqlalchemy as sa
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.runs import __main__ as verb
 from jaxeval.runs import database, schema, store
 
 EXPERIMENT = runs.Experiment(
@@ -57,7 +53,7 @@ def curve(seed: int, epoch: int, value: float | None = 0.5) -> runs.EpochScore:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A fresh database; PostgreSQL where JAXEVAL_TEST_POSTGRES names one."""
     if request.param == "sqlite":
         yield str(tmp_path / "runs")
@@ -72,9 +68,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     engine.dispose()
 
 
-def test_round_trip_and_overwrite(place: str) -> None:
+def test_round_trip_and_overwrite(database_url: str) -> None:
     """Dies if a field is lost, or equal keys make two rows."""
-    with runs.open_store(place) as opened:
+    with runs.open_store(database_url) as opened:
         opened.register(EXPERIMENT)
         opened.register(EXPERIMENT)
         for test in (0.1, 0.25):
@@ -91,27 +87,27 @@ def test_round_trip_and_overwrite(place: str) -> None:
         opened.register(dataclasses.replace(EXPERIMENT, facts='{"tokens":2}'))
         with opened._transaction() as connection:
             assert connection.scalars(sa.select(schema.facts.c.facts)).all() == ['{"tokens":2}']
-    rows = runs.load(place)
+    rows = runs.load(database_url)
     assert [(r.name, r.seed, r.test, r.data_hash, r.higher_is_better) for r in rows] == [
         ("name", 1, 0.25, "d1", True),
         ("name", 2, None, "d1", True),
     ]
-    assert [(c.epoch, c.value) for c in runs.load_curves(place)] == [(1, 0.5), (2, None)]
+    assert [(c.epoch, c.value) for c in runs.load_curves(database_url)] == [(1, 0.5), (2, None)]
 
 
-def test_a_failed_transaction_leaves_nothing(place: str) -> None:
+def test_a_failed_transaction_leaves_nothing(database_url: str) -> None:
     """Dies if scores and members are not written together."""
-    with runs.open_store(place) as opened:
+    with runs.open_store(database_url) as opened:
         opened.register(EXPERIMENT)
         opened.record([], [curve(1, 1)])
         with pytest.raises(RunError, match="same command again"):
             opened.record([result(3, experiment="unknown")], [curve(1, 2)])
-    assert [c.epoch for c in runs.load_curves(place)] == [1]
+    assert [c.epoch for c in runs.load_curves(database_url)] == [1]
 
 
-def test_one_id_stands_for_one_experiment(place: str) -> None:
+def test_one_id_stands_for_one_experiment(database_url: str) -> None:
     """Dies if two experiments could share members unnoticed."""
-    with runs.open_store(place) as opened:
+    with runs.open_store(database_url) as opened:
         opened.register(EXPERIMENT)
         opened.register(dataclasses.replace(EXPERIMENT, name="renamed"))
         with pytest.raises(RunError, match="data_hash"):
@@ -231,8 +227,8 @@ def _sealed(folder: Path) -> Iterator[None]:
 
 def test_runs_in_a_folder_that_cannot_be_written_are_read() -> None:
     """Dies if reading needs files beside the database, or a name is taken for a part of a URL."""
-    with tempfile.TemporaryDirectory(prefix="runs?%#") as place:  # tmp_path is its owner's alone
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="runs?%#") as name:  # tmp_path is its owner's alone
+        folder = Path(name)
         with runs.open_store(folder) as opened:
             opened.register(EXPERIMENT)
             opened.record([result(1)], [curve(1, 1)])
@@ -266,41 +262,3 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(RunError, match="not a runs database"):
         runs.load(tmp_path / "foreign.sqlite")
-
-
-@pytest.fixture
-def filled(tmp_path: Path) -> Path:
-    """Two members with curves."""
-    with runs.open_store(tmp_path) as opened:
-        opened.register(dataclasses.replace(EXPERIMENT, name='a "name", with comma'))
-        opened.record(
-            [result(1), result(2, dev=None, test=None, status="diverged")], [curve(1, 1)]
-        )
-    return tmp_path
-
-
-def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a column is lost on the way to CSV or Parquet."""
-    from pyarrow import parquet
-
-    assert verb.main(["export", str(filled)]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(r["name"], r["seed"], r["test"]) for r in rows] == [
-        ('a "name", with comma', "1", "0.25"),
-        ('a "name", with comma', "2", ""),
-    ]
-    target = filled / "curves.parquet"
-    assert verb.main(["export", str(filled), "--curves", "--to", str(target)]) == 0
-    assert parquet.read_table(target).to_pylist()[0]["value"] == 0.5
-    with pytest.raises(RunError, match="parquet"):
-        verb.main(["export", str(filled), "--to", "out.xls"])
-
-
-def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if diverged members are dropped in silence."""
-    assert verb.main(["list", str(filled), "--json", "-"]) == 0
-    (listed,) = json.loads(capsys.readouterr().out)
-    assert listed["members"] == {"finished": 1, "diverged": 1}
-    assert (listed["n"], listed["median_test"]) == (1, 0.25)
-    assert verb.main(["list", str(filled)]) == 0
-    assert "1 diverged" in capsys.readouterr().out

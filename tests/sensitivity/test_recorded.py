@@ -32,9 +32,7 @@ def test_a_folder_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) 
     tree = _json(capsys, str(folder))
     rows = runs.load(folder)
     drawn = [json.loads(row.hparams) for row in rows]
-    names = [
-        parameter.name for parameter in space.read(fabricated.SPACES["transformer"]).parameters
-    ]
+    names = [parameter.name for parameter in fabricated.SPACES["transformer"].parameters]
     analysis = analyze(
         [row.dev or 0.0 for row in rows],
         {name: [run.get(name, "") for run in drawn] for name in names},

@@ -12,8 +12,20 @@ from jaxeval.config import reading
 from jaxeval.space import space
 from tests.runs import test_store
 
-CONFIGS = Path(__file__).parents[2] / "configs" / "wiemerslage2024"
-SPACES = {name: CONFIGS / f"space_{name}_small.toml" for name in ("attentive_lstm", "transformer")}
+# of every kind of hyperparameter some, and few: a figure has a panel for each
+_BOTH = {
+    "batch_size": {"integer": [16, 256], "step": 16},
+    "learning_rate": {"log_uniform": [1e-5, 1e-2]},
+    "scheduler": {"choices": ["none", "plateau", "warmup"]},
+    "warmup_samples": {"integer": [1000, 100_000], "when": {"scheduler": ["warmup"]}},
+    "plateau_factor": {"uniform": [0.1, 0.9], "when": {"scheduler": ["plateau"]}},
+    "dropout": {"uniform": [0.0, 0.5]},
+    "hidden": {"integer": [64, 256], "step": 64},
+}
+SPACES = {
+    "attentive_lstm": space.from_dict(_BOTH),
+    "transformer": space.from_dict({**_BOTH, "heads": {"choices": [2, 4, 8]}}),
+}
 
 
 def score(values: dict[str, Any], noise: float) -> float:
@@ -32,7 +44,7 @@ def fill(
     draw = np.random.default_rng(0)
     with runs.open_store(folder) as store:
         for number, name in enumerate(names):
-            drawn_from = space.read(SPACES.get(name, SPACES["transformer"]))
+            drawn_from = SPACES.get(name, SPACES["transformer"])
             said = {"space": space.to_dict(drawn_from), "seed": 1}
             experiment = dataclasses.replace(
                 test_store.EXPERIMENT,

@@ -44,16 +44,13 @@ def test_every_shipped_config_is_valid(path: Path) -> None:
     assert config.name == path.stem
 
 
-@pytest.mark.parametrize(
-    "cell", [[], ["model.kind=rhn", "model.gates=tied", "model.depth=2"], ["model.kind=nas"]]
-)
 def test_a_language_model_is_trained_by_the_verb(
-    tmp_path: Path, capsys: pytest.CaptureFixture, cell: list[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if a task needs a line in the trainer, or perplexity is ranked the wrong way round."""
-    words = [*SMALL, *MODEL, *cell, "training.epochs=6", "training.patience=0"]
-    given = [*words, "--data", _text(tmp_path), "--seeds", "2", "--out", str(tmp_path / "r")]
-    assert train.main([*given, "--json", "-"]) == 0
+    words = [*SMALL, *MODEL, "training.epochs=6", "training.patience=0"]
+    options = ["--data", _text(tmp_path), "--seeds", "2", "--out", str(tmp_path / "r")]
+    assert train.main([*words, *options, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["metric"] == "perplexity" and not tree["higher_is_better"]
     assert tree["test"]["n"] == 2 and 1 < tree["best_dev"] < 9
@@ -161,12 +158,12 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     entries = cohorts.entries(trials, loader)
     small, large = (job.extent for job in cohorts.jobs(entries))
     both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0))
-    (made,) = cohorts.by_estimates(entries, [both], loader)
-    config = made.config
+    (cohort,) = cohorts.by_estimates(entries, [both], loader)
+    config = cohort.config
     assert config.training.lane_mode == mode
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
     assert sizes == (40, 64, 64)
-    assert [dict(member.hparams)["hidden"] for member in made.members] == [24, 40]
+    assert [dict(member.hparams)["hidden"] for member in cohort.members] == [24, 40]
 
 
 def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,8 +210,8 @@ def test_random_splits_have_the_vocabulary_of_all(capsys: pytest.CaptureFixture)
 def _both_ways(*changes: str) -> tuple[studies.Prepared, studies.Prepared]:
     """A config prepared for the given split and for random ones."""
     config = studies.read(None, ["data.train_sentences=30", *changes])
-    given, random = (studies.prepare(config, random_splits=r) for r in (False, True))
-    return given, random
+    as_it_stands, random = (studies.prepare(config, random_splits=r) for r in (False, True))
+    return as_it_stands, random
 
 
 def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
@@ -235,6 +232,6 @@ def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
 
 def test_the_vocabulary_of_all_is_one_experiment_on_any_split() -> None:
     """Dies if the given split and random ones are kept apart though nothing differs."""
-    given, random = _both_ways("data.vocabulary=all")
-    assert given.record == random.record and given.data.split(1)
+    as_it_stands, random = _both_ways("data.vocabulary=all")
+    assert as_it_stands.record == random.record and as_it_stands.data.split(1)
     assert random.record == _both_ways()[1].record

@@ -18,7 +18,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import kept, loop, optimisers, slots
 from jaxeval.population.reports import Report
-from jaxeval.studies import memory, prepared, proposers, recording, running, saved
+from jaxeval.studies import memory, prepared, proposers, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
 from tests.studies import toy_kind
@@ -254,17 +254,6 @@ def test_findings_are_said_once(
     assert said.count("a remark") == said.count("warning") == 1
 
 
-@pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
-def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
-    """Dies if parameters alone count as a saved model."""
-    cohort = toy_kind.cohort(TRIALS[:1])
-    entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
-    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
-    assert saved.is_whole(tmp_path, entry)
-    (tmp_path / "models" / cohort.name / lost).unlink()
-    assert not saved.is_whole(tmp_path, entry)
-
-
 def test_a_signal_before_the_first_epoch_stops_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
@@ -291,20 +280,3 @@ def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
     assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
     assert not (tmp_path / "checkpoints" / _id()).exists()
     assert len(runs.load(tmp_path)) == 3
-
-
-def test_a_model_saved_under_old_names_is_read_under_todays(tmp_path: Path) -> None:
-    """Dies if an old saved model's config is refused, or its rates are not found."""
-    about: dict[str, Any] = {
-        "task": "language",
-        "config": {"task": "language", "data": {"turn": 8}, "model": {"forget": 0.5}},
-        "hparams": {"state": 0.2, "learning_rate": 1.0},
-        **dict.fromkeys(("name", "experiment", "data", "data_hash", "metric", "jaxeval"), "x"),
-        **{"seed": 1, "split": 0, "higher_is_better": False, "dev": None},
-        "vocabulary": "vocabulary.json",
-    }
-    (tmp_path / "seed1.json").write_text(json.dumps(about))
-    described = saved._described(tmp_path / "seed1.json")
-    assert described.config["data"] == {"steps_per_epoch": 8}
-    assert described.config["model"] == {"state_reset_probability": 0.5}
-    assert described.hparams == {"dropout_state": 0.2, "learning_rate": 1.0}

@@ -1,11 +1,13 @@
 """The sweep verb end to end: drawn, recorded, killed, continued, extended, answered."""
 
+import contextlib
+import importlib
+import io
 import itertools
 import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,16 @@ import numpy as np
 import pytest
 
 from jaxeval import runs
+from jaxeval.errors import JaxevalError
+from jaxeval.report import __main__ as report
+from jaxeval.report import figures
 from jaxeval.runs import store
+from jaxeval.sensitivity import __main__ as sensitivity
+from jaxeval.studies import running
+from jaxeval.studies.cohorts import Cohort
 from tests import processes
+
+sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 
 SPACE = """
 [batch_size]
@@ -74,29 +84,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sweep_folder
 
 
-@pytest.fixture(scope="module", autouse=True)
-def environment(folder: Path) -> Iterator[None]:
-    """One compilation cache for all processes, two devices."""
-    own = {
-        "JAX_COMPILATION_CACHE_DIR": str(folder / "cache"),
-        "JAX_NUM_CPU_DEVICES": "2",
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in own.items():
-            patch.setenv(name, value)
-        yield
+def _words(folder: Path, out: str, count: int, *more: str) -> list[str]:
+    head = [str(folder / "config.toml"), "--space", str(folder / "space.toml")]
+    return [
+        *head,
+        *("--data", str(folder / "data"), "--out", str(folder / out), "--runs", str(count)),
+        *more,
+    ]
 
 
-def _words(out: str, count: int, *more: str) -> list[str]:
-    head = ["config.toml", "--space", "space.toml", "--data", "data"]
-    return [*head, "--out", out, "--runs", str(count), *more]
-
-
-def _run(
-    folder: Path, out: str, count: int, *more: str, **options: Any
-) -> subprocess.CompletedProcess:
-    return processes.run("jaxeval.sweep", *_words(out, count, *more), folder=folder, **options)
+def _sweep(folder: Path, out: str, count: int, *more: str) -> str:
+    """What a sweep of this process says on stderr."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        assert sweep.main(_words(folder, out, count, *more)) == 0
+    return said.getvalue()
 
 
 def _die_when_two_epochs_are_recorded() -> None:
@@ -111,6 +113,12 @@ def _die_when_two_epochs_are_recorded() -> None:
     store.Store.record = deadly  # type: ignore[method-assign]
 
 
+def _plan(folder: Path, out: str) -> dict[str, Any]:
+    (path,) = (folder / out / "sweeps").glob("*.json")
+    plan: dict[str, Any] = json.loads(path.read_text())
+    return plan
+
+
 def _scores(folder: Path) -> dict[tuple, tuple]:
     return {(row.seed, row.hparams): (row.dev, row.test) for row in runs.load(str(folder))}
 
@@ -118,16 +126,14 @@ def _scores(folder: Path) -> dict[tuple, tuple]:
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> dict[tuple, tuple]:
     """Scores of four runs that nothing interrupted, in one program."""
-    done = _run(folder, "whole", 4, "--most-cohorts", "1")
-    assert done.returncode == 0, done.stderr
-    assert "4 runs, 1 program" in done.stderr and "1 programs" not in done.stderr
+    said = _sweep(folder, "whole", 4, "--most-cohorts", "1")
+    assert "4 runs, 1 program" in said and "1 programs" not in said
     return _scores(folder / "whole")
 
 
 def test_draws_are_recorded_and_are_the_members(folder: Path, whole: dict) -> None:
     """Dies if what is trained is not what was drawn."""
-    (path,) = (folder / "whole" / "sweeps").glob("*.json")
-    plan = json.loads(path.read_text())
+    plan = _plan(folder, "whole")
     drawn = {(k, json.dumps(v, sort_keys=True)) for k, v in enumerate(plan["runs"], 1)}
     assert drawn == {(s, json.dumps(json.loads(h), sort_keys=True)) for s, h in whole}
     assert sorted(n for cohort in plan["cohorts"] for n in cohort["runs"]) == [1, 2, 3, 4]
@@ -136,43 +142,53 @@ def test_draws_are_recorded_and_are_the_members(folder: Path, whole: dict) -> No
 
 def test_killed_and_continued(folder: Path, whole: dict) -> None:
     """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
-    before = _die_when_two_epochs_are_recorded
-    killed = _run(folder, "killed", 4, "--most-cohorts", "1", before=before)
+    words = _words(folder, "killed", 4, "--most-cohorts", "1")
+    killed = processes.run("jaxeval.sweep", *words, before=_die_when_two_epochs_are_recorded)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    (path,) = (folder / "killed" / "sweeps").glob("*.json")
-    plan = path.read_text()
-    done = _run(folder, "killed", 4, "--most-cohorts", "1")
-    assert done.returncode == 0, done.stderr
-    assert path.read_text() == plan
+    plan = _plan(folder, "killed")
+    _sweep(folder, "killed", 4, "--most-cohorts", "1")
+    assert _plan(folder, "killed") == plan
     assert _scores(folder / "killed") == whole
 
 
-def test_a_longer_sweep_keeps_the_runs_of_the_shorter(folder: Path, whole: dict) -> None:
+def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
+    folder: Path, whole: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if more --runs draws others, or trains the first again."""
     shutil.copytree(folder / "whole", folder / "longer")
-    done = _run(folder, "longer", 5, "--most-cohorts", "1")
-    assert done.returncode == 0, done.stderr
-    assert "4 are recorded already" in done.stderr
-    after = _scores(folder / "longer")
-    assert len(after) == 5
-    assert whole.items() <= after.items()
-    fewer = _run(folder, "longer", 4)
-    assert fewer.returncode == 2
-    assert "holds 5 runs; ask for as many" in fewer.stderr
+    trained: list[int] = []
+
+    def noted(cohort: Cohort, waiting: Any, *others: Any) -> Iterator[Any]:
+        trained.extend(member.seed for member in waiting)
+        return iter(())
+
+    monkeypatch.setattr(running, "_train", noted)
+    assert "4 are recorded already" in _sweep(folder, "longer", 5, "--most-cohorts", "1")
+    assert trained == [5] and _scores(folder / "longer") == whole
+    before, after = _plan(folder, "whole"), _plan(folder, "longer")
+    assert after["runs"][:4] == before["runs"] and len(after["runs"]) == 5
+    assert after["cohorts"][0] == before["cohorts"][0] and after["cohorts"][1]["runs"] == [5]
+    with pytest.raises(JaxevalError, match="holds 5 runs; ask for as many"):
+        _sweep(folder, "longer", 4)
 
 
-def test_sensitivity_and_report_know_the_sweep(folder: Path, whole: dict) -> None:
+def test_sensitivity_and_report_know_the_sweep(
+    folder: Path,
+    whole: dict,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Dies if the answers need anything but the runs folder."""
-    for verb in ("sensitivity", "report"):
-        done = processes.run(f"jaxeval.{verb}.__main__", "whole", folder=folder)
-        assert done.returncode == 0, done.stderr
-        assert "toy" in done.stdout
+    monkeypatch.setattr(figures, "to_svg", lambda figure, salt: "<svg></svg>")  # takes long
+    for verb in (sensitivity, report):
+        assert verb.main([str(folder / "whole")]) == 0
+        assert "toy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        ('[size]\nkey = "model.hiden"\ninteger = [4, 8]\n', "did you mean model.hidden?"),
+        ('[size]\nkey = "model.hiden"\ninteger = [4, 8]\n', r"did you mean model\.hidden\?"),
         ('[size]\nkey = "model.hidden"\nuniform = [4, 8]\n', "run 1, drawn as"),
         ("[size]\ninteger = [8, 4]\n", "size"),
         ('[size]\nkey = "data.max_length"\ninteger = [4, 8]\n', "a sweep is of one corpus"),
@@ -186,28 +202,22 @@ def test_sensitivity_and_report_know_the_sweep(folder: Path, whole: dict) -> Non
 def test_what_cannot_be_is_refused_before_training(folder: Path, space: str, message: str) -> None:
     """Dies if a run's mistake is found only when its turn comes."""
     (folder / "wrong.toml").write_text(space)
-    done = _run(folder, "refused", 2, "--space", "wrong.toml")
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    with pytest.raises(JaxevalError, match=message) as refused:
+        _sweep(folder, "refused", 2, "--space", str(folder / "wrong.toml"))
+    assert "\n" not in str(refused.value)
     assert not (folder / "refused").exists()
 
 
-def test_dry_run_plans_and_touches_nothing(folder: Path) -> None:
-    """Dies if a plan trains, or lacks what padding costs."""
-    done = _run(folder, "dry", 6, "--dry-run", "--json", "-")
-    assert done.returncode == 0, done.stderr
-    plan = json.loads(done.stdout)
+def test_dry_run_plans_and_touches_nothing(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a plan trains, or lacks what padding costs or what is odd about the data: dev words
+    that stand in train too."""
+    assert sweep.main(_words(folder, "dry", 6, "--dry-run", "--json", "-")) == 0
+    shown = capsys.readouterr()
+    plan = json.loads(shown.out)
     assert len(plan["runs"]) == 6
     assert {"runs", "size", "micro_batch", "wasted"} <= set(plan["cohorts"][0])
     assert 0 <= plan["wasted"] < 1
     assert not (folder / "dry").exists()
-
-
-def test_a_plan_tells_what_is_odd_about_the_data(folder: Path) -> None:
-    """Dies if dev words that stand in train too are seen only once training has begun."""
-    done = _run(folder, "planned", 2, "--dry-run", "--json", "-")
-    warnings = json.loads(done.stdout)["warnings"]
-    assert warnings and [f"warning: {line}" for line in warnings] == [
-        line for line in done.stderr.splitlines() if line.startswith("warning: ")
+    assert plan["warnings"] and [f"warning: {line}" for line in plan["warnings"]] == [
+        line for line in shown.err.splitlines() if line.startswith("warning: ")
     ]

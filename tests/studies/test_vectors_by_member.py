@@ -24,8 +24,8 @@ TASKS = {
         "training.optimiser.name=adagrad",
     ],
     "sentence": [
-        *("task=sentiment", "model.architecture=lstm", "model.hidden=6"),
-        *("data.source.sentences=40", "training.batch_size=16", "training.optimiser.l2=0.1"),
+        *("task=sentiment", "model.architecture=bag", "data.source.sentences=40"),
+        *("training.batch_size=16", "training.optimiser.l2=0.1"),
         'training.optimiser.l2_parameters=["words"]',
     ],
     "pair": [
@@ -76,14 +76,21 @@ def _scores(folder: Path) -> dict[tuple[str, int], list[float | None]]:
     return known
 
 
+TRAINED = ["model.words.trained=true"]
+FROZEN = ["model.words.trained=false", "training.optimiser.l2_parameters=[]"]
+
+
 @pytest.mark.parametrize(
-    ("task", "trained"),
-    [("window", "true"), ("window", "false"), ("sentence", "true"), ("pair", "true")],
+    ("task", "changes"),
+    [("window", TRAINED), ("sentence", FROZEN), ("sentence", TRAINED), ("pair", TRAINED)],
+    ids=["window", "frozen", "sentence", "pair"],
 )
-def test_a_member_scores_as_with_its_file_alone(task: str, trained: str, tmp_path: Path) -> None:
+def test_a_member_scores_as_with_its_file_alone(
+    task: str, changes: list[str], tmp_path: Path
+) -> None:
     """Dies if a member reads or begins with another's vectors, padding is read or trained into
     anything, a draw depends on the size of the padded table, or an id is another: bit for bit."""
-    configs = _configs(task, tmp_path, f"model.words.trained={trained}")
+    configs = _configs(task, tmp_path, *changes)
     planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
     assert len(planned) == 1 and len(planned[0].members) == 4
     rows = {len(entry.prepared.data.table.vectors) for entry in planned[0].entries}

@@ -1,4 +1,4 @@
-"""The verbs that study language models, on a tiny text, end to end."""
+"""Verbs that study a config, end to end: other ways to evaluate, noise, neighbours, variants."""
 
 import importlib
 import json
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, evaluate, neighbourhood, noise, studies
+from jaxeval import ablation, evaluate, neighbourhood, noise, runs, studies
 from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report.runs import conditions
-from jaxeval.studies import cohorts, evaluation, prepared, proposers, running
+from jaxeval.studies import evaluation, running
 from jaxeval.tasks.dynamic_evaluation import Dynamic
 from jaxeval.tasks.language_averaging import Averaging
 
@@ -25,6 +25,18 @@ MODEL = ["model.hidden=12", "model.dropout.input=0.1", "model.dropout.state=0.2"
 SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"]
 
 
+TOY = ["task=toy", "training.patience=0", "training.lanes=4"]
+# of what is asked for below
+CONDITIONS = [
+    evaluation.Condition(2),
+    evaluation.Condition(1),
+    evaluation.Condition(2, temperature=0.8),
+    evaluation.Condition(2, averaging=Averaging("arithmetic", 3), rate_factor=0.5),
+    evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
+    evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
+]
+
+
 def _words(folder: Path) -> list[str]:
     for part, times in (("train", 40), ("valid", 6), ("test", 5)):
         (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
@@ -32,9 +44,17 @@ def _words(folder: Path) -> list[str]:
 
 
 def test_kept_models_are_evaluated_in_other_ways(
-    tmp_path: Path, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a condition is lost, one equals another, or the plain one is not train's."""
+    """Dies if a condition is lost, is another than was asked for, or equals another, or the plain
+    one is not train's."""
+    scored, real = {}, evaluation.scores
+
+    def noted(models: Any, condition: evaluation.Condition, part: Any) -> evaluation.Scores:
+        scored[condition] = real(models, condition, part)
+        return scored[condition]
+
+    monkeypatch.setattr(evaluation, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate.main(words)
@@ -55,38 +75,21 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert len({round(mean, 9) for mean in means.values()}) == 6
     # each at once, so that a long one that is stopped loses no other
     assert all(f"{name}: perplexity" in shown.err for name in means)
-    _is_as_computed_directly(words, by_condition, tmp_path / "runs")
-    assert evaluate.main([*words, "--part", "dev", "--batch", "2", "--json", "-"]) == 0
-    dev = json.loads(capsys.readouterr().out)
-    assert sum(row["score"] for row in dev) / 2 == pytest.approx(trained["dev"]["mean"], rel=1e-6)
+    assert [*scored] == CONDITIONS
+    for condition, scores in scored.items():
+        assert by_condition[str(condition)] == [each["perplexity"] for each in scores]
     table = tmp_path / "rows.json"
     table.write_text(json.dumps([row for row in rows if row["condition"].endswith(("1", "2"))]))
     assert compare.main(["--table", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
-    assert evaluate.main([*words, "--temperature", "search"]) == 0
-    assert "temperature" in capsys.readouterr().out
+    of_dev = ["--part", "dev", "--batch", "2", "--temperature", "search", "--json", "-"]
+    assert evaluate.main([*words, *of_dev]) == 0
+    dev = json.loads(capsys.readouterr().out)
+    plain = [row["score"] for row in dev if row["condition"] == "batch 2"]
+    assert sum(plain) / 2 == pytest.approx(trained["dev"]["mean"], rel=1e-6)
+    assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
     with pytest.raises(ConfigError, match="--dynamic: for language models only"):
         evaluate.main(["--dynamic"])
-
-
-def _is_as_computed_directly(words: list[str], by_condition: dict, folder: Path) -> None:
-    """Each option reaches what it is for."""
-    changes, data = words[: words.index("--data")], words[words.index("--data") + 1]
-    trials = proposers.seeds_by_splits(studies.read(None, changes, data), [1, 2])
-    (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
-    models = evaluation.load(cohort, folder)
-    conditions_of = {
-        "temperature": evaluation.Condition(2, temperature=0.8),
-        "arithmetic": evaluation.Condition(
-            2, averaging=Averaging("arithmetic", 3), rate_factor=0.5
-        ),
-        "geometric": evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
-        "dynamic": evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
-    }
-    for name, condition in conditions_of.items():
-        direct = [row["perplexity"] for row in evaluation.scores(models, condition, "test")]
-        said = next(scores for label, scores in by_condition.items() if name in label)
-        assert said == direct
 
 
 def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
@@ -113,12 +116,12 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
 
 def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a repeat is another run on a CPU, or a seed is not another."""
-    words = [*_words(tmp_path), "--seeds", "2", "--repeats", "2"]
+    words = [*TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
     assert noise.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     for part in ("dev", "test"):
         assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
-        assert (tree[part]["seeds"], tree[part]["repeats"]) == (2, 2)
+        assert (tree[part]["seeds"], tree[part]["repeats"]) == (3, 2)
     assert noise.main(words) == 0
     assert "to the last bit" in capsys.readouterr().out
     with pytest.raises(SystemExit):
@@ -137,35 +140,43 @@ def test_a_neighbourhood_is_one_population(
         return before(problem, members, *others, **options)
 
     monkeypatch.setattr(running.loop, "train", counted)
-    words = [*_words(tmp_path), "--settings", "5", "--figures", str(tmp_path / "f")]
-    words += ["--range", "learning_rate=0.0001:0.1:log"]
+    words = [*TOY, "--out", str(tmp_path / "r"), "--settings", "5", "--figures", str(tmp_path)]
+    words += ["--range", "learning_rate=0.001:0.1:log", "--range", "rate=0:0.9"]
     assert neighbourhood.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
-    assert set(tree["points"][0]) == {"score", "learning_rate", "dropout_input", "dropout_state"}
-    assert (tmp_path / "f" / "neighbourhood.svg").stat().st_size > 5000
+    assert set(tree["points"][0]) == {"score", "learning_rate", "rate"}
+    assert len({point["score"] for point in tree["points"]}) > 1
+    assert (tmp_path / "neighbourhood.svg").stat().st_size > 5000
     third = tree["points"][2]
-    same = ["model.dropout.input", "model.dropout.state"]
-    changes = [f"{key}={third[key.removeprefix('model.').replace('.', '_')]}" for key in same]
-    changes.append(f"training.optimiser.hyperparameters.learning_rate={third['learning_rate']}")
-    alone = [*_words(tmp_path), *changes, "--seed-list", "3", "--json", "-"]
-    assert train.main(alone) == 0
+    rate = "training.optimiser.hyperparameters.learning_rate"
+    alone = [*TOY, f"model.rate={third['rate']}", f"{rate}={third['learning_rate']}"]
+    options = ["--seed-list", "3", "--out", str(tmp_path / "r"), "--json", "-"]
+    assert train.main([*alone, *options]) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
+    losses: dict[str, list[float | None]] = {}
+    for point in runs.load_curves(tmp_path / "r"):
+        if (point.seed, point.part) == (3, "train"):
+            losses.setdefault(point.experiment, []).append(point.value)
+    in_population, by_itself = losses.values()
+    assert in_population == by_itself
 
 
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a variant is trained without its changes, or is not in the comparison."""
     file = tmp_path / "variants.toml"
-    file.write_text('[[variant]]\nname = "untied"\nchanges = ["model.tied=false"]\n')
-    words = [*_words(tmp_path), "--seeds", "2", "--variants", str(file)]
+    file.write_text('[[variant]]\nname = "short"\nchanges = ["training.epochs=2"]\n')
+    words = [*TOY, "--out", str(tmp_path / "r"), "--seeds", "2", "--variants", str(file)]
     assert ablation.main(words) == 0
     said = capsys.readouterr().out
-    assert "language, untied" in said
-    assert ablation.main([*words, "training.epochs=1"]) == 0  # beside the others
-    file.write_text('[[variant]]\nname = "same"\nchanges = ["model.tied=true"]\n')
-    with pytest.raises(ConfigError, match="'language, same' is the same as 'language'"):
+    assert "toy, short" in said
+    epochs = {(row.name, row.epochs) for row in runs.load(tmp_path / "r")}
+    assert epochs == {("toy", 4), ("toy, short", 2)}
+    assert ablation.main([*words, "model.width=9"]) == 0  # beside the others
+    file.write_text('[[variant]]\nname = "same"\nchanges = ["model.rate=0.2"]\n')
+    with pytest.raises(ConfigError, match="'toy, same' is the same as 'toy'"):
         ablation.main(words)
-    file.write_text('[[variant]]\nname = "untied"\nchange = ["model.tied=false"]\n')
+    file.write_text('[[variant]]\nname = "short"\nchange = ["training.epochs=2"]\n')
     with pytest.raises(ConfigError, match="changes"):
         ablation.main(words)
 

@@ -9,6 +9,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
+from jaxeval.report import figures as files
 from jaxeval.report.runs import page, summary, terminal
 from jaxeval.report.sweep import best, data, figures, panels
 from jaxeval.runs.records import MemberRow
@@ -25,18 +26,20 @@ def _rows(folder: Path, name: str) -> list[MemberRow]:
 def test_summary_of_a_sweep(tmp_path: Path) -> None:
     """Dies if the best run's setting is another's, or the runs as good as it are miscounted."""
     rows = _rows(fabricated.fill(tmp_path), "transformer")
-    found = summary.of_members(rows)
+    described = summary.of_members(rows)
     dev = [row.dev for row in rows if row.dev is not None]
     top = next(row for row in rows if row.dev == max(dev))
-    assert found.sweep is not None and found.sweep.setting == json.loads(top.hparams)
-    assert found.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
-    lines = list(terminal.remarks(found))
+    assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
+    assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
+    lines = list(terminal.remarks(described))
     assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
     assert lines[1] == (
         f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
-        f"score (2 have none); {found.sweep.near} of them within 1 point of the best"
+        f"score (2 have none); {described.sweep.near} of them within 1 point of the best"
     )
-    assert lines[3].startswith(f"its setting: batch_size {found.sweep.setting['batch_size']}, ")
+    assert lines[3].startswith(
+        f"its setting: batch_size {described.sweep.setting['batch_size']}, "
+    )
 
 
 def test_near_the_best() -> None:
@@ -48,12 +51,26 @@ def test_near_the_best() -> None:
     assert data.near_best(np.zeros(0), 0.01, True).tolist() == []
 
 
-def test_report_of_a_folder_with_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made, but not rendered: for tests of what is said beside them."""
+    monkeypatch.setattr(files, "to_svg", lambda figure, salt: "<svg></svg>")
+
+
+def test_report_of_a_folder_with_sweeps(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if a sweep gets a violin among seeds, or two sweeps do not share a figure of ranks."""
+    stems: set[str] = set()
+
+    def save(figure: files.Figure, into: Path, stem: str) -> list[Path]:
+        stems.add(stem)
+        return [into / f"{stem}.svg"]
+
+    monkeypatch.setattr(files, "save", save)
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
     out = tmp_path / "figures"
     assert verb.main([str(folder), "--figures", str(out)]) == 0
-    stems = {path.stem for path in out.iterdir()}
     panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
     assert stems == {
         "distributions_f1",
@@ -62,6 +79,7 @@ def test_report_of_a_folder_with_sweeps(tmp_path: Path, capsys: pytest.CaptureFi
         *(f"{sweep}_{name}" for sweep in ("sweep0", "sweep1") for name in panels),
     }
     printed, html = capsys.readouterr().out, (folder / "report.html").read_text()
+    assert printed.count(f"figure: {out}") == len(stems)
     assert printed.count(": a random sweep\n") == 2
     assert printed.count("runs of a random sweep: 2 diverged") == 2
     assert "Sweeps: score by rank" in html and "transformer, sweep (random sweep)" in html
@@ -124,7 +142,9 @@ def test_no_run_with_a_score(tmp_path: Path) -> None:
     assert "4 diverged" in (folder / "report.html").read_text()
 
 
-def test_report_of_an_unfinished_sweep(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_report_of_an_unfinished_sweep(
+    tmp_path: Path, capsys: pytest.CaptureFixture, undrawn: None
+) -> None:
     """Dies if the terminal or the page shows the runs that have ended as if they were all."""
     folder = fabricated.fill(tmp_path, ("transformer",), count=5)
     (folder / "sweeps").mkdir()
@@ -144,7 +164,9 @@ def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]
 
 
-def test_runs_without_a_score_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_runs_without_a_score_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture, undrawn: None
+) -> None:
     """Dies if diverged runs vanish from a line of best and median, or from a figure, unsaid."""
     folder = fabricated.fill(tmp_path, ("transformer",))
     assert verb.main([str(folder)]) == 0
