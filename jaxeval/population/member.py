@@ -86,17 +86,26 @@ def batch_size(program: Program, inputs: Inputs) -> Array | int:
     return program.batch_size
 
 
-def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
-    """A member before its first epoch."""
+def initial_params(program: Program, shared: Shared, inputs: Inputs) -> Tree:
+    """The parameters of a member before its first epoch."""
     rows = min(program.at_once, program.batch_size)
     batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
     # jit: traced once for all that ask for shapes, and for the program that fills lanes
     draw = jax.jit(program.task.init)
-    params = draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
+    return draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
+
+
+def begun(program: Program, inputs: Inputs, params: Tree) -> MemberState:
+    """A member of these parameters before its first epoch."""
     epoch = jnp.int32(0)
     size = batch_size(program, inputs)
     state = optimisers.make(program.optimiser, inputs.hparams, epoch, size).init(params)
     return MemberState(params, state, params, program.task.start(program.batch_size), epoch)
+
+
+def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
+    """A member before its first epoch."""
+    return begun(program, inputs, initial_params(program, shared, inputs))
 
 
 def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
@@ -104,7 +113,7 @@ def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member
     hparams = {name: np.float32(value) for name, value in who.hparams}
     inputs = Inputs(np.uint32(who.seed), hparams, split.train, split.tables)
     shared = Shared(corpus, schedule.steps([0], program.batch_size))
-    return jax.eval_shape(functools.partial(init, program), shared, inputs).params
+    return jax.eval_shape(functools.partial(initial_params, program), shared, inputs)
 
 
 def predictor(
@@ -138,14 +147,15 @@ def evaluate(
     task, size = program.task, program.evaluation_batch_size
     predict = predictor(program, shared, params, inputs, rows)
 
+    @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         outputs, batch, carry = predict(bucket, number, carry)
         return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
-        filled = jnp.sum(rows[bucket] >= 0)
+        filled, none = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = task.start(size)
-        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), start)
+        shapes, _ = batch_counts.eval_shape(bucket, none, start)
         zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
         def step(number: Array, running: tuple) -> tuple:
@@ -158,7 +168,7 @@ def evaluate(
             lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
             return after, lost, carry
 
-        sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, start))
+        sums, *_ = lax.fori_loop(none, (filled + size - 1) // size, step, (zero, zero, start))
         return sums
 
     counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
