@@ -48,23 +48,9 @@ class Engine(NamedTuple):
 def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lanes.Mode) -> Engine:
     """The programs; any split of the corpus gives the sizes."""
 
-    def draw(shared: Shared, params: Tree, inputs: Inputs, fresh: Array) -> Tree:
-        initial = functools.partial(member.initial_params, program, shared, inputs)
-        return lanes.choose(mode, fresh, initial, params)
-
-    def begin(
-        shared: Shared, state: MemberState, params: Tree, inputs: Inputs, fresh: Array
-    ) -> Tree:
-        del shared
-        begun = functools.partial(member.begun, program, inputs, params)
-        return lanes.choose("vmap", fresh, begun, state)
-
-    drawn, begun = lanes.spread(draw, mesh, mode), lanes.spread(begin, mesh, "vmap")
-
     def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
-        # only what is costly is left out where it is not needed
-        params = drawn(shared, state.params, lane.inputs, fresh)
-        return begun(shared, state, params, lane.inputs, fresh)
+        init = functools.partial(member.init, program, shared, lane.inputs)
+        return lanes.choose(mode, fresh, init, state)
 
     def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
         train = functools.partial(training.train_epoch, program, shared, state, lane.inputs)
@@ -84,13 +70,14 @@ def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lane
 
     def keep(shared: Shared, best: Tree, params: Tree, better: Array) -> Tree:
         del shared
+        # over all lanes at once: lane by lane takes ten times as many operations
         return lanes.choose("vmap", better, lambda: params, best)
 
     return Engine(
         mesh,
         mode,
         lanes.replicate(_shared(program, corpus, split), mesh),
-        jax.jit(fill, donate_argnums=1),
+        lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
         lanes.spread(evaluate, mesh, mode),
         lanes.spread(keep, mesh, "vmap", donate=True),

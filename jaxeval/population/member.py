@@ -86,26 +86,17 @@ def batch_size(program: Program, inputs: Inputs) -> Array | int:
     return program.batch_size
 
 
-def initial_params(program: Program, shared: Shared, inputs: Inputs) -> Tree:
-    """The parameters of a member before its first epoch."""
+def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
+    """A member before its first epoch."""
     rows = min(program.at_once, program.batch_size)
     batch = gather(shared, inputs.tables, 0, jnp.zeros(rows, jnp.int32))
     # jit: traced once for all that ask for shapes, and for the program that fills lanes
     draw = jax.jit(program.task.init)
-    return draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
-
-
-def begun(program: Program, inputs: Inputs, params: Tree) -> MemberState:
-    """A member of these parameters before its first epoch."""
+    params = draw(key_of(inputs.seed, INIT, 0), batch, inputs.hparams)
     epoch = jnp.int32(0)
     size = batch_size(program, inputs)
     state = optimisers.make(program.optimiser, inputs.hparams, epoch, size).init(params)
     return MemberState(params, state, params, program.task.start(program.batch_size), epoch)
-
-
-def init(program: Program, shared: Shared, inputs: Inputs) -> MemberState:
-    """A member before its first epoch."""
-    return begun(program, inputs, initial_params(program, shared, inputs))
 
 
 def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member) -> Tree:
@@ -113,7 +104,7 @@ def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member
     hparams = {name: np.float32(value) for name, value in who.hparams}
     inputs = Inputs(np.uint32(who.seed), hparams, split.train, split.tables)
     shared = Shared(corpus, schedule.steps([0], program.batch_size))
-    return jax.eval_shape(functools.partial(initial_params, program), shared, inputs)
+    return jax.eval_shape(functools.partial(init, program), shared, inputs).params
 
 
 def predictor(
