@@ -179,12 +179,13 @@ class Population:
             if event.decayed:
                 self._decay_rate(lane)
         keep = self.flags([event.keep for event in events])
-        self.state = self.engine.keep(self.engine.shared, state, keep)
+        best = self.engine.keep(self.engine.shared, state.best, state.params, keep)
+        self.state = state._replace(best=best)
         test = self._score("test", self.state.best, [event.test for event in events])
         scores = reports.epoch_scores(self.slots, metric, losses, dev, test)
-        best = {}
+        saved = {}
         if training.save_models:
-            best = reports.best_params(self.slots, events, self.state.best)
+            saved = reports.best_params(self.slots, events, self.state.best)
         rows = self._row_counts([event.test for event in events]) if self.count_rows else {}
         ended = self._failed + reports.ended(self.slots, events, metric, test)
         self._failed = []
@@ -193,7 +194,7 @@ class Population:
             for slot, event in zip(self.slots, events, strict=True)
         ]
         spent = time.perf_counter() - begin
-        return Report(scores, ended, [*self.slots], len(self.waiting), spent, best, rows)
+        return Report(scores, ended, [*self.slots], len(self.waiting), spent, saved, rows)
 
     def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
         """Scores of the chosen lanes on a part of the corpus; {} for the others."""

@@ -138,14 +138,15 @@ def evaluate(
     task, size = program.task, program.evaluation_batch_size
     predict = predictor(program, shared, params, inputs, rows)
 
+    @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         outputs, batch, carry = predict(bucket, number, carry)
         return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
-        filled = jnp.sum(rows[bucket] >= 0)
+        filled, none = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = task.start(size)
-        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), start)
+        shapes, _ = batch_counts.eval_shape(bucket, none, start)
         zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
         def step(number: Array, running: tuple) -> tuple:
@@ -158,7 +159,7 @@ def evaluate(
             lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
             return after, lost, carry
 
-        sums, *_ = lax.fori_loop(0, (filled + size - 1) // size, step, (zero, zero, start))
+        sums, *_ = lax.fori_loop(none, (filled + size - 1) // size, step, (zero, zero, start))
         return sums
 
     counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]

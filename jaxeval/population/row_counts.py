@@ -55,14 +55,15 @@ def of_part(
     size = program.evaluation_batch_size
     predict = member.predictor(program, shared, params, inputs, rows)
 
+    @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         outputs, batch, carry = predict(bucket, number, carry)
         return of_batch(program.task, outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
-        filled = jnp.sum(rows[bucket] >= 0)
+        filled, none = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = program.task.start(size)
-        shapes, _ = jax.eval_shape(functools.partial(batch_counts, bucket), jnp.int32(0), start)
+        shapes, _ = batch_counts.eval_shape(bucket, none, start)
         zero = {name: jnp.zeros(len(rows[bucket]), shape.dtype) for name, shape in shapes.items()}
 
         def step(number: Array, running: tuple) -> tuple:
@@ -74,7 +75,7 @@ def of_part(
                 for name in written
             }, carry
 
-        return lax.fori_loop(0, (filled + size - 1) // size, step, (zero, start))[0]
+        return lax.fori_loop(none, (filled + size - 1) // size, step, (zero, start))[0]
 
     counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
     return jax.tree.map(lambda *of_bucket: jnp.concatenate(of_bucket), *counts)

@@ -1,5 +1,6 @@
 """What XLA is given under `vmap`: a real branch over buckets, and one corpus for all lanes."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -16,11 +17,13 @@ from tests.population import toy
 S = 6  # lanes
 
 
-def _programs(problem: Problem) -> tuple[engine.Engine, dict[str, tuple]]:
-    """The programs under vmap on one device, and arguments for them."""
+def _programs(
+    problem: Problem, mode: lanes.Mode = "vmap"
+) -> tuple[engine.Engine, dict[str, tuple]]:
+    """The programs on one device, and arguments for them."""
     split = problem.split(0)
     mesh = lanes.make_mesh(jax.devices()[:1])
-    engine_ = engine.build(problem.program, problem.corpus, split, mesh, "vmap")
+    engine_ = engine.build(problem.program, problem.corpus, split, mesh, mode)
     lane = engine.lane_of(problem.program, toy.member(1), split, 0)
     state = engine.empty_state(engine_, problem.program, lane, S)
     return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
@@ -63,9 +66,11 @@ def test_no_program_copies_the_corpus_for_each_lane() -> None:
     assert max(grown.values()) < 0.2 * S * 0.75 * corpus, grown
 
 
-def test_only_fresh_lanes_are_filled() -> None:
-    """Dies if a running member is started anew beside a fresh one, or the fresh one keeps NaN."""
-    programs, arguments = _programs(toy.problem())
+@pytest.mark.parametrize("mode", ["map", "vmap"])
+def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
+    """Dies if a running member is started anew beside a fresh one, or the fresh one keeps NaN or
+    another part of the state of the member before it."""
+    programs, arguments = _programs(toy.problem(), mode)
     state, lane, _ = arguments["fill"]
     state = jax.tree.map(lambda leaf: np.full_like(leaf, 7), state)
     state = state._replace(params=jax.tree.map(lambda leaf: leaf * np.nan, state.params))
@@ -74,3 +79,33 @@ def test_only_fresh_lanes_are_filled() -> None:
     assert filled.epoch.tolist() == [7, 7, 0, 7, 7, 7]
     for leaf in jax.tree.leaves(filled.params):
         assert np.isnan(leaf[~fresh]).all() and np.isfinite(leaf[2]).all() and leaf[2].any()
+    for leaf in jax.tree.leaves((filled.optimiser, filled.best)):
+        assert (leaf[~fresh] == 7).all()
+    assert not any(leaf[2].any() for leaf in jax.tree.leaves(filled.optimiser))  # Adam's zeros
+    for best, params in zip(*map(jax.tree.leaves, (filled.best, filled.params)), strict=True):
+        assert (best[2] == params[2]).all()
+
+
+def test_only_better_parameters_are_kept() -> None:
+    """Dies if a lane keeps parameters that are not its best, or loses those that are."""
+    programs, arguments = _programs(toy.problem())
+    best, params, _ = arguments["keep"]
+    params = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan), params)
+    better = np.arange(S) == 3
+    kept = jax.device_get(programs.keep(programs.shared, best, params, better))
+    for leaf in jax.tree.leaves(kept):
+        assert np.isnan(leaf[better]).all() and (leaf[~better] == 0).all()
+
+
+def test_an_evaluation_is_traced_once_a_bucket() -> None:
+    """Dies if the shapes of counts are found by a tracing of their own."""
+    problem, traced = toy.problem(), []
+
+    def predict(*arguments: Any) -> Any:
+        traced.append(arguments)
+        return toy.TASK.predict(*arguments)
+
+    problem = problem._replace(task=dataclasses.replace(toy.TASK, predict=predict))
+    programs, arguments = _programs(problem)
+    programs.evaluate.trace(programs.shared, *arguments["evaluate"])  # type: ignore[attr-defined]
+    assert len(traced) == len(problem.corpus.buckets)
