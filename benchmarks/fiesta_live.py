@@ -11,6 +11,7 @@ tables, then one JSON line; finished trainings are found in --out again.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -72,13 +73,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _trained(args: argparse.Namespace) -> Scores:
-    """Test accuracy of each model on every split."""
+    """Test accuracy of each model on every split; --out may hold other experiments beside."""
+    scores = {}
     for model in args.models:
         words = [f"moss2019/{model}", *args.changes, "--splits", str(args.splits), "--seeds", "1"]
         command = [sys.executable, "-m", "jaxeval.train", *words, "--out", str(args.out)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    rows = runs.load(args.out)
-    return {model: [row.test for row in rows if row.name == model] for model in args.models}
+        trained = subprocess.run([*command, "--json", "-"], check=True, stdout=subprocess.PIPE)
+        experiment = json.loads(trained.stdout)["experiment"]
+        scores[model] = [
+            row.test
+            for row in runs.load(args.out)
+            if row.experiment == experiment and row.split <= args.splits
+        ]
+    return scores
 
 
 def _points(

@@ -170,6 +170,11 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
             ["--table", "T", "--rule", "sequential-halving", "--budget", "9", "--delta", ".1"],
             "no --delta",
         ),
+        (
+            ["--table", "T", "--rule", "sequential-halving", "--budget", "9", "--batch", "2"],
+            "a round is a batch",
+        ),
+        (["--table", "T", "--rule", "non-adaptive", "--batch", "2"], "a round is a batch"),
         (["a", "b", "--command", "true {model}", "--state", ""], "--state"),
         (["a", "b", "--command", "no-such-program {model}"], "no such program"),
     ],

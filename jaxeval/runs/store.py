@@ -101,6 +101,8 @@ class Store:
             packed = zlib.compress(np.ascontiguousarray(kept.counts, "<f4").tobytes())
             row |= {"names": json.dumps(kept.names), "items": len(kept.counts), "counts": packed}
             rows.append(row)
+        if not rows:  # as after most epochs: no transaction for nothing
+            return
         with self._transaction() as connection:
             values = ["names", "items", "counts"]
             self._insert(connection, schema.outcomes, rows, values)

@@ -27,7 +27,11 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
         help="most evaluations (--replay with: 20 times as many as there are scores)",
     )
     group.add_argument(
-        "--batch", type=arguments.whole, metavar="B", help="evaluations at once (as --workers)"
+        "--batch",
+        type=arguments.whole,
+        metavar="B",
+        help="evaluations between decisions of top-two and batch (as --workers; of configs one "
+        "a device); a batch of the other rules is a round",
     )
     group.add_argument(
         "--epsilon",
@@ -104,8 +108,8 @@ def rule(
         unused = ("delta", "batch", "epsilon", "min_evaluations")
         if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
             raise ConfigError(
-                "--rule sequential-halving: takes --budget, but no --delta, --batch, --epsilon, "
-                "--min-evaluations or --alpha"
+                "--rule sequential-halving: takes --budget, which sets its rounds (a round is a "
+                "batch), but no --delta, --batch, --epsilon, --min-evaluations or --alpha"
             )
         return bandits.SequentialHalving(budget=args.budget, **common)
     common |= {
@@ -116,6 +120,8 @@ def rule(
         "min_evaluations": args.min_evaluations,
     }
     if args.rule == "non-adaptive":
+        if args.batch:
+            raise ConfigError("--rule non-adaptive: takes no --batch: a round is a batch")
         if args.delta is None and args.budget is not None:
             common["delta"] = None
         return bandits.NonAdaptive(**common)

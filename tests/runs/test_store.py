@@ -95,6 +95,18 @@ def test_round_trip_and_overwrite(database_url: str) -> None:
     assert [(c.epoch, c.value) for c in runs.load_curves(database_url)] == [(1, 0.5), (2, None)]
 
 
+def test_no_outcomes_open_no_transaction(tmp_path: Path) -> None:
+    """Dies if every epoch waits for the database though no member ended with outcomes."""
+    with runs.open_store(str(tmp_path)) as opened:
+        opened.register(EXPERIMENT)
+        begun: list[object] = []
+        sa.event.listen(opened._engine, "begin", begun.append)
+        opened.keep_outcomes([])
+        assert not begun
+        opened.record([], [])
+        assert len(begun) == 1  # what begins is seen
+
+
 def test_a_failed_transaction_leaves_nothing(database_url: str) -> None:
     """Dies if scores and members are not written together."""
     with runs.open_store(database_url) as opened:
