@@ -50,7 +50,10 @@ def test_boards_are_those_of_the_study() -> None:
             assert row.mean.value == pytest.approx(mean) == pytest.approx(row.place.mean)
             assert row.mean.interval.low < mean < row.mean.interval.high
         assert each.rows[-1].model == "poor" and each.rows[-1].beaten
-        assert not each.rows[0].beaten and each.rows[-1].place[2:] == (3, 3, 3)
+        assert not each.rows[0].beaten and (each.rows[-1].place.low, each.rows[-1].place.high) == (
+            3,
+            3,
+        )
         assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
         of = {row.model: set(row.groups) for row in each.rows}
         assert of["good"] & of["fair"] and not of["good"] & of["poor"]
