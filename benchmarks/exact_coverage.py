@@ -4,7 +4,8 @@ The answers are counts, so that the coverage of an interval at a true share p is
 the counts whose interval holds p: a step function of p, of which only certain values exist. For n
 independent answers this prints the coverage of six intervals at p and its mean over p between
 p - .5 (1 - p) and p + .5 (1 - p), and the coverage nearest to .95 among *all* sets of neighbouring
-counts, which no interval can better. Then JSON.
+counts, which no interval can better. Then the latter for the number of right answers of several
+runs to the same items, drawn as in item_run_coverage.py. Then JSON.
 
     python benchmarks/exact_coverage.py
 """
@@ -20,6 +21,7 @@ from jaxeval.stats.items import proportions
 CONFIDENCE = 0.95
 ITEMS, SHARES = (10, 30, 100, 1000), (0.5, 0.9, 0.99)
 METHODS = ("CLT", "Wilson", "Agresti-Coull", "Clopper-Pearson", "mid-p", "Beta(1, 1)", "Jeffreys")
+HARDNESS = 1.5  # sd of items
 _NEIGHBOURS = 201
 
 
@@ -40,7 +42,13 @@ def main() -> None:
         rows.append({"p": share, "items": items, "at": at, "mean": mean, "nearest": best})
         cells = (f"{at[name]:.3f} ({mean[name]:.3f})" for name in METHODS)
         print(f"| {share} | {items} | {' | '.join(cells)} | {best:.3f} |")
-    print(json.dumps({"benchmark": "exact_coverage", "rows": rows}))
+    print("\n| p | items | runs | nearest to .95 of all |\n|---|---|---|---|")
+    several = []
+    for share, items, runs in itertools.product(SHARES, ITEMS, (3, 8)):
+        best = _nearest(total(share, items, runs))
+        several.append({"p": share, "items": items, "runs": runs, "nearest": best})
+        print(f"| {share} | {items} | {runs} | {best:.3f} |")
+    print(json.dumps({"benchmark": "exact_coverage", "rows": rows, "several_runs": several}))
 
 
 def intervals(method: str, items: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +90,22 @@ def coverage(limits: tuple[np.ndarray, np.ndarray], items: int, share: float) ->
 
 def nearest(items: int, share: float) -> float:
     """Of all sets of neighbouring counts the probability that is nearest to .95."""
-    cumulative = np.concatenate([[0.0], stats.binom.cdf(np.arange(items + 1), items, share)])
+    return _nearest(stats.binom.pmf(np.arange(items + 1), items, share))
+
+
+def total(share: float, items: int, runs: int) -> np.ndarray:
+    """[items x runs + 1] probabilities of so many right answers, of runs that are alike."""
+    nodes, weights = special.roots_hermitenorm(60)
+    weights = weights / weights.sum()
+    right = special.ndtr(special.ndtri(share) * np.sqrt(1 + HARDNESS**2) + HARDNESS * nodes)
+    of_item = stats.binom.pmf(np.arange(runs + 1)[:, np.newaxis], runs, right) @ weights
+    size = items * runs + 1
+    spectrum = np.fft.rfft(of_item, size) ** items
+    return np.maximum(0.0, np.fft.irfft(spectrum, size))
+
+
+def _nearest(probabilities: np.ndarray) -> float:
+    cumulative = np.concatenate([[0.0], np.cumsum(probabilities)])
     found = cumulative[np.newaxis] - cumulative[:, np.newaxis]
     return float(found.ravel()[np.argmin(np.abs(found - CONFIDENCE))])
 
