@@ -84,7 +84,10 @@ def _trained(folder: Path) -> Models:
     experiments = dict.fromkeys(row.experiment for row in runs.load(str(folder)))
     with store.open_existing(str(folder)) as opened:
         kept = {name: opened.outcomes(name, "test") for name in experiments}
-    return {name: np.stack([run.counts[:, 0] for run in of], 1) for name, of in kept.items()}
+    return {
+        name: np.stack([run.counts[:, run.names.index("right")] for run in of], axis=1)
+        for name, of in kept.items()
+    }
 
 
 def _shares(models: Models, group: int, draws: int) -> dict[str, float]:

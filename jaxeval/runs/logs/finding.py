@@ -35,12 +35,9 @@ def read(paths: Sequence[str], wanted: Wanted | None = None) -> LogTable:
     by_path: dict[Path, Source] = {}
     for source in sources:  # one that was named twice is read once
         first = by_path.setdefault(source.path.resolve(), source)
-        if first.model != source.model:
-            raise DataError(
-                f"named as a run of {first.model or 'its own model'} and of "
-                f"{source.model or 'its own model'}; expected each log once",
-                source.path,
-            )
+        if source.model and first.model and first.model != source.model:
+            message = f"named as a run of {first.model} and of {source.model}; expected each once"
+            raise DataError(message, source.path)
     readers = {source: _reader(source.path, True) for source in by_path.values()}
     of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
     kept = {*inspect_logs.latest(of_inspect, notes)}

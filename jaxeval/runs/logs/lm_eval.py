@@ -65,7 +65,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
 def _samples(path: Path) -> Iterator[tuple[int | None, Mapping[str, Json]]]:
     """Number of the line and sample; of an array, which has no lines, None."""
     with path.open("rb") as file:
-        if not file.read(1 << 12).lstrip().startswith(b"["):
+        if path.suffix == ".jsonl" or not file.read(1 << 12).lstrip().startswith(b"["):
             yield from streaming.objects(path)
             return
         file.seek(0)
