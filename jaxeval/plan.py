@@ -98,12 +98,14 @@ def main(words: Sequence[str] | None = None) -> int:
     spread, now = (pilot.spread, pilot.size) if pilot else _known(verb, args)
     costs = items.Costs(args.answer_cost, args.item_cost, args.run_cost)
 
-    def planned(of: "Spread | None") -> "Plan | None":
+    def planned(of: "Spread") -> "Plan":
         how = {"pilot": pilot is not None, "power": args.power, "alpha": args.alpha}
-        return None if of is None else items.plan(args.difference, of, now, costs, **how)
+        return items.plan(args.difference, of, now, costs, **how)
 
-    ends = (pilot.low, pilot.high) if pilot else (None, None)
-    told = report.Planned(pilot, spread, planned(spread), *map(planned, ends))
+    told = report.Planned(pilot, spread, planned(spread))
+    if pilot:
+        low = planned(pilot.low) if pilot.low else None
+        told = told._replace(low=low, high=planned(pilot.high))
     if args.json:
         cli.write_json(args.json, report.to_dict(told))
     if args.json != "-":

@@ -112,7 +112,7 @@ def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
     values = [factor * square.value for factor, square in terms]
     spread = sum(v**2 / square.df for v, (_, square) in zip(values, terms, strict=True))
     whole = np.sum(values, axis=0)
-    most = np.sum([square.df for _, square in terms], axis=0)
+    most = sum(np.asarray(square.df) for _, square in terms)  # where all are 0
     return MeanSquare(
         whole, np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
     )
