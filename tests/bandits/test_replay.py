@@ -97,7 +97,7 @@ def test_a_replay_ends_with_its_record() -> None:
         bandits.NonAdaptive(delta=None, budget=14),
     ):
         with pytest.raises(
-            DataError, match=r"more scores of [ab] are asked for than were recorded"
+            DataError, match=r"more scores of [ab] are asked for than there are"
         ):
             replaying.select(fixed, Replay(equal))
 
