@@ -2,10 +2,13 @@
 
 Reads the table that docs/released_predictions.md makes of the predictions of 17 models, 8 runs
 each, on two test sets (apmoore1/tdsa_comparisons). A model and two groups of 1, 2 or 4 of its runs
-are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Prints
-the shares of p-values below .05, then one JSON line.
+are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Or the
+same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2). Prints the
+shares of p-values below .05, then one JSON line.
 
     python benchmarks/item_type_one.py --items test.csv
+    jaxeval train baselines/bag --splits 1 --seeds 40 --outputs --out bag
+    python benchmarks/item_type_one.py --runs bag --groups 1 5 20 --draws 1000
 """
 
 import argparse
@@ -17,11 +20,12 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from jaxeval import stats
+from jaxeval import runs, stats
 from jaxeval.runs import items as predictions
+from jaxeval.runs import store
 from jaxeval.stats import items
 
-LEVEL, GROUPS = 0.05, (1, 2, 4)
+LEVEL = 0.05
 Models = Mapping[str, np.ndarray]  # [I, R] right or wrong
 
 
@@ -30,12 +34,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--items", type=Path, required=True)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--items", type=Path)
+    source.add_argument("--runs", type=Path, help="folder of runs with outcomes")
+    parser.add_argument("--groups", type=int, nargs="+", default=[1, 2, 4], help="runs of each")
     parser.add_argument("--draws", type=int, default=2_000)
     args = parser.parse_args()
     rows = []
-    for dataset, models in _read(args.items).items():
-        for group in GROUPS:
+    read = {args.runs.name: _trained(args.runs)} if args.runs else _read(args.items)
+    for dataset, models in read.items():
+        for group in args.groups:
             rows.append({"dataset": dataset, "runs": group, **_shares(models, group, args.draws)})
     names = list(dict.fromkeys(name for row in rows for name in row))
     print("| " + " | ".join(names) + " |\n|" + "---|" * len(names))
@@ -71,14 +79,26 @@ def _read(path: Path) -> dict[str, Models]:
     }
 
 
+def _trained(folder: Path) -> Models:
+    """Experiment -> [I, R] of test."""
+    experiments = dict.fromkeys(row.experiment for row in runs.load(str(folder)))
+    with store.open_existing(str(folder)) as opened:
+        kept = {name: opened.outcomes(name, "test") for name in experiments}
+    return {
+        name: np.stack([run.counts[:, run.names.index("right")] for run in of], axis=1)
+        for name, of in kept.items()
+    }
+
+
 def _shares(models: Models, group: int, draws: int) -> dict[str, float]:
     """Test -> share of p-values below the level."""
     generator = np.random.default_rng(0)
     names, p_values = list(models), []
     for _ in range(draws):
-        runs = models[names[generator.integers(len(names))]]
-        order = generator.permutation(runs.shape[1])
-        p_values.append(_p_values(runs[:, order[:group]], runs[:, order[group : 2 * group]]))
+        answers = models[names[generator.integers(len(names))]]
+        order = generator.permutation(answers.shape[1])
+        halves = order[:group], order[group : 2 * group]
+        p_values.append(_p_values(*(answers[:, half] for half in halves)))
     return {test: float(np.mean([p[test] < LEVEL for p in p_values])) for test in p_values[0]}
 
 

@@ -10,6 +10,7 @@ from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.runs.item_scores import Paired
+    from jaxeval.runs.layout import Missing
     from jaxeval.stats.items.results import Factor
 
 Scores = Sequence | np.ndarray
@@ -26,6 +27,7 @@ def assert_better(
     metric: str | None = None,
     higher_is_better: bool = True,
     alpha: float = 0.05,
+    missing: "Missing" = "error",
 ) -> None:
     """Passes if A is shown to be better than B by more than the margin.
 
@@ -38,6 +40,8 @@ def assert_better(
       clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
       metric: of logs with several.
       alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
+      missing: "error": fails where more than 5 % of a model's answers on a task failed or have no
+        score, since those may be the hard ones; "drop" leaves them out, "zero" counts them as 0.
 
     Raises:
       AssertionError: A is worse, or neither was shown; with the numbers.
@@ -51,10 +55,12 @@ def assert_better(
     if any(paths) and not all(paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
     read = _of_logs if any(paths) else _of_arrays
-    paired = read(a, b, clusters, metric, higher_is_better)
-    study = studies.study(paired, studies.Rules(_factors(over), alpha, margin))
+    paired = read(a, b, clusters, metric, higher_is_better, missing)
+    rules = studies.Rules(_factors(over), alpha, margin, complete=missing == "error")
+    study = studies.study(paired, rules)
     if studies.verdict(study) != "better":
-        raise AssertionError("\n".join([verdict.outcome(study), *verdict.of_study(study)]))
+        lines = [verdict.outcome(study), *study.warnings, *verdict.of_study(study)]
+        raise AssertionError("\n".join(lines))
 
 
 def _factors(over: object) -> "tuple[Factor, ...] | None":
@@ -71,7 +77,12 @@ def _factors(over: object) -> "tuple[Factor, ...] | None":
 
 
 def _of_logs(
-    a: object, b: object, key: object, metric: str | None, higher_is_better: bool
+    a: object,
+    b: object,
+    key: object,
+    metric: str | None,
+    higher_is_better: bool,
+    missing: "Missing",
 ) -> "Paired":
     from jaxeval.runs.logs import finding, pairing
     from jaxeval.runs.logs.records import Wanted
@@ -81,7 +92,7 @@ def _of_logs(
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
     table = finding.read(paths, Wanted(key or ""))
     metrics = [metric] if metric else []
-    rules = pairing.Rules(_NAMES, metrics, lower_is_better=not higher_is_better)
+    rules = pairing.Rules(_NAMES, metrics, missing, lower_is_better=not higher_is_better)
     return pairing.paired(table, rules)
 
 
@@ -91,10 +102,13 @@ def _of_arrays(
     clusters: Sequence | str | None,
     metric: str | None,
     higher_is_better: bool,
+    missing: "Missing",
 ) -> "Paired":
     from jaxeval.runs import item_scores
     from jaxeval.stats.items import tables
 
+    if missing == "zero" and not higher_is_better:
+        raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
     arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]
     sizes = [len(array) for array in arrays]
     if len({*sizes, *([len(clusters)] if clusters is not None else [])}) > 1:
@@ -104,7 +118,14 @@ def _of_arrays(
         metric or "score",
         higher_is_better,
         tuple(map(str, range(sizes[0]))),
-        dict(zip(_NAMES, arrays, strict=True)),
+        {
+            name: np.nan_to_num(array, nan=0.0) if missing == "zero" else array
+            for name, array in zip(_NAMES, arrays, strict=True)
+        },
         None if clusters is None else np.array(clusters, object),
+        unscored={
+            name: int(np.isnan(array).all(2).sum()) * array.shape[2]
+            for name, array in zip(_NAMES, arrays, strict=True)
+        },
     )
     return item_scores.Paired(_NAMES, (item_scores.common(item_scores.without_copies(task)),))

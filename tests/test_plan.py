@@ -91,7 +91,7 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
     ("words", "said"),
     [
         ([], "--items FILE (a pilot) or --sd-items"),
-        (["--sd-items", "1", "--model", "A"], "expected --items beside"),
+        (["--sd-items", "1", "--model", "A"], "expected --log or --items beside"),
         (["--sd-items", "1", "--sd-runs", "1"], "--fewest-runs 2"),
         (["--items", "x.csv"], "--model and --minus"),
         (["--items", "x.csv", "--model", "A", "--minus", "B", "--sd-runs", "1"], "no --sd"),
@@ -114,3 +114,64 @@ def test_unknown_model_is_named(tmp_path: Path) -> None:
     words = ["--items", str(tmp_path / "items.csv"), "--model", "A", "--minus", "C"]
     with pytest.raises(DataError, match="no model 'C'; it has A, B"):
         plan.main([*words, "--difference", "0.1"])
+
+
+def _logs(folder: Path) -> list[str]:
+    """The same answers as logs of two models, with clusters; the words that name them."""
+    a, b = _table(folder / "items.csv")
+    for name, answers in (("A", a), ("B", b)):
+        lines = [
+            {"item": f"i{k}", "text": f"t{k // 2}", "score": row}
+            for k, row in enumerate(answers.tolist())
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    logs = [word for name in "AB" for word in ("--log", str(folder / f"{name}.jsonl"))]
+    return [*logs, "--model", "A", "--minus", "B", "--difference", "0.1"]
+
+
+def test_a_pilot_of_logs_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if logs are read as another pilot than the table of the same answers, or if clusters
+    change nothing."""
+    logs = _logs(tmp_path)
+    table = ["--items", str(tmp_path / "items.csv"), *logs[4:]]
+    trees = []
+    for words in (logs, table, [*logs, "--cluster", "text"]):
+        assert plan.main([*words, "--json", "-"]) == 0
+        trees.append(json.loads(capsys.readouterr().out))
+    assert trees[0] == trees[1]
+    first, clustered = (tree["intervals"]["high"]["items"] for tree in trees[::2])
+    assert clustered != first
+
+
+def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if the purchase is not the cheapest design less the pilot, or if its uncertainty is
+    not that of the plans at the ends of the intervals."""
+    words = [*_logs(tmp_path), "--run-cost", "50", "--item-cost", "1"]
+    assert plan.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert plan.main(words) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    more = tree["cheapest"]["items"] - 40
+    assert f"To buy next: {more} items" in shown
+    ends = tree["intervals"]
+    assert ends["low"]["runs"] <= tree["runs"] <= ends["high"]["runs"]
+    assert ends["cheapest_low"]["cost"] <= tree["cheapest"]["cost"]
+    high = items.Spread(**{k: v or 0.0 for k, v in ends["high"].items()})
+    expected = items.plan(0.1, high, items.Size(40, 3), items.Costs(item=1, run=50)).cheapest
+    found = ends["cheapest_high"]
+    assert (found is None) == (expected is None)
+    assert expected is None or found["cost"] == expected.cost
+    assert (
+        "The pilot leaves open how much" in shown
+        and f"[{ends['low']['items'] ** 0.5:.3g}" in shown
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--task", "t"], "no task 't'"), (["--metric", "f1"], "no task and metric")],
+)
+def test_unknown_tasks_of_logs_are_named(tmp_path: Path, words: list[str], said: str) -> None:
+    """Dies if a task that the logs lack is passed over."""
+    with pytest.raises(DataError, match=said):
+        plan.main([*_logs(tmp_path), *words])

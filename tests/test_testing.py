@@ -84,3 +84,20 @@ def test_factors_by_name_and_what_is_no_number() -> None:
         testing.assert_better(GOOD, POOR, margin=margin)
     with pytest.raises(DataError, match=r"^a: expected \[items\]"):
         testing.assert_better([[1, 0], [1]], [[1, 0], [1, 1]])
+
+
+def test_missing_answers_are_no_proof(tmp_path: Path) -> None:
+    """Dies if a model passes that has no score of a tenth of the items, unless it is said that
+    these do not matter."""
+    holes = GOOD.copy()
+    holes[:20] = np.nan
+    with pytest.raises(AssertionError, match="10 % of a's answers failed, have no score"):
+        testing.assert_better(holes, POOR)
+    testing.assert_better(holes, POOR, missing="drop")
+    testing.assert_better(np.where(np.isnan(holes), 0, holes), POOR)
+    testing.assert_better(holes, POOR, missing="zero")
+    for name, values in {"x": GOOD[:180, 0], "y": POOR[:, 0]}.items():
+        writing.lm_eval(tmp_path / name, "same", {"none": values.tolist()})
+    with pytest.raises(AssertionError, match=r"10 % of a's answers .* are lacking"):
+        testing.assert_better(tmp_path / "x", tmp_path / "y")
+    testing.assert_better(tmp_path / "x", tmp_path / "y", missing="drop")

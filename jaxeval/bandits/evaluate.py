@@ -5,18 +5,22 @@ split k and seed k, so that a selection which is stopped and resumed, or whose r
 evaluates the same things.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from jaxeval.bandits import replay
 from jaxeval.bandits import state as states
 from jaxeval.bandits import workers as side_by_side
-from jaxeval.bandits.rules import Rule
+from jaxeval.bandits.blocks import Blocks
+from jaxeval.bandits.rules import Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.bandits.workers import EvaluationFailed
 from jaxeval.errors import ConfigError, DataError
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
+ANSWERED = "all items are answered"  # by the model that the rule would ask
 
 
 class Told(NamedTuple):
@@ -30,7 +34,13 @@ class Told(NamedTuple):
 
 
 def run(
-    rule: Rule, state: State, evaluate: Evaluate, *, workers: int = 1, retries: int = 1
+    rule: Rule,
+    state: State,
+    evaluate: Evaluate,
+    *,
+    workers: int = 1,
+    retries: int = 1,
+    most: int | None = None,
 ) -> Iterator[Told]:
     """Goes on with a selection until the rule has its answer.
 
@@ -40,6 +50,8 @@ def run(
       evaluate: (model, number) -> score, as of `workers.desk`.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: times that a failed evaluation is tried again; then its model is dropped.
+      most: evaluations that there are of each model; None: any number. Where the rule asks for
+        more, what is under way ends, and no more is asked for: `answer` says what is known then.
 
     Yields:
       Told after every score and every failure. The state can be saved there.
@@ -54,9 +66,12 @@ def run(
     desk: side_by_side.Desk[Job]
     with side_by_side.desk(evaluate, workers) as desk:
         while rule.answer(state) is None:
-            for model in rule.ask(state):
-                state, number = states.start(state, model)
-                desk.waiting.append((model, number))
+            if _beyond(rule, state, most) is None:
+                for model in rule.ask(state):
+                    state, number = states.start(state, model)
+                    desk.waiting.append((model, number))
+            elif not desk.busy:
+                return
             for job, result in desk.next_results():
                 if job[0] in state.excluded:
                     continue
@@ -76,6 +91,30 @@ def run(
                 yield Told(state, *job, None, note)
 
 
+def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
+    """How a selection that `run` has ended came out.
+
+    Raises:
+      DataError: a fixed budget is larger than what there is.
+    """
+    decided = rule.answer(state)
+    if decided is not None:
+        return decided
+    model = _beyond(rule, state, most)
+    assert model is not None
+    return replay.cut_short(rule, state, model, ANSWERED)
+
+
+def _beyond(rule: Rule, state: State, most: int | None) -> str | None:
+    """A model of which the rule asks for more evaluations than there are."""
+    for model, times in Counter(rule.ask(state)).items():
+        arm = state.index_of(model)
+        begun = len(state.scores[arm]) + len(state.pending[arm])
+        if replay.is_spent(begun + times, most):
+            return model
+    return None
+
+
 class Command:
     """Evaluates by a command: any program of any framework can be an arm.
 
@@ -86,17 +125,32 @@ class Command:
     Args:
       template: such as "train.sh {model} {split} {seed}".
       field, limit: as of `workers.Processes`.
+      blocks: of items: {items} are the numbers of those of an evaluation, parted by commas.
     """
 
-    def __init__(self, template: str, field: str | None = None, limit: float | None = None):
+    def __init__(
+        self,
+        template: str,
+        field: str | None = None,
+        limit: float | None = None,
+        blocks: Blocks | None = None,
+    ):
         if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
+        if (blocks is None) == ("{items}" in template):
+            raise ConfigError(
+                "command: expected {items} with --race and --block, which say how many items "
+                "there are and how many an evaluation has"
+            )
+        self._order = None if blocks is None else blocks.order()
         self._words = side_by_side.words(template)
         self._processes = side_by_side.Processes(field, limit)
 
     def __call__(self, model: str, number: int) -> float:
         try:
-            return self._processes.score([_filled(word, model, number) for word in self._words])
+            return self._processes.score(
+                [self._filled(word, model, number) for word in self._words]
+            )
         except EvaluationFailed as error:
             raise EvaluationFailed(f"{model}, evaluation {number}: {error}") from None
 
@@ -104,8 +158,9 @@ class Command:
         """Ends all commands that are running."""
         self._processes.stop()
 
-
-def _filled(word: str, model: str, number: int) -> str:
-    for name, value in (("{split}", number), ("{seed}", number), ("{model}", model)):
-        word = word.replace(name, str(value))
-    return word
+    def _filled(self, word: str, model: str, number: int) -> str:
+        if self._order is not None:
+            word = word.replace("{items}", ",".join(map(str, self._order[number - 1].tolist())))
+        for name, value in (("{split}", number), ("{seed}", number), ("{model}", model)):
+            word = word.replace(name, str(value))
+        return word

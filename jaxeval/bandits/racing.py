@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.bandits import simulation
+from jaxeval.bandits.blocks import Blocks
 from jaxeval.bandits.rules import Rule
 from jaxeval.errors import DataError
 from jaxeval.stats.results import sample
@@ -43,25 +44,22 @@ def simulate(
       block: items of an evaluation; those that are left over are not asked for.
 
     Raises:
-      DataError: fewer than three blocks, or different numbers of items.
+      DataError: different numbers of items; ConfigError: fewer than three blocks.
     """
     values = {model: sample(of_model, model) for model, of_model in scores.items()}
     counts = {len(of_model) for of_model in values.values()}
-    if len(counts) != 1 or not 0 < 3 * block <= min(counts):
-        raise DataError(
-            f"race: expected the same items of all models, three blocks of {block} or more; found "
-            f"{sorted(counts)} items"
-        )
+    if len(counts) != 1:
+        raise DataError(f"race: expected the same items of all models, found {sorted(counts)}")
+    items = counts.pop()
     sign = 1 if rule.higher_is_better else -1
     best = max(values, key=lambda model: sign * float(values[model].mean()))
-    generator, asked, right = np.random.default_rng(seed), [], []
-    size = min(counts) // block
+    asked, right = [], []
     for repetition in range(repetitions):
-        order = generator.permutation(min(counts))[: size * block].reshape(size, block)
+        order = Blocks(items, block, seed + repetition).order()
         blocks = {model: of_model[order].mean(axis=1) for model, of_model in values.items()}
         race = simulation.simulate(
             rule, blocks, repetitions=1, pairing="kept", seed=seed + repetition
         )
-        asked.append(int(race.evaluations[0]) * block / (len(values) * min(counts)))
+        asked.append(int(race.evaluations[0]) * block / (len(values) * items))
         right.append(race.best[0] == best)
     return Race(float(np.mean(asked)), float(np.mean(right)))

@@ -102,7 +102,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     while models := rule.ask(state):
         for model, times in Counter(models).items():
             if is_spent(len(state.scores[state.index_of(model)]) + times, replay.most(model)):
-                return state, _cut_short(rule, state, model)
+                return state, cut_short(rule, state, model, RECORD_SPENT)
         for model in models:
             number = state.next_number(model)
             state = rule.tell(state, model, replay(model, number), number)
@@ -149,10 +149,15 @@ def reason_in(replay: Replay, reason: str) -> str:
     return CONFIDENT_OF_RECORD if replay.replacement and reason == CONFIDENT else reason
 
 
-def _cut_short(rule: Rule, state: State, model: str) -> Answer:
+def cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
+    """The answer where more evaluations of a model are asked for than there are.
+
+    Raises:
+      DataError: a rule that spends a fixed budget has none before it is spent.
+    """
     if isinstance(rule, Confident) and rule.delta is not None:
-        return rule.leading(state, RECORD_SPENT)
+        return rule.leading(state, reason)
     raise DataError(
-        f"budget: more scores of {model} are asked for than were recorded; spend less, or draw "
-        "with replacement"
+        f"budget: more scores of {model} are asked for than there are; spend less, or draw "
+        "recorded scores with replacement"
     )

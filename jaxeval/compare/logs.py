@@ -1,11 +1,14 @@
 """`compare --log`: models compared item by item, over items, runs or both."""
 
 import argparse
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, printable
+from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.stats.items.results import Factor
@@ -32,28 +35,15 @@ _UNFIT = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of logs."""
     group = parser.add_argument_group("what is read, logs of evaluations")
-    group.add_argument(
-        "--log",
-        action="append",
-        metavar="[NAME=]PATH",
-        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
-        "predictions instead: a file or a folder, may be repeated; NAME: all are runs of this "
-        "model",
-    )
-    group.add_argument(
-        "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
-    )
-    group.add_argument(
-        "--mismatched",
-        choices=("error", "drop", "pair"),
-        default="error",
-        help="what to do with items that have one id and differ in content or prompt (error)",
-    )
+    arguments.add_logs(group)
     group.add_argument(
         "--over",
         type=_over,
         metavar="FACTORS",
         help="what is generalised over: items, runs or items,runs (all that the logs can say)",
+    )
+    group.add_argument(
+        "--html", metavar="PATH", help="a leaderboard: one page, which opens offline"
     )
     gate = parser.add_argument_group("logs in continuous integration")
     gate.add_argument(
@@ -80,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
       DataError, RunError: what is wrong with a log, or a file cannot be written.
     """
     _refuse(args)
-    from jaxeval.report.items import as_json, ci, terminal
+    from jaxeval.report.items import as_json, ci, page, terminal
     from jaxeval.stats.items import study as studies
 
     targets = (args.json, args.markdown, args.junit)
@@ -93,6 +83,9 @@ def main(args: argparse.Namespace) -> int:
         cli.write_out(args.markdown, ci.markdown(study))
     if args.junit:
         cli.write_out(args.junit, ci.junit(study))
+    if args.html:
+        cli.write_text(Path(args.html), page.render(study))
+        print(f"page: {args.html}", file=sys.stderr)
     if "-" not in targets:
         terminal.print_study(study, args.details)
     return CODES[studies.verdict(study)] if args.gate else 0
@@ -104,7 +97,7 @@ def refuse_without_logs(args: argparse.Namespace) -> None:
     Raises:
       ConfigError: naming the argument.
     """
-    given = {"cluster": args.cluster, "over": args.over, "junit": args.junit}
+    given = {"cluster": args.cluster, "over": args.over, "junit": args.junit, "html": args.html}
     given |= {"gate": args.gate or None}
     given |= {"mismatched": None if args.mismatched == "error" else args.mismatched}
     for name, value in given.items():
@@ -122,22 +115,10 @@ def _refuse(args: argparse.Namespace) -> None:
 
 def _study(args: argparse.Namespace) -> "ItemStudy":
     from jaxeval.report import text
-    from jaxeval.runs import arguments
-    from jaxeval.runs.logs import finding, pairing
-    from jaxeval.runs.logs.records import Wanted
+    from jaxeval.runs.logs import arguments as of_logs
     from jaxeval.stats.items import study as studies
 
-    table = finding.read(args.log, Wanted(args.cluster or "", arguments.roles(args.column)))
-    paired = pairing.paired(
-        table,
-        pairing.Rules(
-            models=args.models,
-            metrics=arguments.names([args.metric] if args.metric else []),
-            missing=args.missing,
-            mismatched=args.mismatched,
-            lower_is_better=args.lower_is_better,
-        ),
-    )
+    table, paired = of_logs.read(args, args.models)
     rules = studies.Rules(
         args.over,
         args.alpha,

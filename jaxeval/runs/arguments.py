@@ -75,6 +75,26 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_logs(group: argparse._ArgumentGroup) -> None:
+    """Arguments of logs of evaluations."""
+    group.add_argument(
+        "--log",
+        action="append",
+        metavar="[NAME=]PATH",
+        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
+        "predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
+    )
+    group.add_argument(
+        "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
+    )
+    group.add_argument(
+        "--mismatched",
+        choices=("error", "drop", "pair"),
+        default="error",
+        help="what to do with items that have one id and differ in content or prompt (error)",
+    )
+
+
 def add_items(parser: argparse.ArgumentParser) -> None:
     """A table of predictions, from which scores and items are."""
     group = parser.add_argument_group("what is read, item by item")

@@ -1,6 +1,7 @@
 """`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
 
 import argparse
+import dataclasses
 import functools
 import signal
 import sys
@@ -35,6 +36,7 @@ examples:
   python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
   python -m jaxeval.select a b --json-field test.median --command \\
       "python -m jaxeval.train {model}.toml --split-list {split} --seed-list {seed} --json -"
+  python -m jaxeval.select A B C --command "./ask.sh {model} {items}" --race 1200 --block 20
   python -m jaxeval.select --table scores.json --delta 0.1
   python -m jaxeval.select --table scores.json --simulate 500 --rule batch --batch 4
 
@@ -88,6 +90,8 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
     args = arguments.parse(parser(), words)
+    if args.command is None and (args.race or args.block):
+        raise ConfigError("--race and --block: expected --command TEXT, which gets {items}")
     sources = [args.command, args.table, args.runs]
     if sum(source is not None for source in sources) > 1:
         raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
@@ -160,26 +164,33 @@ def _by_command(args: argparse.Namespace) -> int:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
     rule = options.rule(args, not args.lower_is_better, args.workers)
-    command = evaluate.Command(args.command, args.json_field, args.time_limit)
+    raced = options.blocks(args)
+    most = None if raced is None else raced.count
+    command = evaluate.Command(args.command, args.json_field, args.time_limit, raced)
     path = Path("selection.json" if args.state is None else args.state)
     source = {"command": args.command, "json_field": args.json_field}
+    if raced is not None:
+        source["race"] = dataclasses.asdict(raced)
     with saved.opened(path, rule, args.models, source) as selected:
         if selected.state.evaluations:
             print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
         state = selected.state
         try:
-            steps = evaluate.run(rule, state, command, workers=args.workers, retries=args.retries)
+            steps = evaluate.run(
+                rule, state, command, workers=args.workers, retries=args.retries, most=most
+            )
             for told in steps:
                 state = told.state
                 selected.save(state)
                 print(terminal.progress(rule, told), file=sys.stderr, flush=True)
-            answer = rule.answer(state)
+            answer = evaluate.answer(rule, state, most)
         except RunError as error:
             if state.alive:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
-    assert answer is not None
     result = as_json.result(rule, state, answer)
+    if raced is not None:
+        result["race"] = as_json.race(raced, state)
     return options.write(result, lambda: terminal.print_result(result), args)
 
 

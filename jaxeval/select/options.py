@@ -10,6 +10,9 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
+    from jaxeval.bandits.blocks import Blocks
+
+BLOCK = 20  # items of an evaluation
 
 
 def add_rule(group: argparse._ArgumentGroup) -> None:
@@ -75,7 +78,7 @@ def add_configs(group: argparse._ArgumentGroup) -> None:
 
 
 def add_command(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--command", metavar="TEXT", help="with {model}, {split}, {seed}")
+    group.add_argument("--command", metavar="TEXT", help="with {model}, {split}, {seed}, {items}")
     group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. test.f1")
     group.add_argument(
         "--time-limit", type=arguments.positive, metavar="S", help="seconds an evaluation may take"
@@ -84,6 +87,16 @@ def add_command(group: argparse._ArgumentGroup) -> None:
         "--retries", type=arguments.count, default=1, help="of a failed evaluation (1)"
     )
     group.add_argument("--workers", type=arguments.whole, default=1, help="commands at once (1)")
+    group.add_argument(
+        "--race",
+        type=arguments.whole,
+        metavar="N",
+        help="over N items: an evaluation is the mean score of a block, whose numbers (0 ... N - "
+        "1) stand in {items}",
+    )
+    group.add_argument(
+        "--block", type=arguments.whole, metavar="B", help="items of an evaluation of --race (20)"
+    )
 
 
 def rule(
@@ -131,6 +144,21 @@ def rule(
     if args.rule == "batch":
         return bandits.BatchThompson(**common)
     return bandits.TopTwoThompson(**common)
+
+
+def blocks(args: argparse.Namespace) -> "Blocks | None":
+    """The items that models race over; None: none were named.
+
+    Raises:
+      ConfigError: --block without --race; fewer than three blocks.
+    """
+    from jaxeval.bandits.blocks import Blocks
+
+    if args.race is None:
+        if args.block is not None:
+            raise ConfigError("--block: expected --race N, how many items there are")
+        return None
+    return Blocks(args.race, args.block or BLOCK, args.seed)
 
 
 def write(

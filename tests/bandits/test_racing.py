@@ -5,7 +5,7 @@ import pytest
 
 from jaxeval import bandits
 from jaxeval.bandits import racing
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError
 
 GENERATOR = np.random.default_rng(0)
 ITEMS = GENERATOR.normal(size=300)
@@ -36,5 +36,5 @@ def test_lower_is_better() -> None:
 @pytest.mark.parametrize("block", [0, 101])
 def test_too_few_blocks_are_an_error(block: int) -> None:
     """Dies if a race begins that cannot decide."""
-    with pytest.raises(DataError, match="three blocks"):
+    with pytest.raises(ConfigError, match="three blocks"):
         racing.simulate(bandits.SequentialHalving(budget=40), SCORES, block)

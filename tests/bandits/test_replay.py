@@ -96,9 +96,7 @@ def test_a_replay_ends_with_its_record() -> None:
         bandits.SequentialHalving(budget=14),
         bandits.NonAdaptive(delta=None, budget=14),
     ):
-        with pytest.raises(
-            DataError, match=r"more scores of [ab] are asked for than were recorded"
-        ):
+        with pytest.raises(DataError, match=r"more scores of [ab] are asked for than there are"):
             replaying.select(fixed, Replay(equal))
 
 

@@ -5,6 +5,7 @@ from jaxeval.report.items import verdict
 from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.item_scores import TaskScores
+from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
 
@@ -27,6 +28,7 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
         "places": plain(suite.places),
         "tie_groups": plain(suite.tie_groups),
         "notes": list(suite.notes),
+        "leaderboard": plain(leaderboard.of(study)),
         "outcome": studies.verdict(study),
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from jaxeval.bandits import Answer, Replay, Rule, Simulation, State
+from jaxeval.bandits.blocks import Blocks
 from jaxeval.bandits.fixed_confidence import Confident
 from jaxeval.files import Json
 from jaxeval.report import text
@@ -19,6 +20,15 @@ class Replayed(TypedDict):
     seed: int
     recorded: Mapping[str, int]
     sentence: str
+
+
+class Race(TypedDict):
+    """What a race over items asked for: `answers` of `all`, the answers of all models to all."""
+
+    items: int
+    block: int
+    answers: int
+    all: int
 
 
 class Result(TypedDict):
@@ -38,6 +48,7 @@ class Result(TypedDict):
     signature: str
     part: NotRequired[str]
     metric: NotRequired[str]
+    race: NotRequired[Race]
 
 
 class Simulated(TypedDict):
@@ -77,6 +88,16 @@ def result(rule: Rule, state: State, answer: Answer, replay: Replay | None = Non
         "excluded": dict(state.excluded),
         "rule": _rule(rule),
         "signature": text.versions(),
+    }
+
+
+def race(blocks: Blocks, state: State) -> Race:
+    """What was asked for so far."""
+    return {
+        "items": blocks.items,
+        "block": blocks.size,
+        "answers": state.evaluations * blocks.size,
+        "all": len(state.models) * blocks.items,
     }
 
 

@@ -68,6 +68,10 @@ def answer(tree: Result) -> str:
     best = f"within {epsilon:g} of the best" if epsilon else "best"
     probability = "" if p is None else f", {best} with probability {p:.3f}"
     spent = replay["sentence"] if replay else text.counted(tree["evaluations"], "evaluation")
+    if "race" in tree:
+        race = tree["race"]
+        share = race["answers"] / race["all"]
+        spent += f", {race['answers']} of {race['all']} answers, {share:.0%}"
     required = 1 - delta if isinstance(delta, int | float) else None
     unsure = p is not None and required is not None and p < required
     head = (

@@ -34,7 +34,10 @@ def read(paths: Sequence[str], wanted: Wanted | None = None) -> LogTable:
     sources = dict.fromkeys(source for path in paths for source in _sources(path, any_lines))
     by_path: dict[Path, Source] = {}
     for source in sources:  # one that was named twice is read once
-        by_path.setdefault(source.path.resolve(), source)
+        first = by_path.setdefault(source.path.resolve(), source)
+        if source.model and first.model and first.model != source.model:
+            message = f"named as a run of {first.model} and of {source.model}; expected each once"
+            raise DataError(message, source.path)
     readers = {source: _reader(source.path, True) for source in by_path.values()}
     of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
     kept = {*inspect_logs.latest(of_inspect, notes)}

@@ -15,6 +15,11 @@ from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
 
 NAME = "per_instance_stats.json"
 _SPEC = "run_spec.json"
+# what is said of requests, not of answers
+_BOOKKEEPING = re.compile(
+    r"num_references|num_train_\w+|num_prompt_tokens|prompt_truncated|training_\w+_cost|batch_size"
+    r"|finish_reason_\w+"
+)
 _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
 
 
@@ -51,13 +56,15 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
 
 
 def _scores(instance: Mapping[str, Json], source: Source) -> Iterator[tuple[str, float]]:
-    """Name and mean of each statistic of at least one number."""
+    """Name and mean of each statistic of an answer, of at least one number."""
     stats = instance.get("stats")
     for stat in stats if isinstance(stats, list) else ():
         if not isinstance(stat, Mapping):
             raise DataError("stats: expected a list of objects", source.path)
         named = stat.get("name")
         name = named.get("name") if isinstance(named, Mapping) else named
+        if _BOOKKEEPING.fullmatch(str(name)):
+            continue
         total, count = records.number(stat.get("sum")), records.number(stat.get("count"))
         if count and total is not None:
             yield records.label(name, "name of a statistic", source), total / count

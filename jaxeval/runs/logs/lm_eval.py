@@ -1,7 +1,9 @@
 """Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl beside results_DATE.json.
 
 A line is a document under a filter, with a key for each metric (lm_eval/result_schema.py); written
-with `lm_eval --output_path DIR --log_samples`.
+with `lm_eval --output_path DIR --log_samples`. Until November 2024 (0.4.3 to 0.4.6) a line says
+neither which keys are metrics nor under which filter it is; of May and June 2024 the file ends in
+.json, and may be one array.
 """
 
 import re
@@ -14,9 +16,13 @@ from jaxeval.files import Json
 from jaxeval.runs.logs import archive, records, streaming
 from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
 
-_NAMED = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+))?\.jsonl")
+_NAMED = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl?")
 _MOST_BYTES = 1 << 26  # of aggregated results
 RESULTS = re.compile(r"results_.*\.json")
+_NO_METRICS = {  # of a line that does not say which keys are
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
+    *("doc_hash", "prompt_hash", "target_hash"),
+}
 
 
 class _Evaluation(NamedTuple):
@@ -28,7 +34,8 @@ class _Evaluation(NamedTuple):
 
 def is_log(path: Path) -> bool:
     """Whether a file is named as the harness names samples."""
-    return _NAMED.fullmatch(path.name) is not None
+    named = _NAMED.fullmatch(path.name)
+    return named is not None and (path.suffix == ".jsonl" or named["date"] is not None)
 
 
 def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
@@ -40,7 +47,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
     named = _NAMED.fullmatch(source.path.name)
     task, date = (named["task"], named["date"]) if named else (source.path.stem, None)
     of = _evaluation(source.path, task, date)
-    for number, sample in streaming.objects(source.path):
+    for number, sample in _samples(source.path):
         item = records.label(sample.get("doc_id"), "doc_id", source, number)
         base = Record(
             of.model,
@@ -55,6 +62,19 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
         yield from _scores(base, sample, of.higher_is_better, notes)
 
 
+def _samples(path: Path) -> Iterator[tuple[int | None, Mapping[str, Json]]]:
+    """Number of the line and sample; of an array, which has no lines, None."""
+    with path.open("rb") as file:
+        if path.suffix == ".jsonl" or not file.read(1 << 12).lstrip().startswith(b"["):
+            yield from streaming.objects(path)
+            return
+        file.seek(0)
+        for _, sample in streaming.members(archive.Bounded(file, path), path, ()):
+            if not isinstance(sample, Mapping):
+                raise DataError("expected an array of objects", path)
+            yield None, sample
+
+
 def _scores(
     base: Record,
     sample: Mapping[str, Json],
@@ -62,7 +82,9 @@ def _scores(
     notes: Notes,
 ) -> Iterator[Record]:
     metrics, filtered = sample.get("metrics"), sample.get("filter") or "none"
-    for name in metrics if isinstance(metrics, list) else ():
+    if not isinstance(metrics, list):
+        metrics = [name for name in sample if name not in _NO_METRICS]
+    for name in metrics:
         score = records.number(sample.get(str(name)))
         metric = str(name) if filtered == "none" else f"{name}/{filtered}"
         if score is None:
@@ -82,6 +104,7 @@ def _joined(sample: Mapping[str, Json], *names: str) -> str:
 def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
     """What is known of a file of samples, by the results of the same date."""
     together = sorted(path.parent.glob(f"*_{date}.json")) if date else []
+    together = [file for file in together if not file.name.startswith("samples_")]
     for results in together:
         tree = _members(results)
         directions = tree.get("higher_is_better")

@@ -68,6 +68,7 @@ def _spec(first: Mapping[str, Json], source: Source) -> Record:
         "",
         "",
         math.nan,
+        run_id=str(spec.get("run_id") or ""),
     )
 
 

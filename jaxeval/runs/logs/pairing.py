@@ -142,7 +142,20 @@ class _Task:
                 },
             )
         )
+        for model, cube in task.scores.items():
+            self._refuse_parts(model, ~np.isnan(cube).all(2))
         return item_scores.common(task)
+
+    def _refuse_parts(self, model: str, present: np.ndarray) -> None:
+        """Refuses runs [I, R] of which one has no item in common with any other."""
+        answers = present[:, present.any(0)].astype(np.float64)
+        shared = answers.T @ answers
+        np.fill_diagonal(shared, 0)
+        if len(shared) > 1 and not shared.any(0).all():
+            raise self._error(
+                f"a run of {model} has no item in common with its other runs; parts of one run "
+                "belong into one file (or, as JSON lines of predictions, have one key run)"
+            )
 
     def _higher_is_better(self, metric: str) -> bool:
         """By the log; where it does not say, by the rules, which must not contradict it."""

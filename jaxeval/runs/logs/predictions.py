@@ -70,7 +70,8 @@ def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) ->
     )
     for k, answer in enumerate(runs, 1):
         run = line.text("run", str(k)) if len(runs) == 1 else str(k)
-        of_run = base._replace(run=run)
+        named = len(runs) == 1 and line.get("run") is not None
+        of_run = base._replace(run=run, run_id=run if named else "")
         if several:
             yield from _of_items(line, of_run, gold, answer)
         else:

@@ -46,6 +46,8 @@ class Record(NamedTuple):
       model: as the log names it.
       metric: "" with "failed": of all metrics.
       run: what tells runs within a log apart; "" where it holds one.
+      run_id: what names the run in other logs too, as where several files are parts of one run; ""
+        unknown.
       sample: number of the answer, where a run answers an item several times.
       content: hash of what the item asks; "" unknown.
       prompt: hash of all else in which one item can differ between two logs; "" unknown.
@@ -65,6 +67,7 @@ class Record(NamedTuple):
     prompt: str = ""
     status: Status = "scored"
     higher_is_better: bool | None = None
+    run_id: str = ""
 
 
 Notes = Counter[str]  # what a user should know of the logs, and how often

@@ -12,7 +12,8 @@ from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
 MOST = 50_000_000  # scores of a table
 _UNKNOWN = -1
-_CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt")
+_CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt", "run_id")
+_HASHED = ("content", "prompt", "run_id")  # or unknown
 _NAMED = ("model", "task", "metric", "item", "cluster")
 
 
@@ -74,8 +75,9 @@ class _Columns:
         names = (model, record.task, record.metric, record.item, record.cluster, run)
         for name, value in zip(_CODED, names, strict=False):
             self.cells[name].append(self.codes[name][value])
-        for name, digest in (("content", record.content), ("prompt", record.prompt)):
-            self.cells[name].append(self.codes[name][digest] if digest else _UNKNOWN)
+        for name in _HASHED:
+            value = getattr(record, name)
+            self.cells[name].append(self.codes[name][value] if value else _UNKNOWN)
         self.cells["sample"].append(record.sample)
         self.cells["score"].append(record.score)
         self.cells["status"].append(STATUSES.index(record.status))
@@ -88,7 +90,8 @@ class _Columns:
         if not np.any(cells["status"] == 0):
             said = "; ".join(map(printable, notes)) or "they hold no items"
             raise DataError(f"no score in {logs} log{'s' if logs > 1 else ''} ({said})")
-        cells["run"] = _runs(cells["model"], cells["task"], cells["run"])
+        logs_of_runs = _merged(cells, cells.pop("run_id"))
+        cells["run"] = _runs(cells["model"], cells["task"], logs_of_runs)
         return LogTable(
             **cells,
             names={name: tuple(map(printable, self.codes[name])) for name in _NAMED},
@@ -134,6 +137,25 @@ def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Sou
     if directions.setdefault(key, record.higher_is_better) != record.higher_is_better:
         message = f"{record.task}, {record.metric}: logs differ in whether higher is better"
         raise DataError(message, source.path)
+
+
+def _merged(cells: Mapping[str, np.ndarray], run_id: np.ndarray) -> np.ndarray:
+    """[N] in which log each score is; several that are parts of one run count as the first.
+
+    Parts have the run's id in common and no item: two logs with an item in common are two runs,
+    whatever their ids.
+    """
+    log, known = cells["run"].copy(), np.flatnonzero(run_id != _UNKNOWN)
+    whole = np.stack([cells["model"][known], cells["task"][known], run_id[known]])
+    _, inverse = np.unique(whole, axis=1, return_inverse=True)
+    pairs = np.unique(np.stack([inverse.ravel(), log[known]]), axis=1)
+    of_run, logs = np.unique(pairs[0], return_counts=True)
+    for run in of_run[logs > 1].tolist():
+        rows = known[inverse.ravel() == run]
+        parts = np.unique(np.stack([log[rows], cells["item"][rows]]), axis=1)
+        if len(np.unique(parts[1])) == parts.shape[1]:
+            log[rows] = log[rows].min()
+    return log
 
 
 def _runs(model: np.ndarray, task: np.ndarray, log: np.ndarray) -> np.ndarray:

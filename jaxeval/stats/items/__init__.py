@@ -8,6 +8,7 @@ items.difference(a, b, over=["items", "runs"])
 
 from jaxeval.stats.items.comparing import bootstrap, paired_tests, sign_flips
 from jaxeval.stats.items.estimates import difference, mean
+from jaxeval.stats.items.pilots import Pilot, pilot
 from jaxeval.stats.items.places import Place
 from jaxeval.stats.items.planning import (
     Costs,
@@ -33,6 +34,7 @@ __all__ = [
     "Estimate",
     "Factor",
     "OverallPair",
+    "Pilot",
     "Place",
     "Plan",
     "Size",
@@ -49,6 +51,7 @@ __all__ = [
     "mean",
     "mean_difference",
     "paired_tests",
+    "pilot",
     "plan",
     "proportion",
     "required_items",

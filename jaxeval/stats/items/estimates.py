@@ -29,6 +29,7 @@ _ROUNDING = 1e-12  # of the largest score
 _UNKNOWN = (
     "The difference is the same over all {}: its error cannot be told, and nothing is shown."
 )
+_SAME_MEAN = "The score is the same over all {}: its error cannot be told."
 
 
 def mean(
@@ -53,23 +54,51 @@ def mean(
     groups = tables.groups(clusters, table, len(scores))
     sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
     factors = results.factors_of(over, sizes)
-    parts = parts_of_mean(table, groups)
-    part = errors_of_means.total(parts, factors)
-    value = table.cells.mean()
-    if table.binary:
-        low, high = binary_limits(value, parts, sizes, factors, confidence)
+    level = Level(
+        float(table.cells.mean()),
+        parts_of_mean(table, groups),
+        table.binary,
+        float(np.abs(table.cells).max()),
+    )
+    return of_level(level, sizes, factors, confidence, clusters is not None)
+
+
+class Level(NamedTuple):
+    """A model's mean before its error is known.
+
+    Attributes:
+      largest: absolute score, by which rounding is told.
+    """
+
+    value: float
+    parts: Parts
+    binary: bool
+    largest: float
+
+
+def of_level(
+    level: Level, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
+) -> Estimate:
+    """A mean with its error over the factors named."""
+    part = errors_of_means.total(level.parts, over)
+    value, warnings = np.asarray(level.value), results.warnings_of(sizes, over, clustered)
+    if level.binary:
+        low, high = binary_limits(value, level.parts, sizes, over, confidence)
         method = "Jeffreys, effective number of answers"
     else:
-        low, high = t_limits(value, part, confidence)
+        unknown = np.sqrt(part.variance) <= _ROUNDING * level.largest
+        low, high = t_limits(np.where(unknown, np.nan, value), part, confidence)
         method = _T
+        if unknown:
+            warnings = (*warnings, _SAME_MEAN.format(" and ".join(over)))
     return Estimate(
-        float(value),
+        level.value,
         float(np.sqrt(part.variance)),
         float(part.df),
         Interval(float(low), float(high), confidence, method),
-        factors,
+        over,
         sizes,
-        warnings=results.warnings_of(sizes, factors, clusters is not None),
+        warnings=warnings,
     )
 
 
@@ -192,15 +221,19 @@ def binary_limits(
     if answers == sizes.clusters:
         return proportions.limits(share, np.full(np.shape(share), most), confidence)
     if "items" in over:
-        more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
-        variance = parts.items.variance * sizes.items**2 + more
-        items = Part(variance / (sizes.items + _QUARTER) ** 2, parts.items.df)
-        parts = parts._replace(items=items)
+        parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
     part = errors_of_means.total(parts, over)
     n = proportions.effective(share, part.variance, part.df, units, most, confidence)
     return proportions.limits(share, n, confidence)
+
+
+def with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
+    """Parts of a mean of right and wrong answers with a quarter of an item, half of it right."""
+    more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+    variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
+    return parts._replace(items=Part(variance, parts.items.df))
 
 
 def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:

@@ -64,7 +64,7 @@ def effective(
     share: np.ndarray,
     variance: np.ndarray,
     df: np.ndarray,
-    units: int,
+    units: float,
     most: float,
     confidence: float,
 ) -> np.ndarray:

@@ -197,7 +197,8 @@ def equivalents(differences: Sequence[Estimate], rules: Rules) -> tuple[bool, ..
 
 def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
     """The same with all outcomes "not shown", and why."""
-    why = f"not shown: {'; '.join(reasons)} (--missing drop or zero accepts this)"
+    accepted = "accepted with --missing drop or zero, in tests with missing="
+    why = f"not shown: {'; '.join(reasons)} ({accepted})"
     nothing: Outcome = "not shown"
     return dataclasses.replace(
         study,

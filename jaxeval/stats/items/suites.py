@@ -57,6 +57,7 @@ class Suite:
       overall, places, tie_groups: empty where tasks have several metrics, which `notes` says.
       tie_groups: the largest groups of neighbouring places of which no two models differ
         (`OverallPair.p_adjusted` at alpha), best first.
+      shared_runs: whether run r of a model was taken as one network on all tasks.
     """
 
     pairs: tuple[TaskPair, ...]
@@ -64,6 +65,7 @@ class Suite:
     places: tuple[Place, ...]
     tie_groups: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    shared_runs: bool = True
 
 
 def compare(
@@ -100,7 +102,7 @@ def compare(
     ranked = places.places(tasks, factors, shared_runs, alpha, resamples, seed)
     differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
     groups = places.tie_groups([place.model for place in ranked], differ)
-    return Suite(on_tasks, overall, ranked, groups, notes)
+    return Suite(on_tasks, overall, ranked, groups, notes, shared_runs)
 
 
 def _check(tasks: Sequence[Task]) -> None:

@@ -56,11 +56,11 @@ def mean_difference(
         factors = results.factors_of(over, each)
     levels = None
     if shared_runs and "runs" in factors:
-        _check_shared(a, b, sizes)
+        check_shared((a, b), sizes)
         levels = [np.stack(means) for means in zip(*map(_by_run, both), strict=True)]
     gap = _mean([estimates.gap_of(pair) for pair in both], levels)
     clustered = any(task.clusters is not None for task in tasks)
-    return estimates.of_gap(gap, _together(sizes), factors, confidence, clustered)
+    return estimates.of_gap(gap, together(sizes), factors, confidence, clustered)
 
 
 def difference_over_tasks(
@@ -133,9 +133,14 @@ def _by_run(pair: pairs.Pair) -> tuple[np.ndarray, np.ndarray]:
     return pair.a.cells.mean(0), pair.b.cells.mean(0)
 
 
-def _check_shared(a: str, b: str, sizes: Sequence[Sizes]) -> None:
+def check_shared(models: Sequence[str], sizes: Sequence[Sizes]) -> None:
+    """Raises DataError where a model's numbers of runs differ between tasks.
+
+    Args:
+      sizes: of the models on each task.
+    """
     for model, counts in zip(
-        (a, b), zip(*(each.runs for each in sizes), strict=True), strict=True
+        models, zip(*(each.runs for each in sizes), strict=True), strict=True
     ):
         if len(set(counts)) > 1:
             raise DataError(
@@ -150,7 +155,7 @@ def _mean(gaps: Sequence[Gap], levels: Sequence[np.ndarray] | None) -> Gap:
         float(np.mean([getattr(gap, name) for gap in gaps])) for name in ("value", "middle")
     )
     parts, tested, unpaired = (
-        _mean_parts([getattr(gap, name) for gap in gaps], levels)
+        mean_parts([getattr(gap, name) for gap in gaps], levels)
         for name in ("parts", "tested", "unpaired")
     )
     largest = max(gap.largest for gap in gaps)
@@ -159,7 +164,12 @@ def _mean(gaps: Sequence[Gap], levels: Sequence[np.ndarray] | None) -> Gap:
     )
 
 
-def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:
+def mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:
+    """Of the variance of a mean over tasks, by those of the tasks.
+
+    Args:
+      levels: means [T, R] of each model by task and run where runs are shared.
+    """
     share = 1 / len(of) ** 2
 
     def added(parts: Sequence[Part]) -> Part:
@@ -178,7 +188,8 @@ def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Par
     return Parts(items, tuple(runs))
 
 
-def _together(sizes: Sequence[Sizes]) -> Sizes:
+def together(sizes: Sequence[Sizes]) -> Sizes:
+    """Of all tasks: items summed, the fewest runs."""
     return Sizes(
         sum(size.items for size in sizes),
         sum(size.dropped for size in sizes),

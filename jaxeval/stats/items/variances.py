@@ -104,7 +104,7 @@ def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanS
     if runs > 1:
         run = MeanSquare(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
         squares = np.sum(rest**2, axis=-1) / (runs - 1)
-        interaction = _by_items(inflation * squares, items - 1)
+        interaction = by_items(inflation * squares, items - 1)
     count = len(groups.sizes)
     size = (items - float(np.sum(groups.sizes**2)) / items) / (count - 1)
     sums = groups.sums(of_item)  # [..., C, 1]
@@ -112,11 +112,11 @@ def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanS
     between = runs * (sums**2 / sizes)[..., 0]
     cluster = None
     if count < items:
-        cluster = _by_items(between, count - 1)
+        cluster = by_items(between, count - 1)
         between = runs * groups.sums(of_item**2)[..., 0] - between
-        item = _by_items(between, items - count)
+        item = by_items(between, items - count)
     else:
-        item = _by_items(between, items - 1)
+        item = by_items(between, items - 1)
     return MeanSquares(item, cluster, run, interaction, None, (items, runs, 1.0, size))
 
 
@@ -171,11 +171,11 @@ def _with_samples(squares: MeanSquares, values: np.ndarray) -> MeanSquares:
     apart = np.nansum((values - tables.cell_means(values)[..., np.newaxis]) ** 2, axis=(1, 2))
     items, runs, _, size = squares.sizes
     samples = 1 / float(np.mean(1 / counts[counts > 0]))  # harmonic mean
-    sample = _by_items(apart, df)
+    sample = by_items(apart, df)
     return squares._replace(sample=sample, sizes=(items, runs, samples, size))
 
 
-def _by_items(squares: np.ndarray, divisor: int) -> MeanSquare:
+def by_items(squares: np.ndarray, divisor: int) -> MeanSquare:
     """A sum over items (clusters) of squares [..., I], with the df that match their spread.
 
     Of normal scores a mean square over n items with m degrees of freedom each has variance

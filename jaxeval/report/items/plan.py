@@ -1,0 +1,151 @@
+"""How many items, samples and runs: in the terminal and as JSON."""
+
+import dataclasses
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from jaxeval.files import Json
+from jaxeval.report import tables, text
+from jaxeval.stats.items import Design, Pilot, Plan, Size, Spread
+
+Parts = Mapping[str, float | None]
+
+
+class Planned(NamedTuple):
+    """A plan, and what a pilot leaves open.
+
+    Attributes:
+      pilot: None: the spread was given.
+      low, high: the plans if all variances were those at an end of their intervals; None: no pilot
+        or, of `low`, no spread there.
+    """
+
+    pilot: Pilot | None
+    spread: Spread
+    plan: Plan
+    low: Plan | None = None
+    high: Plan | None = None
+
+    def parts(self, of: Spread) -> Parts:
+        """Variances by name; None where a pilot of one run or sample has them in items."""
+        parts: dict[str, float | None] = dataclasses.asdict(of)
+        size = self.plan.now.size
+        if self.pilot and size.runs == 1:
+            parts |= {"runs": None, "items_x_runs": None}
+        if self.pilot and size.samples == 1:
+            parts |= {"samples": None}
+        return parts
+
+
+def to_dict(told: Planned) -> dict[str, Json]:
+    """The variances, the designs and, of a pilot, what the ends of its intervals lead to."""
+    plan = told.plan
+    tree: dict[str, Json] = {
+        **told.parts(told.spread),
+        "difference": plan.difference,
+        "target_power": plan.target,
+        "now": _design(plan.now),
+        "ways": {way: _design(of) for way, of in plan.ways.items()},
+        "cheapest": _design(plan.cheapest),
+    }
+    if told.pilot:
+        low = told.pilot.low
+        tree["intervals"] = {
+            "confidence": told.pilot.confidence,
+            "low": {**(told.parts(low) if low else dict.fromkeys(told.parts(told.spread), 0.0))},
+            "high": {**told.parts(told.pilot.high)},
+            "cheapest_low": _design(told.low.cheapest if told.low else plan.now),
+            "cheapest_high": _design(told.high.cheapest if told.high else None),
+        }
+    return tree
+
+
+def _design(of: Design | None) -> Json:
+    return None if of is None else {**of.size._asdict(), "cost": of.cost, "power": of.power}
+
+
+def show(told: Planned) -> None:
+    """The pilot, the designs, the cheapest in a sentence, and how sure all that is."""
+    console, plan, pilot = tables.console(), told.plan, told.pilot
+    if pilot:
+        console.print(
+            f"The pilot: {_size(plan.now.size)}; it shows a difference of {plan.difference:g} "
+            f"with probability {plan.now.power:.2f}."
+        )
+    sds = (f"{name.replace('_', ' ')} {_sd(told, name)}" for name in told.parts(told.spread))
+    level = f" ({100 * pilot.confidence:g} % intervals)" if pilot else ""
+    console.print(f"Standard deviations of the difference{level}: {', '.join(sds)}")
+    rows = _rows(told)
+    head = ("", "items", "runs", "samples", "cost", "power")
+    tables.print_table(console, head, [[name, *_cells(of)] for name, of in rows.items()])
+    if None in list(rows.values())[:-1]:
+        console.print("-: no number shows the difference; what the others leave open stays.")
+    if plan.cheapest and pilot:
+        console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
+        console.print(_how_sure(told))
+    if plan.now.size.runs == 1:
+        console.print("One run of each model: it is taken as fixed, and other runs may differ.")
+    if plan.cheapest is None:
+        print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
+
+
+def _size(size: Size) -> str:
+    n, r, k = size
+    return (
+        f"{text.counted(n, 'item')}, {text.counted(r, 'run')} of each model, "
+        f"{text.counted(k, 'sample')}"
+    )
+
+
+def _sd(told: Planned, name: str) -> str:
+    """With its interval, of a pilot."""
+    value = told.parts(told.spread)[name]
+    if value is None:
+        return "unknown"
+    if told.pilot is None:
+        return f"{value**0.5:.3g}"
+    ends = (told.pilot.low, told.pilot.high)
+    low, high = (0.0 if end is None else getattr(end, name) ** 0.5 for end in ends)
+    return f"{value**0.5:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _bought(now: Size, design: Design) -> str:
+    """What is new: 200 items, 1 run of each model."""
+    items, runs = design.size.items - now.items, design.size.runs - now.runs
+    new = [text.counted(items, "item")] if items else []
+    new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
+    if design.size.samples > now.samples:
+        new.append(f"{design.size.samples - now.samples} more of each answer")
+    return f"{text.listed(new)}, for {design.cost:,.6g}" if new else "nothing; this is enough"
+
+
+def _how_sure(told: Planned) -> str:
+    """What the ends of the pilot's intervals lead to."""
+    assert told.pilot is not None
+    now, ends = told.plan.now.size, []
+    for name, of in (("low", told.low), ("high", told.high)):
+        if of is None:
+            ends.append(f"at their {name} ends nothing")
+        elif of.cheapest is None:
+            ends.append(f"at their {name} ends nothing that was tried suffices")
+        else:
+            ends.append(f"at their {name} ends {_bought(now, of.cheapest)}")
+    return f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
+
+
+def _rows(told: Planned) -> dict[str, Design | None]:
+    """What is shown, by name: ways of which something is known, then the cheapest design."""
+    plan = told.plan
+    if told.pilot is None:
+        return {"items alone": plan.ways["items"], "cheapest": plan.cheapest}
+    samples = bool(told.parts(told.spread)["samples"])
+    known = {"items": True, "samples": samples, "runs": plan.now.size.runs > 1}
+    ways = {f"more {way} alone": design for way, design in plan.ways.items() if known[way]}
+    return {**ways, "cheapest": plan.cheapest}
+
+
+def _cells(design: Design | None) -> list[str]:
+    if design is None:
+        return [*"-----"]
+    return [*map(str, design.size), f"{design.cost:,.6g}", f"{design.power:.2f}"]

@@ -1,0 +1,206 @@
+"""Models in order on each task and over all: means, ranks, ties, and what could be told apart."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from jaxeval.runs.item_scores import TaskScores
+from jaxeval.stats.items import model_means, places, results
+from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.results import Estimate, Factor
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.task_means import Task
+from jaxeval.stats.power import shown
+
+POWER = 0.8
+MOST_RESAMPLES = 2000
+_FAR = 60.0  # standard errors: what is not shown there never is
+
+
+class Row(NamedTuple):
+    """A model on a board.
+
+    Attributes:
+      groups: numbers, from 1, of its tie groups: models that share one were not told apart.
+      beaten: whether another model was shown to be better.
+    """
+
+    model: str
+    mean: Estimate
+    place: Place
+    groups: tuple[int, ...]
+    beaten: bool
+
+
+class Detectable(NamedTuple):
+    """Differences that the design shows with a probability of `POWER`.
+
+    Of the pair of models whose difference is known best, and of that known worst; None: of no pair
+    or, the second, not of all.
+    """
+
+    smallest: float | None
+    largest: float | None
+
+
+class Board(NamedTuple):
+    """Models by their mean, best first.
+
+    Attributes:
+      task: None of the mean over tasks; "" where it has no name.
+      told_apart: (better, worse) pairs that were shown to differ, at the corrected level.
+    """
+
+    task: str | None
+    metric: str
+    higher_is_better: bool
+    rows: tuple[Row, ...]
+    told_apart: tuple[tuple[str, str], ...]
+    detectable: Detectable
+
+
+class Leaderboard(NamedTuple):
+    """All boards.
+
+    Attributes:
+      overall: by the mean over tasks; None of a single task, and of tasks that are not averaged.
+    """
+
+    overall: Board | None
+    tasks: tuple[Board, ...]
+
+
+class _Compared(NamedTuple):
+    """A pair of models: which is which, their difference and its corrected p-value."""
+
+    a: str
+    b: str
+    difference: Estimate
+    p_adjusted: float
+
+
+def of(study: ItemStudy) -> Leaderboard:
+    """The boards of a study."""
+    tasks = [_task(task) for task in study.tasks]
+    over = study.pairs[0].difference.over
+    boards = []
+    for task in tasks:
+        compared, means = [], dict[str, Estimate]()
+        for pair in study.pairs:
+            if pair.task.task == task.name:
+                means |= zip((pair.a, pair.b), pair.means, strict=True)
+                compared.append(_Compared(pair.a, pair.b, pair.difference, pair.p_adjusted))
+        boards.append(_board(study, [task], over, means, compared, len(study.pairs)))
+    if len(tasks) == 1 or not study.suite.overall:
+        return Leaderboard(None, tuple(boards))
+    compared = [
+        _Compared(pair.a, pair.b, pair.mean_over_tasks, pair.p_adjusted)
+        for pair in study.suite.overall
+    ]
+    means = _means(study, tasks, over)
+    overall = _board(study, tasks, over, means, compared, len(compared))
+    return Leaderboard(overall, tuple(boards))
+
+
+def detectable(difference: Estimate, level: float) -> float | None:
+    """The true difference that a design shows with a probability of `POWER`.
+
+    Args:
+      difference: as the design knows it.
+      level: of the two-sided test.
+
+    Returns:
+      None where its error is not known, or no difference is shown with so few runs.
+    """
+    from scipy import optimize, special
+
+    low, high, confidence, _ = difference.interval
+    if math.isnan(low) or low == high:
+        return None
+    error = (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
+    if shown(_FAR, difference.df, level) < POWER:
+        return None
+    shift = optimize.brentq(lambda s: shown(s, difference.df, level) - POWER, 0.0, _FAR, xtol=1e-6)
+    return float(shift) * error
+
+
+def _task(task: TaskScores) -> Task:
+    return Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
+
+
+def _means(study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...]) -> dict[str, Estimate]:
+    """Over all tasks, of each model; of one run what can be said of it."""
+    means = {}
+    for model in study.models:
+        runs = min(task.scores[model].shape[1] for task in study.tasks)
+        factors: tuple[Factor, ...] = tuple(
+            f for f in results.FACTORS if f in over and (f == "items" or runs > 1)
+        )
+        means[model] = model_means.mean(
+            tasks,
+            model,
+            over=factors or ("items",),
+            shared_runs=study.suite.shared_runs,
+            confidence=study.rules.confidence,
+        )
+    return means
+
+
+def _board(
+    study: ItemStudy,
+    tasks: Sequence[Task],
+    over: tuple[str, ...],
+    means: Mapping[str, Estimate],
+    compared: Sequence[_Compared],
+    tests: int,
+) -> Board:
+    """Of one task, or over several.
+
+    Args:
+      tests: over which p-values are corrected.
+    """
+    rules, higher = study.rules, tasks[0].higher_is_better
+    ranked = places.places(
+        tasks,
+        over,
+        study.suite.shared_runs,
+        rules.alpha,
+        min(rules.resamples, MOST_RESAMPLES),
+        rules.seed,
+    )
+    told = tuple(
+        (pair.a, pair.b) if (pair.difference.value > 0) == higher else (pair.b, pair.a)
+        for pair in compared
+        if pair.p_adjusted <= rules.alpha
+    )
+    ordered = [place.model for place in ranked]
+    groups = places.tie_groups(ordered, {frozenset(pair) for pair in told})
+    beaten = {worse for _, worse in told}
+    rows = (
+        Row(
+            place.model,
+            means[place.model],
+            place,
+            tuple(k for k, group in enumerate(groups, 1) if place.model in group),
+            place.model in beaten,
+        )
+        for place in ranked
+    )
+    return Board(
+        tasks[0].name if len(tasks) == 1 else None,
+        tasks[0].metric,
+        higher,
+        tuple(rows),
+        told,
+        _detectable(compared, rules.alpha / tests),
+    )
+
+
+def _detectable(compared: Sequence[_Compared], level: float) -> Detectable:
+    """At the level of the first step of Holm's correction."""
+    known = [pair.difference for pair in compared if pair.difference.interval.low < math.inf]
+    if not known:
+        return Detectable(None, None)
+    wide = sorted(known, key=lambda difference: difference.interval.high - difference.interval.low)
+    largest = detectable(wide[-1], level) if len(known) == len(compared) else None
+    return Detectable(detectable(wide[0], level), largest)

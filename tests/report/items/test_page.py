@@ -1,0 +1,114 @@
+"""The leaderboard's page, its boards and its JSON."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import ConfigError
+from jaxeval.report.items import page
+from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.stats.items import leaderboard
+from jaxeval.stats.items import study as studies
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.power import shown
+from tests.runs.logs import models
+
+SKILLS = {"good": 1.5, "fair": 1.4, "poor": -1.0}
+HOSTILE = "<script>alert(1)</script>$x$"
+
+
+def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: Any) -> ItemStudy:
+    """Three models in three runs on 60 items of a task for each metric."""
+    draw = np.random.default_rng(0)
+    tasks = []
+    for number, metric in enumerate(metrics):
+        hard = draw.normal(size=(60, 1, 1))
+        scores = {
+            name: (hard + draw.normal(size=(60, 3, 1)) < skill).astype(float)
+            for name, skill in zip(names, SKILLS.values(), strict=True)
+        }
+        items = tuple(map(str, range(60)))
+        tasks.append(TaskScores(f"task{number}", metric, True, items, scores))
+    return studies.study(Paired(names, tuple(tasks)), studies.Rules(resamples=199, **rules))
+
+
+def test_boards_are_those_of_the_study() -> None:
+    """Dies if a board's mean, order or pairs are of other models, if ties contradict the pairs, or
+    if a beaten model counts as unbeaten."""
+    study = _study("acc", "acc")
+    board = leaderboard.of(study)
+    assert board.overall is not None and [each.task for each in board.tasks] == ["task0", "task1"]
+    for each in (board.overall, *board.tasks):
+        of_tasks = [task for task in study.tasks if each.task in (None, task.task)]
+        for row in each.rows:
+            mean = np.mean([task.scores[row.model].mean() for task in of_tasks])
+            assert row.mean.value == pytest.approx(mean) == pytest.approx(row.place.mean)
+            assert row.mean.interval.low < mean < row.mean.interval.high
+        assert each.rows[-1].model == "poor" and each.rows[-1].beaten
+        assert not each.rows[0].beaten and (each.rows[-1].place.low, each.rows[-1].place.high) == (
+            3,
+            3,
+        )
+        assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
+        of = {row.model: set(row.groups) for row in each.rows}
+        assert of["good"] & of["fair"] and not of["good"] & of["poor"]
+
+
+def test_detectable_difference_has_the_power_that_is_said() -> None:
+    """Dies if the level is not corrected, or the error is that of another pair: the power of a t
+    test at the difference is .8."""
+    study = _study("acc", "acc")
+    board = leaderboard.of(study).tasks[0]
+    widths = {
+        pair.difference.interval.high - pair.difference.interval.low: pair.difference
+        for pair in study.pairs
+        if pair.task.task == "task0"
+    }
+    for end, width in zip(board.detectable, (min(widths), max(widths)), strict=True):
+        of, level = widths[width], 0.05 / len(study.pairs)
+        from scipy import stats
+
+        error = width / 2 / stats.t.ppf(0.975, of.df)
+        assert end is not None and shown(end / error, of.df, level) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_unequal_metrics_have_no_common_order() -> None:
+    """Dies if tasks of two metrics are averaged, or models ordered over them."""
+    study = _study("acc", "bleu")
+    assert leaderboard.of(study).overall is None
+    html = page.render(study)
+    assert "no order over tasks" in html and "No mean over tasks" in html
+    assert "Mean over tasks, " not in html
+
+
+def test_the_page_opens_offline_and_escapes_names() -> None:
+    """Dies if a name is markup, if the page asks for anything outside, or lacks a warning."""
+    html = page.render(_study("acc", names=(HOSTILE, "fair", "poor"), over=("items",)))
+    assert "<script" not in html and "&lt;script&gt;alert(1)" in html
+    assert not re.search(r"(?:src|href)=\"(?!#)", html)
+    assert re.search(r"\[\d+\.\d+, \d+\.\d+\]", html) and "60" in html
+    few = _study("acc")
+    one = few.tasks[0].scores["good"][:20, :1]
+    task = TaskScores("t", "acc", True, tuple(map(str, range(20))), {"a": one, "b": 1 - one})
+    said = page.render(studies.study(Paired(("a", "b"), (task,)), studies.Rules(resamples=99)))
+    assert "says nothing of other runs" in said and "Only 20 items" in said
+
+
+def test_the_verb_writes_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if --html writes nothing, or the JSON's board is not that of the page."""
+    folder = models.logs(tmp_path / "logs", {"new": 0.8, "old": 0.0, "mid": 0.3})
+    html, tree = tmp_path / "out" / "board.html", tmp_path / "out.json"
+    words = ["--log", str(folder), "--html", str(html), "--json", str(tree), "--resamples", "99"]
+    assert compare.main(words) == 0
+    (board,) = json.loads(tree.read_text())["leaderboard"]["tasks"]
+    text = html.read_text()
+    assert board["rows"][0]["model"] == "new"
+    for row in board["rows"]:
+        assert f"{100 * row['mean']['value']:.2f} [" in text
+    with pytest.raises(ConfigError, match="--html: expected with --log"):
+        compare.main(["a", "b", "--table", "x.csv", "--html", "y.html"])

@@ -1,0 +1,110 @@
+"""Logs as older versions and real leaderboards have them, and runs that lie in several files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval.errors import DataError
+from jaxeval.runs.logs import finding, pairing
+from tests.runs.logs import writing
+
+SAMPLES = "samples_arc_2024-06-17T16-12-47.023639"
+
+
+def _old(folder: Path, array: bool, ending: str) -> Path:
+    """A model's samples as of 2024: no line says which keys are metrics."""
+    run = writing.lm_eval(folder, "m", {"none": [1.0, 0.0, 1.0]}, f1=[1, 0])
+    (path,) = run.glob("samples_*")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        del line["metrics"], line["filter"]
+    text = json.dumps(lines, indent=2) if array else "".join(json.dumps(x) + "\n" for x in lines)
+    (folder / f"{SAMPLES}{ending}").write_text(text)
+    path.unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("array", "ending"), [(False, ".jsonl"), (False, ".json"), (True, ".json")]
+)
+def test_lm_evaluation_harness_of_2024(tmp_path: Path, array: bool, ending: str) -> None:
+    """Dies if logs of 0.4.3 to 0.4.6, which do not name their metrics, hold no score, or if a
+    document counts as one."""
+    table = finding.read([str(_old(tmp_path, array, ending))])
+    assert table.names["metric"] == ("acc",) and table.score.tolist() == [1.0, 0.0, 1.0]
+    assert dict(table.notes) == {"arc: f1 is no number of each item, and is left out": 3}
+
+
+def test_other_json_is_no_log(tmp_path: Path) -> None:
+    """Dies if any samples_*.json is taken for one of lm-evaluation-harness."""
+    writing.lm_eval(tmp_path, "m", {"none": [1.0]})
+    (tmp_path / "samples_10.json").write_text('{"batch": 10}')
+    assert finding.read([str(tmp_path)]).logs == 1
+
+
+def test_helm_without_what_is_said_of_requests(tmp_path: Path) -> None:
+    """Dies if the number of prompt tokens is a metric that has to be ruled out."""
+    run = writing.helm(tmp_path, "org/m", {("id1", 0): 1.0}, "mmlu:subject=art")
+    path = run / "per_instance_stats.json"
+    instances = json.loads(path.read_text())
+    names = ["num_references", "num_prompt_tokens", "training_co2_cost", "finish_reason_stop"]
+    instances[0]["stats"] += [{"name": {"name": name}, "count": 1, "sum": 3} for name in names]
+    path.write_text(json.dumps(instances))
+    assert finding.read([str(tmp_path)]).names["metric"] == ("exact_match",)
+
+
+def _predictions(path: Path, items: range, **keys: Any) -> Path:
+    lines = [{"item": f"i{k}", "score": k % 3 / 2, "model": "a", **keys} for k in items]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _runs(folder: Path) -> int:
+    """Of model a, beside a model that has answered all six items."""
+    _predictions(folder / "b.jsonl", range(6), model="b")
+    logs = [str(path) for path in sorted(folder.glob("*.jsonl"))]
+    task, *_ = pairing.paired(finding.read(logs)).tasks
+    assert len(task.items) == 6
+    return task.scores["a"].shape[1]
+
+
+def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
+    """Dies if two files with one id of a run and no item in common are two runs, or if two with an
+    item in common, such as seed 0 of two checkpoints, are one."""
+    _predictions(tmp_path / "a1.jsonl", range(3), run="r")
+    _predictions(tmp_path / "a2.jsonl", range(3, 6), run="r")
+    assert _runs(tmp_path) == 1
+    lines = (tmp_path / "a1.jsonl").read_text().replace('"score": 0.0', '"score": 0.2')
+    (tmp_path / "a1.jsonl").write_text(lines + (tmp_path / "a2.jsonl").read_text())
+    _predictions(tmp_path / "a2.jsonl", range(6), run="r")
+    assert _runs(tmp_path) == 2
+
+
+@pytest.mark.parametrize("keys", [{}, {"run": "r1"}])
+def test_parts_that_nothing_joins_are_refused(tmp_path: Path, keys: Mapping[str, str]) -> None:
+    """Dies if halves of the items pass for two runs of all of them."""
+    _predictions(tmp_path / "a1.jsonl", range(3), **keys)
+    _predictions(tmp_path / "a2.jsonl", range(3, 6))
+    with pytest.raises(DataError, match="a run of a has no item in common with its other runs"):
+        _runs(tmp_path)
+
+
+def test_parts_of_openai_evals(tmp_path: Path) -> None:
+    """Dies if the id of the run in a log's head is not read."""
+    for model in "ab":
+        for part, items in enumerate((range(2), range(2, 4))):
+            events = [(f"s{k}", "match", {"correct": k % 2 == 0}) for k in items]
+            writing.evals(tmp_path / f"{model}{part}.jsonl", model, events)
+    (task,) = pairing.paired(finding.read([str(tmp_path)])).tasks
+    assert [cube.shape for cube in task.scores.values()] == [(4, 1, 1)] * 2
+
+
+def test_a_log_under_two_names_is_refused(tmp_path: Path) -> None:
+    """Dies if the second name is dropped in silence, and one model is left."""
+    path = _predictions(tmp_path / "a.jsonl", range(3))
+    with pytest.raises(DataError, match="named as a run of x and of y"):
+        finding.read([f"x={path}", f"y={path}"])
+    assert finding.read([str(path), str(path)]).logs == 1
