@@ -81,10 +81,9 @@ def build_table(
         names = {name for form in forms for name in words.spellings(form)}
         pretrained = _read(settings, settings.vectors, names)
     fold = str.lower if settings.lower_case else str
-    if pretrained is not None and settings.without_vector != "own":
-        table = word_table.build(forms, (), pretrained, fold, settings.dimension, vocabulary)
-        return table._replace(named_hash=True), pretrained
-    return word_table.build(forms, vocabulary, pretrained, fold, settings.dimension), pretrained
+    own = vocabulary if pretrained is None or settings.without_vector == "own" else ()
+    table = word_table.build(forms, vocabulary, own, pretrained, fold, settings.dimension)
+    return table, pretrained
 
 
 def _read(settings: WordTableSettings, path: str, names: Container[str]) -> vectors.Vectors:
