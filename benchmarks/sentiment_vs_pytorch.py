@@ -20,7 +20,7 @@ from 8,000 by Zipf's law.
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,9 @@ import sentiment_pytorch
 import torch
 
 from jaxeval import studies
+from jaxeval.contracts import Member
 from jaxeval.population import lanes, loop
+from jaxeval.population.problem import Problem
 
 WORDS, TEXTS = 8000, 6000  # of what is drawn
 Batches = list[dict[str, np.ndarray]]  # rows of a bucket each
@@ -48,7 +50,7 @@ def main() -> None:
     population, compile_seconds = population_of(prepared, arguments.members, count)
     cores = jax.device_count()
     batches = [batches_of(prepared, population, seed) for seed in range(cores)]
-    params = _params(population, cores)
+    params = params_of(population, cores)
     differences = agreement(prepared, params[0], batches[0][0])
     content = payload(prepared, params, batches)
     rounds = _measure(population, content, arguments)
@@ -71,7 +73,7 @@ def main() -> None:
     )
 
 
-def _params(population: loop.Population, count: int) -> list[Any]:
+def params_of(population: loop.Population, count: int) -> list[Any]:
     """Those with which the first members begin."""
     params = jax.device_get(population.state.params)
     return [jax.tree.map(lambda leaf, n=n: leaf[n], params) for n in range(count)]
@@ -144,7 +146,14 @@ def population_of(
     prepared: studies.Prepared, members: int, count: int
 ) -> tuple[loop.Population, float]:
     """Members whose epochs are cut to `count` steps, and the seconds of compiling."""
-    population = loop.Population(prepared.problem, common.members_of(prepared, members), members)
+    return cut_population(prepared.problem, common.members_of(prepared, members), count)
+
+
+def cut_population(
+    problem: Problem, members: Sequence[Member], count: int
+) -> tuple[loop.Population, float]:
+    """The same of any problem."""
+    population = loop.Population(problem, members, len(members))
     shared = population.engine.shared
     steps = jax.device_get(shared.steps)
     bucket, batch = steps.bucket[:count], steps.batch[:count]
