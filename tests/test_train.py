@@ -33,7 +33,7 @@ _DEATHS = {
 }
 
 
-def _die(where: str, count: int) -> None:
+def die(where: str, count: int) -> None:
     """Lets this process kill itself after so many calls of a method."""
     owner, name = _DEATHS[where]
     original, calls = getattr(owner, name), itertools.count(1)
@@ -63,7 +63,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def _train(
     environment: dict, folder: Path, *extra: str, dies: tuple[str, int] | None = None
 ) -> subprocess.CompletedProcess:
-    before = functools.partial(_die, *dies) if dies else None
+    before = functools.partial(die, *dies) if dies else None
     words = [*TINY, "--out", str(folder), *extra]
     return processes.run("jaxeval.train", *words, environment=environment, before=before)
 
