@@ -16,12 +16,13 @@ from pathlib import Path
 
 _PHRASES = {
     **dict.fromkeys(("NOUN", "PROPN", "PRON", "NUM", "DET", "SYM", "X"), "NP"),
-    **{"VERB": "VP", "AUX": "VP", "ADP": "PP", "PART": "PP", "SCONJ": "SBAR"},
-    **{"ADJ": "ADJP", "ADV": "ADVP"},
+    **{"VERB": "VP", "AUX": "VP", "ADP": "PP", "SCONJ": "SBAR"},
+    **{"ADJ": "ADJP", "ADV": "ADVP", "PART": "ADVP"},
 }
 _NOMINAL = {"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"}
 _OF_NOMINAL = {"det", "amod", "nummod", "compound", "nmod:poss", "flat", "det:predet"}
-_OF_VERB = {"aux", "aux:pass", "mark"}  # a mark that is a particle: "to go"
+_OF_VERB = {"aux", "aux:pass"}
+_PARTICLES = {"mark", "advmod"}  # of verbs: "to go", "not go"
 _ANY = {"fixed", "goeswith"}
 
 
@@ -72,7 +73,8 @@ def _inside(words: Sequence[Word], place: int) -> bool:
         before = word.relation in _OF_NOMINAL and place < word.head
         return possessive or before or word.relation == "flat"
     if head.tag == "VERB":
-        return word.relation in _OF_VERB and word.tag != "SCONJ" and place < word.head
+        particle = word.tag == "PART" and word.relation in _PARTICLES
+        return (particle or word.relation in _OF_VERB) and place < word.head
     return head.tag in {"ADJ", "ADV"} and word.relation == "advmod" and place < word.head
 
 

@@ -147,7 +147,7 @@ def test_what_is_no_pair_is_refused(trained: Path, tmp_path: Path) -> None:
     for name, content, message in (
         ("a.tsv", "one sentence\n", "expected a column 2"),
         ("a.jsonl", '{"sentence1": "one"}\n', "JSON object with the texts sentence1, sentence2"),
-        ("empty.tsv", "\n", "no pair found"),
+        ("head.tsv", "sentence1\tsentence2\n", "no pair found"),
     ):
         (tmp_path / name).write_text(content)
         with pytest.raises(DataError, match=message):
