@@ -33,8 +33,8 @@ have I-VP, barked I-VP, at B-PP, us B-NP, , O, and O, fled B-VP"""
 
 
 def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a possessor, an adverb of degree, an auxiliary or "not" leaves its phrase, a phrase goes on
-    behind a word between, or ranges and empty nodes are words."""
+    """Dies if a possessor, an adverb of degree, an auxiliary or "not" leaves its phrase, one goes
+    on behind a word between, or ranges and empty nodes are words."""
     monkeypatch.syspath_prepend(FOLDER)
     chunks = importlib.import_module("chunks_of_trees")
     for part in ("train", "dev", "test"):
