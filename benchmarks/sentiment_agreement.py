@@ -119,7 +119,7 @@ def ours(
         for name, value in values.items()
     }
     tables = prepared.data.split(0).tables
-    weight = np.ones(len(columns["forms"]), np.float32)
+    weight = np.ones(len(columns["labels"]), np.float32)
     batch = Batch(dict(columns), weight, corpus.shared, tables)
 
     def loss(params: Any, batch: Batch) -> jax.Array:

@@ -53,7 +53,8 @@ def main() -> None:
     params = params_of(population, cores)
     differences = agreement(prepared, params[0], batches[0][0])
     content = payload(prepared, params, batches)
-    rounds = _measure(population, content, arguments)
+    file, ways = sentiment_pytorch.__file__, sentiment_pytorch.WAYS
+    rounds = measure(population, content, file, ways, arguments.pairs)
     lengths = np.concatenate([batch["length"] for batch in batches[0]])
     peers.announce(f"{arguments.model}, batch {arguments.batch}", rounds)
     common.report(
@@ -79,20 +80,31 @@ def params_of(population: loop.Population, count: int) -> list[Any]:
     return [jax.tree.map(lambda leaf, n=n: leaf[n], params) for n in range(count)]
 
 
-def _measure(
-    population: loop.Population, content: dict[str, Any], arguments: argparse.Namespace
+def measure(
+    population: loop.Population,
+    content: dict[str, Any],
+    file: str,
+    ways: Sequence[str],
+    pairs: int,
 ) -> peers.Rounds:
-    """A turn is an epoch of a member."""
+    """A turn is an epoch of a member.
+
+    Args:
+      content: what the processes of PyTorch read.
+      file: that defines their member.
+      ways: of its turns.
+    """
     cores = jax.device_count()
+    members = sum(slot.active for slot in population.slots)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "payload"
         torch.save(content, path)
-        with processes.start(Path(sentiment_pytorch.__file__), path, cores) as group:
+        with processes.start(Path(file), path, cores) as group:
             return peers.measure(
-                lambda: common.epoch_seconds(population) / arguments.members,
+                lambda: common.epoch_seconds(population) / members,
                 group,
-                peers.choices(sentiment_pytorch.WAYS, cores),
-                arguments.pairs,
+                peers.choices(ways, cores),
+                pairs,
             )
 
 

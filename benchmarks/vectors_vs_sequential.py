@@ -30,7 +30,6 @@ import common
 import jax
 import numpy as np
 import peers
-import processes
 import sentiment_vs_pytorch
 import torch
 import vectors_agreement
@@ -119,7 +118,8 @@ def _task(
     batches = [sentiment_vs_pytorch.batches_of(prepared, population, n) for n in range(cores)]
     differences = vectors_agreement.check(prepared, params[0], batches[0][0])
     content = _payload(prepared, params, batches)
-    rounds = _measure(population, content, len(cohort.members), arguments.pairs)
+    file, ways = vectors_pytorch.__file__, vectors_pytorch.WAYS[content["kind"]]
+    rounds = sentiment_vs_pytorch.measure(population, content, file, ways, arguments.pairs)
     peers.announce(task, rounds)
     common.report(
         benchmark="vectors_vs_sequential",
@@ -164,23 +164,6 @@ def _payload(prepared: studies.Prepared, params: list[Any], batches: list[Any]) 
         "decay": optimiser.l2,
         "decayed": decayed,
     }
-
-
-def _measure(
-    population: loop.Population, content: dict[str, Any], members: int, pairs: int
-) -> peers.Rounds:
-    """A turn is so many steps of a member."""
-    cores = jax.device_count()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "payload"
-        torch.save(content, path)
-        with processes.start(Path(vectors_pytorch.__file__), path, cores) as group:
-            return peers.measure(
-                lambda: common.epoch_seconds(population) / members,
-                group,
-                peers.choices(vectors_pytorch.WAYS[content["kind"]], cores),
-                pairs,
-            )
 
 
 def _commands(
