@@ -2,16 +2,17 @@
 
 Four files of word vectors with eight seeds each, on VecEval's six tasks with vectors fixed
 (`configs/nayak2016`): a population of 32 members a task, as `jaxeval vectors judge` trains it,
-against PyTorch as `peers` describes it; what the issue of speed is about is `one_process`, one
-member after the other. Before anything is timed the loss and the gradients of a batch must agree,
-of the same weights. In every round the same number of steps of each in turn; a ratio is that of
-seconds a member, training only. `total` adds up the tasks, each with the steps of its whole train
-set. With --commands the same is done through verbs, whole commands in CPU seconds from cold
-caches: `vectors judge` once, against one `train` a file, seed and task, of which N a task are run.
+against PyTorch as `peers` describes it, of which `one_process` is one member after the other.
+Before anything is timed the loss and the gradients of a batch must agree, of the same weights. In
+every round the same number of steps of each in turn; a ratio is that of seconds a member, training
+only. `total` adds up the tasks, each with the steps of its whole train set.
+
+With --commands the same is done through verbs, whole commands in CPU seconds from cold caches:
+`vectors judge` once, against one `train` a file, seed and task, of which N a task are run.
 
     pip install torch==2.13.0
     python benchmarks/vectors_vs_sequential.py --data pos=EWT --data ner=WNUT17 --data nli=PPDB
-    python benchmarks/vectors_vs_sequential.py --data pos=EWT --commands 2 training.epochs=5
+    python benchmarks/vectors_vs_sequential.py training.epochs=5 --data pos=EWT --commands 2
 
 Vectors are drawn, of 100 numbers, for --words words of the corpora: their values cost nothing.
 """
