@@ -1,6 +1,6 @@
 """Do ATAE-LSTM and IAN of jaxeval and of PyTorch compute the same, of the same weights?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -30,7 +30,7 @@ def _atae(params: Mapping[str, Any]) -> Leaves:
     yield from _ends(params)
     encoder = params["encoder"]
     text, attention = encoder["text"]["lstm"], encoder["attention"]
-    yield from _lstm("text", text)
+    yield from lstm("text", text)
     hidden = len(text["recurrent"])
     yield "of_state.weight", attention["kernel"][:hidden].T
     yield "of_target.weight", attention["kernel"][hidden:].T
@@ -41,7 +41,7 @@ def _atae(params: Mapping[str, Any]) -> Leaves:
 def _ian(params: Mapping[str, Any]) -> Leaves:
     yield from _ends(params)
     for side in ("text", "target"):
-        yield from _lstm(side, params["encoder"][side]["lstm"])
+        yield from lstm(side, params["encoder"][side]["lstm"])
         attention = params["encoder"][f"{side}_attention"]
         yield f"{side}_query.weight", attention["kernel"].T
         yield f"{side}_bias", attention["bias"]
@@ -54,12 +54,13 @@ def _ends(params: Mapping[str, Any]) -> Leaves:
     yield "logits.bias", params["logits"]["bias"]
 
 
-def _lstm(name: str, weights: Mapping[str, Any]) -> Leaves:
+def lstm(name: str, weights: Mapping[str, Any]) -> Leaves:
+    """Of an LSTM; the second bias where it has two."""
+    biases = zip(("bias_ih_l0", "bias_hh_l0"), weights["biases"], strict=False)
     pairs = {
         "weight_ih_l0": weights["kernel"],
         "weight_hh_l0": weights["recurrent"],
-        "bias_ih_l0": weights["biases"][0],
-        "bias_hh_l0": weights["biases"][1],
+        **dict(biases),
     }
     for theirs, ours in pairs.items():
         blocks = np.split(np.asarray(ours), len(_GATES), axis=-1)
@@ -85,7 +86,7 @@ def check(
     Nothing is dropped.
     """
     theirs.eval()
-    ours = _ours(prepared, params, columns)
+    own = ours(prepared, params, columns, named)
     batch = sentiment_pytorch.prepare(columns, prepared.data.corpus.shared["row"])
     each = []
     for way in sentiment_pytorch.WAYS:
@@ -93,14 +94,24 @@ def check(
         loss = sentiment_pytorch.loss(theirs, batch, way == "packed")
         loss.backward()
         gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
-        each.append(_differences(ours, (loss.item(), gradients)))
+        each.append(differences(own, (loss.item(), gradients)))
+    return worst_of(each)
+
+
+def worst_of(each: Sequence[Differences]) -> Differences:
+    """The largest differences; stops where they are too large."""
     worst = Differences(*(max(values) for values in zip(*each, strict=True)))
     assert max(worst) < _MOST, f"ours and PyTorch's differ: {worst}"
     return worst
 
 
-def _ours(prepared: studies.Prepared, params: Any, columns: Columns) -> tuple[float, Named]:
-    """The loss and its gradient without dropout."""
+def ours(
+    prepared: studies.Prepared,
+    params: Any,
+    columns: Columns,
+    named: Callable[[Any], Named],
+) -> tuple[float, Named]:
+    """The loss and its gradient, as `named` has it, without dropout."""
     corpus = prepared.data.corpus
     values = markers.active(prepared.config)
     hparams = {
@@ -108,7 +119,7 @@ def _ours(prepared: studies.Prepared, params: Any, columns: Columns) -> tuple[fl
         for name, value in values.items()
     }
     tables = prepared.data.split(0).tables
-    weight = np.ones(len(columns["forms"]), np.float32)
+    weight = np.ones(len(columns["labels"]), np.float32)
     batch = Batch(dict(columns), weight, corpus.shared, tables)
 
     def loss(params: Any, batch: Batch) -> jax.Array:
@@ -119,7 +130,8 @@ def _ours(prepared: studies.Prepared, params: Any, columns: Columns) -> tuple[fl
     return float(value), named(gradients)
 
 
-def _differences(ours: tuple[float, Named], theirs: tuple[float, Mapping]) -> Differences:
+def differences(ours: tuple[float, Named], theirs: tuple[float, Mapping]) -> Differences:
+    """Between a loss with its gradients and another's."""
     (own_loss, own), (loss, other) = ours, theirs
     assert own.keys() == other.keys(), own.keys() ^ other.keys()
     least = torch.cat([gradient.flatten() for gradient in own.values()]).norm() / 1000

@@ -20,7 +20,7 @@ from 8,000 by Zipf's law.
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,9 @@ import sentiment_pytorch
 import torch
 
 from jaxeval import studies
+from jaxeval.contracts import Member
 from jaxeval.population import lanes, loop
+from jaxeval.population.problem import Problem
 
 WORDS, TEXTS = 8000, 6000  # of what is drawn
 Batches = list[dict[str, np.ndarray]]  # rows of a bucket each
@@ -48,10 +50,11 @@ def main() -> None:
     population, compile_seconds = population_of(prepared, arguments.members, count)
     cores = jax.device_count()
     batches = [batches_of(prepared, population, seed) for seed in range(cores)]
-    params = _params(population, cores)
+    params = params_of(population, cores)
     differences = agreement(prepared, params[0], batches[0][0])
     content = payload(prepared, params, batches)
-    rounds = _measure(population, content, arguments)
+    file, ways = sentiment_pytorch.__file__, sentiment_pytorch.WAYS
+    rounds = measure(population, content, file, ways, arguments.pairs)
     lengths = np.concatenate([batch["length"] for batch in batches[0]])
     peers.announce(f"{arguments.model}, batch {arguments.batch}", rounds)
     common.report(
@@ -71,26 +74,37 @@ def main() -> None:
     )
 
 
-def _params(population: loop.Population, count: int) -> list[Any]:
+def params_of(population: loop.Population, count: int) -> list[Any]:
     """Those with which the first members begin."""
     params = jax.device_get(population.state.params)
     return [jax.tree.map(lambda leaf, n=n: leaf[n], params) for n in range(count)]
 
 
-def _measure(
-    population: loop.Population, content: dict[str, Any], arguments: argparse.Namespace
+def measure(
+    population: loop.Population,
+    content: dict[str, Any],
+    file: str,
+    ways: Sequence[str],
+    pairs: int,
 ) -> peers.Rounds:
-    """A turn is an epoch of a member."""
+    """A turn is an epoch of a member.
+
+    Args:
+      content: what the processes of PyTorch read.
+      file: that defines their member.
+      ways: of its turns.
+    """
     cores = jax.device_count()
+    members = sum(slot.active for slot in population.slots)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "payload"
         torch.save(content, path)
-        with processes.start(Path(sentiment_pytorch.__file__), path, cores) as group:
+        with processes.start(Path(file), path, cores) as group:
             return peers.measure(
-                lambda: common.epoch_seconds(population) / arguments.members,
+                lambda: common.epoch_seconds(population) / members,
                 group,
-                peers.choices(sentiment_pytorch.WAYS, cores),
-                arguments.pairs,
+                peers.choices(ways, cores),
+                pairs,
             )
 
 
@@ -144,7 +158,14 @@ def population_of(
     prepared: studies.Prepared, members: int, count: int
 ) -> tuple[loop.Population, float]:
     """Members whose epochs are cut to `count` steps, and the seconds of compiling."""
-    population = loop.Population(prepared.problem, common.members_of(prepared, members), members)
+    return cut_population(prepared.problem, common.members_of(prepared, members), count)
+
+
+def cut_population(
+    problem: Problem, members: Sequence[Member], count: int
+) -> tuple[loop.Population, float]:
+    """The same of any problem."""
+    population = loop.Population(problem, members, len(members))
     shared = population.engine.shared
     steps = jax.device_get(shared.steps)
     bucket, batch = steps.bucket[:count], steps.batch[:count]

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Uses models that `train` or `sweep` has kept in a runs folder (training.save_models=true): taggers
 add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of sources,
-language models tell how likely each line is, classifiers write JSON lines of targets and labels.
+language models tell how likely each line is, classifiers write JSON lines of texts, targets or
+pairs and their labels.
 The corpus they were trained on is not read.
 """
 _EXAMPLES = """\

@@ -54,8 +54,9 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
         # jit keeps what it has compiled for a function: the functions must be the same
         key = program.task, repr(program[1:]), *how
         if key not in engines:
-            engines[key] = build(program, corpus, split, *how)
-            return engines[key]
+            built = build(program, corpus, split, *how)
+            engines[key] = built._replace(shared=None)  # a corpus lives no longer than its users
+            return built
         shared = lanes.replicate(engine._shared(program, corpus, split), mesh)
         return engines[key]._replace(shared=shared)
 

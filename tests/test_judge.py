@@ -1,20 +1,26 @@
 """`jaxeval vectors judge` end to end, on tiny corpora of its tasks."""
 
+import functools
+import gc
 import json
 import re
+import signal
+import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jaxeval import runs, studies
+from jaxeval import observe, runs, studies
 from jaxeval.compare.__main__ import main as compare_main
 from jaxeval.config import shipped
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import judging
+from jaxeval.studies.cohorts import Cohort
 from jaxeval.vectors import judge_options
 from jaxeval.vectors.__main__ import main as vectors_main
-from tests import tiny_corpora
+from tests import processes, test_train, tiny_corpora
 from tests.data.test_word_tables import vectors
 
 QUICK = ["training.epochs=2", "data.max_widths=1", "training.evaluation_batch_size=16"]
@@ -61,10 +67,14 @@ def _judge(folder: Path, out: Path, *words: str) -> dict[str, Any]:
 
 
 def test_judged_resumed_and_told(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Dies if a file's scores are another's, a further seed trains again what has ended, an output
-    lacks a part, or the page asks the network for anything."""
+    lacks a part, the page asks the network for anything, or word tables outlive their program."""
+    tables = _recorded_tables(monkeypatch)
     first = _judge(folder, tmp_path, "--seeds", "1", "--modes", "fixed", "--tasks", "sentiment")
     before = runs.load(tmp_path)
     assert len(before) == 2 and first["modes"][0]["comparison_of_means"] is None
@@ -76,6 +86,7 @@ def test_judged_resumed_and_told(
         *("--page", str(page), "--csv", str(table), "--latex", str(tmp_path / "t.tex")),
     )
     shown = capsys.readouterr().out
+    assert tables == [1] * (1 + 4)
     members = runs.load(tmp_path)
     assert [row for row in members if row in before] == before and len(members) == 2 * 2 * 2 * 5
     names = {f"{file} {mode}" for file in "ab" for mode in ("fixed", "tuned")}
@@ -99,13 +110,48 @@ def test_judged_resumed_and_told(
     assert {described["model"] for described in compared["models"]} == names
 
 
+def _recorded_tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many stacks of word tables there are at the begin of each program's training."""
+    alive: list[int] = []
+    stacks: list[weakref.ref] = []
+    train = observe.train_cohorts
+
+    def recorded(planned: Sequence[Cohort], *rest: Any, **options: Any) -> Any:
+        stacks.extend(weakref.ref(c.problem.corpus.shared["vectors"]) for c in planned)
+        gc.collect()
+        alive.append(sum(stack() is not None for stack in stacks))
+        return train(planned, *rest, **options)
+
+    monkeypatch.setattr(observe, "train_cohorts", recorded)
+    return alive
+
+
+def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
+    """Dies if the same command after `kill -9` gives other scores, or begins anew."""
+    words = ["--seeds", "2", "--modes", "fixed", "--tasks", "sentiment"]
+    files = [str(folder / name) for name in ("a.txt", "b.txt")]
+    given = [*files, *QUICK, "--data", str(folder / "data"), "--out", str(tmp_path / "killed")]
+    dies = functools.partial(test_train.die, "recorded", 1)
+    killed = processes.run("jaxeval.vectors.__main__", "judge", *given, *words, before=dies)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert {curve.epoch for curve in runs.load_curves(tmp_path / "killed")} == {1}
+    trees = [_judge(folder, tmp_path / name, *words) for name in ("killed", "whole")]
+    scores = [tree["modes"][0]["scores"] for tree in trees]
+    assert scores[0] == scores[1] and len(scores[0]) == 2
+    curves = [
+        {(c.experiment, c.seed, c.epoch, c.part, c.metric, c.value) for c in runs.load_curves(out)}
+        for out in (tmp_path / "killed", tmp_path / "whole")
+    ]
+    assert curves[0] == curves[1]
+
+
 def test_one_program_a_task_and_mode(folder: Path) -> None:
     """Dies if each file compiles its own program."""
     data = judge_options.data_of([str(folder / "data")], None)
     assert list(data) == ["ner", "sentiment"]
     files = [str(folder / name) for name in ("a.txt", "b.txt")]
     plan = judging.plan(files, data, ["fixed", "tuned"], [1, 2], QUICK)
-    assert [len(cohort.members) for cohort in plan.planned] == [4] * 4
+    assert [len(cohort.members) for cohort in plan.cohorts()] == [4] * 4
     assert judging.describe(plan)["compiled programs"] == 4
 
 

@@ -36,7 +36,7 @@ _DEATHS = {
 }
 
 
-def _die(where: str, count: int) -> None:
+def die(where: str, count: int) -> None:
     """Lets this process kill itself after so many calls of a method."""
     owner, name = _DEATHS[where]
     original, calls = getattr(owner, name), itertools.count(1)
@@ -80,7 +80,7 @@ def test_killed_and_resumed(truth: tuple, tmp_path: Path) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
     for death in (("epoch", 1), ("write", 4), ("checkpoint", 2), ("recorded", 1)):
         words = _words(tmp_path, "--seeds", "4")
-        killed = processes.run("jaxeval.train", *words, before=functools.partial(_die, *death))
+        killed = processes.run("jaxeval.train", *words, before=functools.partial(die, *death))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert train.main(_words(tmp_path, "--seeds", "4")) == 0
     assert _rows(tmp_path) == truth

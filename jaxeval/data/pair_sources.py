@@ -15,7 +15,8 @@ from jaxeval.data.labelled_pairs import LabelledPair
 from jaxeval.errors import DataError
 
 _UNDECIDED = "-"  # SNLI's label where annotators did not agree
-_SNLI = ("sentence1", "sentence2", "gold_label")
+_SENTENCES = ("sentence1", "sentence2")
+_SNLI = (*_SENTENCES, "gold_label")
 _SUFFIXES = {".json": "snli", ".jsonl": "snli", ".txt": "tsv", ".tsv": "tsv"}
 
 
@@ -128,51 +129,84 @@ def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]
             raise DataError(f"its name does not tell its format; {expected}", file)
         name = _SUFFIXES[suffix]
     rows = [*_READERS[name](file)]
-    split = tokens.split_at_blanks if name == "ppdb" else tokens.split
-    pairs = []
-    for number, first, second, label in rows:
-        if label != _UNDECIDED or name == "ppdb":
-            sentences = [
-                tuple(s[span.start : span.end] for span in split(s)) for s in (first, second)
-            ]
-            if not all(sentences):
-                raise DataError("expected two sentences with words in them", file, number)
-            pairs.append(LabelledPair(sentences[0], sentences[1], label))
+    pairs = [
+        in_words(row, name == "ppdb", file)
+        for row in rows
+        if row.label != _UNDECIDED or name == "ppdb"
+    ]
     if not pairs:
         raise DataError("no pair with a label found", file)
     return pairs, len(rows) - len(pairs)
 
 
-_Row = tuple[int, str, str, str]  # line, first sentence, second, label
+class Row(NamedTuple):
+    """A pair as it stands in a file."""
+
+    number: int  # of the line
+    first: str
+    second: str
+    label: str = ""
 
 
-def _read_snli(file: Path) -> Iterator[_Row]:
+def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
+    """The words of a pair.
+
+    Args:
+      at_blanks: whether somebody has cut it into words already.
+
+    Raises:
+      DataError: a sentence without words.
+    """
+    split = tokens.split_at_blanks if at_blanks else tokens.split
+    sentences = [
+        tuple(s[span.start : span.end] for span in split(s)) for s in (row.first, row.second)
+    ]
+    if not all(sentences):
+        raise DataError("expected two sentences with words in them", file, row.number)
+    return LabelledPair(sentences[0], sentences[1], row.label)
+
+
+def read_unlabelled(path: Path) -> list[Row]:
+    """Pairs of JSON lines as SNLI's, or of two columns; what stands beside is not read.
+
+    Raises:
+      DataError: a line that is no pair, or none at all.
+    """
+    lines = Path(path.name.removesuffix(".gz")).suffix in (".json", ".jsonl")
+    rows = [*(_read_snli(path, _SENTENCES) if lines else _read_tsv(path, _SENTENCES))]
+    if not rows:
+        raise DataError("no pair found; expected two sentences a line, or JSON lines", path)
+    return rows
+
+
+def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     for number, line in enumerate(text.iterate_lines(file), 1):
         if not line.strip():
             continue
         try:
             tree = json.loads(line)
-            first, second, label = (tree[key] for key in _SNLI)
+            texts = [tree[key] for key in keys]
         except (ValueError, KeyError, TypeError, RecursionError):
-            first = second = label = None
-        if not (isinstance(first, str) and isinstance(second, str) and isinstance(label, str)):
-            expected = f"a JSON object with the texts {', '.join(_SNLI)}"
-            raise DataError(f"expected {expected}", file, number)
-        yield number, first, second, label
+            texts = [None]
+        if not all(isinstance(each, str) for each in texts):
+            raise DataError(
+                f"expected a JSON object with the texts {', '.join(keys)}", file, number
+            )
+        yield Row(number, *texts)
 
 
-def _read_tsv(file: Path) -> Iterator[_Row]:
-    """Three columns; or those that a header such as SNLI's names."""
-    head = next(iter(text.iterate_lines(file))).split("\t")
-    named = all(name in head for name in _SNLI)
-    places = [head.index(name) + 1 for name in _SNLI] if named else [1, 2, 3]
-    columns = dict(zip(("first", "second", "label"), places, strict=True))
+def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
+    """A column each, the first ones; or those that a header such as SNLI's names."""
+    head = next(iter(text.iterate_lines(file)), "").split("\t")
+    named = all(name in head for name in keys)
+    columns = {name: (head.index(name) if named else n) + 1 for n, name in enumerate(keys)}
     for number, row in tsv.read(file, columns):
         if number > 1 or not named:
-            yield number, row["first"], row["second"], row["label"].strip()
+            first, second, *label = (row[name] for name in keys)
+            yield Row(number, first, second, *(each.strip() for each in label))
 
 
-def _read_ppdb(file: Path) -> Iterator[_Row]:
+def _read_ppdb(file: Path) -> Iterator[Row]:
     """Lines of a mean score from 0 to 5, a syntactic label and two phrases (Pavlick et al. 2015).
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
@@ -186,10 +220,10 @@ def _read_ppdb(file: Path) -> Iterator[_Row]:
             raise DataError(
                 f"expected a mean score from 0 to 5 first, found {row['score']!r}", file, number
             )
-        yield number, row["first"], row["second"], str(max(math.ceil(score), 1))
+        yield Row(number, row["first"], row["second"], str(max(math.ceil(score), 1)))
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[_Row]]] = {
+_READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
     "snli": _read_snli,
     "tsv": _read_tsv,
     "ppdb": _read_ppdb,

@@ -116,7 +116,7 @@ def build(settings: PairData, batch_size: int) -> Paired:
         that train lacks; vectors of no word of train.
     """
     read = pair_sources.read(settings.source)
-    parts = {p: [_cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
+    parts = {p: [cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
     labels = _labels(parts, settings.where)
     of_part = {p: {word for pair in of for word in pair.words} for p, of in parts.items()}
     forms = ["", *sorted(set().union(*of_part.values()))]
@@ -127,13 +127,14 @@ def build(settings: PairData, batch_size: int) -> Paired:
     lengths = [pair.longest for pair in pairs]
     widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
-    columns = tuple(
-        _columns([pairs[row] for row in of_bucket], forms, labels, width)
+    arrays = tuple(
+        columns([pairs[row] for row in of_bucket], forms, width)
+        | {"labels": np.array([labels.index(pairs[row].label) for row in of_bucket], np.int32)}
         for of_bucket, width in zip(rows, widths, strict=True)
     )
     findings = checks.Findings({}, read.remarks).joined(_findings(settings, parts, pretrained))
     return Paired(
-        Corpus(columns, table.shared()),
+        Corpus(arrays, table.shared()),
         splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
         table,
         labels,
@@ -145,7 +146,8 @@ def build(settings: PairData, batch_size: int) -> Paired:
     )
 
 
-def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
+def cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
+    """The first words of both sentences."""
     return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
 
 
@@ -178,12 +180,12 @@ def _findings(settings: PairData, parts: Parts, read: vectors.Vectors | None) ->
     return checks.Findings(facts, remarks, warnings)
 
 
-def _columns(
-    pairs: Sequence[LabelledPair], forms: Sequence[str], labels: Sequence[str], width: int
+def columns(
+    pairs: Sequence[LabelledPair], forms: Sequence[str], width: int
 ) -> dict[str, np.ndarray]:
-    """One bucket's arrays."""
+    """One bucket's arrays, without labels."""
     number = {form: n for n, form in enumerate(forms)}
-    arrays = {"labels": np.array([labels.index(pair.label) for pair in pairs], np.int32)}
+    arrays: dict[str, np.ndarray] = {}
     for side in _SIDES:
         sentences = [getattr(pair, side) for pair in pairs]
         words = np.zeros((len(pairs), width), np.int32)

@@ -6,36 +6,27 @@ and row 0 of the word table are padding.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import json_lines, labelled_text, targeted, text, word_table, words
+from jaxeval.data import json_lines, labelled_text, targeted, text, word_settings, word_table
 from jaxeval.data.labelled_text import LabelledText
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.data.targeted import Row
 from jaxeval.errors import DataError
 
-_Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 _JSON = (".json", ".jsonl")
 
 
 @reading.settings
-class SavedVocabulary:
+class SavedVocabulary(word_settings.SavedWords):
     """As `sentiment.Classified.vocabulary` gives it."""
 
     labels: tuple[str, ...]
     targeted: bool
     tokenised: bool
-    vectors: dict[str, _Row]
-    words: dict[str, _Row]
-
-    @property
-    def rows(self) -> int:
-        """Of the word table, at least."""
-        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
 
 
 class EncodedTexts(NamedTuple):

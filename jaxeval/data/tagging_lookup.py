@@ -11,14 +11,12 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, schemes, word_table, words
+from jaxeval.data import buckets, schemes, word_settings, word_table, words
 from jaxeval.data.tagging import TaggingData
-
-_Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 
 
 @reading.settings
-class SavedVocabulary:
+class SavedVocabulary(word_settings.SavedWords):
     """As `tagging.Tagged.vocabulary` gives it.
 
     Attributes:
@@ -27,16 +25,9 @@ class SavedVocabulary:
     """
 
     labels: tuple[str, ...]
-    vectors: dict[str, _Row]
-    words: dict[str, _Row]
     characters: tuple[str, ...]
     longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]
     scheme: schemes.Scheme
-
-    @property
-    def rows(self) -> int:
-        """Of the word table, at least."""
-        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
 
 
 class EncodedSentences(NamedTuple):

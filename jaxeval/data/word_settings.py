@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Protocol
 
 import pydantic
 
-from jaxeval.config import fields, markers
+from jaxeval.config import fields, markers, reading
 from jaxeval.data import splits, vector_unknown, vectors, word_table, words
 
 VectorFile = Annotated[
@@ -36,8 +36,22 @@ LowerCase = Annotated[
 MaxWidths = Annotated[
     fields.Widths, pydantic.Field(description="padded shapes (compiled branches) at most")
 ]
+Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 Scope = Literal["train", "train+dev", "all"]
 PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+
+
+@reading.settings
+class SavedWords:
+    """Rows of words to a trained model, as `word_table.WordTable.saved` gives them."""
+
+    vectors: dict[str, Row]
+    words: dict[str, Row]
+
+    @property
+    def rows(self) -> int:
+        """Of the word table, at least."""
+        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
 
 
 class WordTableSettings(Protocol):
@@ -81,10 +95,9 @@ def build_table(
         names = {name for form in forms for name in words.spellings(form)}
         pretrained = _read(settings, settings.vectors, names)
     fold = str.lower if settings.lower_case else str
-    if pretrained is not None and settings.without_vector != "own":
-        table = word_table.build(forms, (), pretrained, fold, settings.dimension, vocabulary)
-        return table._replace(named_hash=True), pretrained
-    return word_table.build(forms, vocabulary, pretrained, fold, settings.dimension), pretrained
+    own = vocabulary if pretrained is None or settings.without_vector == "own" else ()
+    table = word_table.build(forms, vocabulary, own, pretrained, fold, settings.dimension)
+    return table, pretrained
 
 
 def _read(settings: WordTableSettings, path: str, names: Container[str]) -> vectors.Vectors:

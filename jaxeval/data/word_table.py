@@ -38,21 +38,22 @@ class WordTable(NamedTuple):
     named: Mapping[str, int]  # name in the vector file -> row
     folded: Mapping[str, int]  # folded word of the vocabulary without a vector -> row
     number: int | None = None  # among the tables of members that differ in them
-    named_hash: bool = False  # whether the fingerprint is of names and the unknown word too
+    unknown_read: bool = False  # whether the unknown word's vector is the file's
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the vectors read, in any order: 16 hexadecimal digits; empty without any."""
-        read = self.vectors[_FIRST:][self.pretrained[_FIRST:]]
-        if not len(read):
+        """Hash of the names and vectors read, in any order: 16 hexadecimal digits; "" without any.
+
+        Of the unknown word's vector too, where it was read.
+        """
+        if not self.named:
             return ""
-        if self.named_hash:
-            named = sorted((name, self.vectors[row].tobytes()) for name, row in self.named.items())
-            rows = [self.vectors[words.UNKNOWN].tobytes()]
-            rows += [part for name, vector in named for part in (name.encode(), b"\0", vector)]
-        else:
-            rows = sorted(vector.tobytes() for vector in read)
-        return hashlib.sha256(b"".join(rows)).hexdigest()[:16]
+        hashed = hashlib.sha256()
+        if self.unknown_read:
+            hashed.update(self.vectors[words.UNKNOWN].tobytes())
+        for name, row in sorted(self.named.items()):
+            hashed.update(name.encode() + b"\0" + self.vectors[row].tobytes())
+        return hashed.hexdigest()[:16]
 
     def shared(self) -> dict[str, np.ndarray]:
         """What all members read of it: row, vectors, pretrained."""
@@ -118,10 +119,10 @@ class WordTable(NamedTuple):
 def build(
     forms: Sequence[str],
     vocabulary: Container[str],
+    own: Container[str],
     read: vectors.Vectors | None,
     fold: Callable[[str], str],
     dimension: int,
-    with_vector: Container[str] | None = None,
 ) -> WordTable:
     """The table of a corpus; its first R rows depend on the vocabulary and the file alone.
 
@@ -130,20 +131,19 @@ def build(
 
     Args:
       forms: all of the corpus, padding first.
-      vocabulary: forms that have rows of their own.
+      vocabulary: forms whose vectors are among the first R rows.
+      own: forms that have rows of their own, though without a vector.
       read: pretrained vectors of the forms' spellings.
       fold: words without a vector that it makes equal share a row.
       dimension: D where no vectors are read.
-      with_vector: forms whose vectors are among the first R rows; None: those of `vocabulary`.
     """
     index: Mapping[str, int] = {} if read is None else read.index
     in_file = words.rows(forms, index)
-    first = vocabulary if with_vector is None else with_vector
-    spelled = {s for form in forms[1:] if form in first for s in words.spellings(form)}
+    spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
     inside = [row for name, row in index.items() if name in spelled]
     outside = [row for name, row in index.items() if name not in spelled]
     alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]
-    others = dict.fromkeys(fold(form) for form in alone if form in vocabulary)
+    others = dict.fromkeys(fold(form) for form in alone if form in own)
     size = _FIRST + len(inside) + len(others)
     row_of = {name: row for row, name in enumerate(others, _FIRST + len(inside))}
     moved = np.zeros(len(index), np.int32)  # row of the file -> row of the table
@@ -159,7 +159,8 @@ def build(
         pretrained[: _FIRST + len(inside)] = pretrained[size:] = True
     named = {name: int(moved[file_row]) for name, file_row in index.items()}
     rows = np.array([words.PADDING, *row], np.int32)
-    return WordTable(rows, table, pretrained, size, named, row_of)
+    unknown_read = read is not None and read.unknown is not None
+    return WordTable(rows, table, pretrained, size, named, row_of, unknown_read=unknown_read)
 
 
 def lookup(

@@ -1,7 +1,8 @@
 """What is trained to judge vectors, and what is made of its scores."""
 
+import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ class Plan(NamedTuple):
 
     Attributes:
       files: name of the vectors -> their file.
-      entries: a member each; its trial's labels say vectors, task and mode.
+      groups: members of each task in each mode; their trials' labels say vectors, task and mode.
       baseline: name of the vectors that errors are reduced against.
     """
 
@@ -32,9 +33,22 @@ class Plan(NamedTuple):
     tasks: tuple[str, ...]
     modes: tuple[str, ...]
     seeds: tuple[int, ...]
-    entries: Sequence[Entry]
-    planned: Sequence[cohorts.Cohort]
+    groups: Sequence[Sequence[Entry]]
     baseline: str | None
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Members of all tasks and modes."""
+        return [*itertools.chain.from_iterable(self.groups)]
+
+    def cohorts(self) -> Iterator[cohorts.Cohort]:
+        """The programs in which they are trained, those of a group side by side.
+
+        Tables of all files of a group are stacked when it is asked for: who keeps no cohort has
+        one group's at a time.
+        """
+        for group in self.groups:
+            yield from cohorts.by_program(group)
 
 
 def plan(
@@ -60,31 +74,30 @@ def plan(
     names = named(files)
     against = None if baseline is None else _name_of(baseline, names)
     judge_options.refuse_changes(changes, tasks)
-    trials = [
-        trial
-        for task, where in tasks.items()
-        for mode in modes
-        for name, path in names.items()
-        for trial in proposers.seeds_by_splits(
-            _config(task, mode, name, path, where, changes),
-            seeds,
-            vectors=name,
-            task=task,
-            mode=mode,
+    loader = studies.Session().loader
+
+    def group(task: str, mode: str) -> list[Entry]:
+        return cohorts.entries(
+            (
+                trial
+                for name, path in names.items()
+                for trial in proposers.seeds_by_splits(
+                    _config(task, mode, name, path, tasks[task], changes),
+                    seeds,
+                    vectors=name,
+                    task=task,
+                    mode=mode,
+                )
+            ),
+            loader,
         )
-    ]
-    entries = cohorts.entries(trials, studies.Session().loader)
-    planned = cohorts.by_program(entries)
-    running.refuse_impossible(planned)
-    return Plan(
-        names,
-        tuple(tasks),
-        tuple(modes),
-        tuple(seeds),
-        entries,
-        planned,
-        against,
-    )
+
+    groups = [group(task, mode) for task in tasks for mode in modes]
+    planned = Plan(names, tuple(tasks), tuple(modes), tuple(seeds), groups, against)
+    for cohort in planned.cohorts():
+        running.refuse_impossible([cohort])
+        del cohort
+    return planned
 
 
 def named(files: Sequence[str]) -> dict[str, str]:
@@ -127,7 +140,7 @@ def _config(
 def programs(of: Plan) -> list[dict[str, Json]]:
     """What each program would train, as plain data; files with equal vectors are one."""
     described: list[dict[str, Json]] = []
-    for cohort in of.planned:
+    for cohort in of.cohorts():
         labels = [entry.trial.labels for entry in cohort.entries]
         described.append(
             {
@@ -143,14 +156,15 @@ def programs(of: Plan) -> list[dict[str, Json]]:
 
 def describe(of: Plan) -> dict[str, Json]:
     """What would be trained, as plain data."""
+    each = programs(of)
     return {
         "vectors": dict(of.files),
         "tasks": [*of.tasks],
         "modes": [*of.modes],
         "seeds": [*of.seeds],
-        "members": sum(len(cohort.members) for cohort in of.planned),
-        "compiled programs": len(of.planned),
-        "programs": [*programs(of)],
+        "members": len({entry.key for entry in of.entries}),
+        "compiled programs": len(each),
+        "programs": [*each],
     }
 
 
@@ -165,8 +179,9 @@ def judge(
     """
     begin = time.perf_counter(), time.process_time()
     members: list[runs.MemberRow] = []
-    for cohort in of.planned:  # one after the other: programs and tables of each are then let go
+    for cohort in of.cohorts():  # one after the other: programs and tables of each are let go
         members += observe.train_cohorts([cohort], folder, store, quiet=quiet)
+        del cohort  # before the next one is stacked
     spent = time.perf_counter() - begin[0], time.process_time() - begin[1]
     by_key = {
         (row.experiment, row.seed, row.split, row.repeat, row.hparams): row for row in members

@@ -8,6 +8,7 @@ from jaxeval.tasks import (
     language,
     language_prediction,
     pairs,
+    pairs_prediction,
     sentiment,
     sentiment_prediction,
     seq2seq,
@@ -21,7 +22,7 @@ KINDS: dict[str, Kind] = {
     "tagging": tagging.KIND._replace(predict=tagging_prediction.predict),
     "language": language.KIND._replace(predict=language_prediction.predict),
     "seq2seq": seq2seq.KIND._replace(predict=seq2seq_prediction.predict),
-    "pairs": pairs.KIND,
+    "pairs": pairs.KIND._replace(predict=pairs_prediction.predict),
     "sentiment": sentiment.KIND._replace(predict=sentiment_prediction.predict),
 }
 

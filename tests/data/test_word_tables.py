@@ -79,19 +79,24 @@ def test_words_that_the_file_lacks_can_share_a_vector(tmp_path: Path) -> None:
 
 
 def test_vectors_of_other_words_are_other_vectors(tmp_path: Path) -> None:
-    """Dies if a file whose words were permuted, or with another unknown vector, is the same data.
-
-    Of words with rows of their own only the vectors are hashed, as ids of before were.
+    """Dies if a file whose words were permuted, or with another unknown vector, is the same data;
+    or if a file is another one for words that the corpus does not have.
     """
     file = vectors(tmp_path / "a", WORDS, 1)
     turned = vectors(tmp_path / "b", WORDS[::-1], 1)
     more = vectors(tmp_path / "c", [*WORDS, "no"], 1)
-    prints = [_paired(vectors=f, without_vector="mean").table.fingerprint for f in (file, turned)]
-    assert prints[0] != prints[1]
+    for how in ("own", "zeros", "mean"):
+        of_files = [_paired(vectors=f, without_vector=how).table for f in (file, turned)]
+        numbers = [np.sort(table.vectors[table.pretrained], axis=None) for table in of_files]
+        np.testing.assert_array_equal(*numbers)
+        assert of_files[0].fingerprint != of_files[1].fingerprint
+    prints = [
+        _paired(vectors=file, without_vector=how).table.fingerprint for how in ("mean", "own")
+    ]
     lines = Path(more).read_text().splitlines()
     Path(more).write_text("\n".join([*Path(file).read_text().splitlines(), lines[-1]]) + "\n")
     assert _paired(vectors=more, without_vector="mean").table.fingerprint != prints[0]
-    assert _paired(vectors=more).table.fingerprint == _paired(vectors=turned).table.fingerprint
+    assert _paired(vectors=more).table.fingerprint == prints[1]
 
 
 def test_the_settings_are_those_of_all_kinds() -> None:

@@ -1,5 +1,6 @@
 """A judgement of word vectors as it is shown: names, intervals that are lacking, colours."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 
@@ -86,3 +87,22 @@ def test_programs_of_a_dry_run_are_a_table(capsys: pytest.CaptureFixture) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["pos", "fixed", "a,", "b[1]", "4", "0.0125"]
     assert lines[2:] == ["a: x/a.txt", "4 trainings in 1 program"]
+
+
+def test_letters_of_all_figures_have_one_size() -> None:
+    """Dies if a figure of the page is scaled otherwise than another: to the width of its card, or
+    as it is drawn wider than the page."""
+    for files in (2, 9):
+        judged = _judged(6, {"svd": 0.7, **{f"v{k}": 0.8 for k in range(1, files)}})
+        html = page.render(judged)
+        assert html.count('<figure class="wide">') == html.count("<figure") == 2
+        assert "max-width: 100%; height: auto" in html and "figure svg { width" not in html
+        mode = dataclasses.replace(judged.modes[0], tasks=("pos", "ner", "nli"))
+        wide = dataclasses.replace(
+            mode, scores={name: np.repeat(of, 3, axis=0) for name, of in mode.scores.items()}
+        )
+        metrics = dict.fromkeys(wide.tasks, "accuracy")
+        drawn = figures.scores(wide, judged._replace(metrics=metrics))
+        assert drawn.drawing.get_figwidth() == pytest.approx(
+            figures.reductions(wide, judged).drawing.get_figwidth()
+        )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INCHES = 0.42  # of a file on an axis
+_COLUMNS = 3  # of panels
 _MOST = 12  # files that a panel shows
 
 
@@ -31,8 +32,7 @@ def draw(of: Judged) -> list[Figure]:
 def scores(mode: Judgement, of: Judged) -> Figure:
     """Violins of test scores, a panel a task, files best mean first."""
     shown = mode.vectors[:_MOST]
-    width = max(2.4, _INCHES * len(shown) + 1.2)
-    drawing, panels = plots.grid(len(mode.tasks), 3, (width, 3.0))
+    drawing, panels = plots.grid(len(mode.tasks), _COLUMNS, (_panel_width(len(shown)), 3.0))
     styles = _styles(of)
     rows: list[tuple[object, ...]] = []
     for place, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
@@ -59,6 +59,11 @@ def scores(mode: Judgement, of: Judged) -> Figure:
     )
 
 
+def _panel_width(files: int) -> float:
+    """Inches of a panel with so many files."""
+    return max(2.4, _INCHES * min(files, _MOST) + 1.2)
+
+
 def _styles(of: Judged) -> dict[str, int]:
     """The number of each file's colour and marker, the same in all figures."""
     return {name: number for number, name in enumerate(of.files)}
@@ -69,7 +74,8 @@ def reductions(mode: Judgement, of: Judged) -> Figure:
     shown = [*mode.reductions][:_MOST]
     groups = [*mode.reduced, "mean"]
     styles = _styles(of)
-    drawing, panel = plots.canvas(max(5.0, 0.3 * len(groups) * (len(shown) + 1)), 3.6)
+    width = _panel_width(len(mode.vectors)) * min(_COLUMNS, len(mode.tasks))
+    drawing, panel = plots.canvas(max(5.0, width), 3.6)  # as wide as the scores' figure
     rows: list[tuple[object, ...]] = []
     step = 0.8 / max(len(shown), 1)
     for number, name in enumerate(shown):

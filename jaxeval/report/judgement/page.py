@@ -10,7 +10,10 @@ from jaxeval.stats.judgement import Judgement
 
 def render(of: Judged) -> str:
     """One file without scripts, which opens offline."""
-    drawn = {figure.name: page.drawn(figure, figure.name) for figure in figures.draw(of)}
+    drawn = {  # one below the other: as large as they are drawn, letters too
+        figure.name: page.drawn(figure, figure.name) | {"wide": True}
+        for figure in figures.draw(of)
+    }
     return page.render(
         "judgement/page.html.jinja",
         version=__version__,
