@@ -207,6 +207,21 @@ def test_the_second_batch_compiles_nothing(tmp_path: Path) -> None:
     assert len(programs) == 1
 
 
+def test_a_long_search_compiles_more_to_pad_less(tmp_path: Path) -> None:
+    """Dies if the length of the search is not weighed, a sample counts as a whole search, or a
+    program has only the steps of the sample's batches that fell to it."""
+    _words(tmp_path)
+    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
+    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
+    chosen = [configs.templates_of(target, trainings, 2) for trainings in (1, 10**9)]
+    assert len(chosen[0]) == 1 < len(chosen[1])
+    largest = {"embedding": 8, "hidden": 8}
+    for templates in chosen:
+        assert sum(t.extent.extent.sizes().items() >= largest.items() for t in templates) == 1
+        rows = [e.prepared.config.training.batch_size for t in templates for e in t.entries]
+        assert {*rows} == {4}
+
+
 def test_a_population_has_room_for_further_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

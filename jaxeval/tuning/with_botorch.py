@@ -7,6 +7,7 @@ trained: what differs is the model and the acquisition.
 
 import contextlib
 import statistics
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,11 +76,15 @@ def _torch() -> Any:
 
 @contextlib.contextmanager
 def _seeded(stream: list[int]) -> Iterator[int]:
-    """A seed, which torch's own random numbers have meanwhile: fits and baselines draw some."""
+    """A seed, which torch's own random numbers have meanwhile: fits and baselines draw some.
+
+    What is said of jitter, and of scores without spread, is not for people.
+    """
     import torch
 
     seed = int(np.random.default_rng(stream).integers(2**31))
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         yield seed
 
@@ -113,7 +118,8 @@ def _acquisition(
         )
 
     def value(rows: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             points = torch.tensor(encoding.features(space, rows))[:, None]
             values: np.ndarray = acquisition(points).numpy()
         return values
