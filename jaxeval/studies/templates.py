@@ -9,7 +9,7 @@ against seconds of compiling, and their sizes are the templates that every batch
 import dataclasses
 import itertools
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Choices, Distribution, Value
@@ -116,9 +116,10 @@ def place(
     groups: dict[int, list[int]] = {}
     unheld = []
     for number, job in enumerate(jobs):
-        holding = [k for k, template in enumerate(templates) if template.holds(job.extent)]
+        own = cast(ProgramShape, job.extent)
+        holding = [k for k, template in enumerate(templates) if template.holds(own)]
         if holding:
-            best = min(holding, key=lambda k: templates[k].extent.operations(job.extent))
+            best = min(holding, key=lambda k: templates[k].extent.operations(own))
             groups.setdefault(best, []).append(number)
         else:
             unheld.append(number)

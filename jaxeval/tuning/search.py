@@ -96,12 +96,15 @@ def ask(
 
 
 def _propose(search: Search, compiled: Collection[str]) -> methods.Propose:
-    propose = methods.method(search.method).propose
     if search.adaptive:
         from jaxeval.tuning import replicates
 
-        propose = replicates.propose
-    return functools.partial(propose, compiled=compiled) if search.method == "gp" else propose
+        return functools.partial(replicates.propose, compiled=compiled)
+    if search.method == "gp":
+        from jaxeval.tuning import gp
+
+        return functools.partial(gp.propose, compiled=compiled)
+    return methods.method(search.method).propose
 
 
 def best(search: Search, history: History) -> Setting | None:
