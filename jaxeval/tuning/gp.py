@@ -32,7 +32,9 @@ INITIAL = 8  # proposals by Sobol points before the first by the model
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
-PRICE = 0.1  # of the expected improvement, that a setting of a running program may lack
+# share of the expected improvement that a setting of a running program may lack; what more than 0
+# costs in regret is not known (docs/tuning.md)
+PRICE = 0.0
 
 
 class Fitted(NamedTuple):
