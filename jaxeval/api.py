@@ -245,7 +245,7 @@ def tune(
     _prepare()
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
-    from jaxeval.tune import configs, options, training
+    from jaxeval.tune import options, targets, training
     from jaxeval.tuning.search import Search, whole
 
     count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
@@ -254,7 +254,7 @@ def tune(
     parallel = None if parallel is None else whole("parallel", parallel, 1)
     of, where = spaces.of(space)
     search = Search(of, method, seed, count, adaptive, stops)
-    target = configs.target(config, arguments.words(changes), arguments.path(data), search, where)
+    target = targets.target(config, arguments.words(changes), arguments.path(data), search, where)
     place = training.Place(Path(out), store)
     with observe.interruptible():
         tree = training.tune(target, search, end, place, parallel, quiet)

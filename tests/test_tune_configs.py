@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError
+from jaxeval.population import engine, loop
 from jaxeval.space import space as spaces
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import configs
+from jaxeval.tune import configs, targets
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -28,9 +31,9 @@ TOY_SPACE = spaces.from_dict(
 TOY_SEARCH = Search(TOY_SPACE, "sobol", seed=2, seeds=2)
 
 
-def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> configs.Target:
+def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> targets.Target:
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
-    return configs.target({"task": "toy"}, [], None, search)
+    return targets.target({"task": "toy"}, [], None, search)
 
 
 def test_a_key_that_no_config_has_is_refused_before_the_search(
@@ -50,7 +53,7 @@ def test_a_key_that_no_config_has_is_refused_before_the_search(
 
 
 def _go_on(
-    of: configs.Target, folder: Path, history: History, stop: int | None = None
+    of: targets.Target, folder: Path, history: History, stop: int | None = None
 ) -> list[History]:
     """Every history that is saved, until so many evaluations have ended."""
     saved, ended = [], 0
@@ -159,3 +162,84 @@ def test_settings_with_one_program_are_one_population(monkeypatch: pytest.Monkey
     asked = configs.batch(target, history.evaluations)
     assert [len(cohort.members) for cohort in asked.cohorts] == [6]
     assert all(isinstance(trial, studies.Trial) for trial in asked.trials)
+
+
+_SIZES = {
+    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
+    "embedding": {"key": "model.embedding", "integer": [4, 8], "step": 2},
+    "hidden": {"key": "model.hidden", "choices": [4, 8]},
+}
+_WORDS = {
+    "task": "seq2seq",
+    "model": {"architecture": "attentive_lstm", "embedding": 4, "hidden": 4},
+    "training": {"epochs": 1, "evaluation_batch_size": 16, "lanes": 2},
+}
+
+
+def _words(folder: Path) -> None:
+    for part, words in (
+        ("train", ["ab", "ba", "aab", "abb"] * 6),
+        ("dev", ["ba"]),
+        ("test", ["ab"]),
+    ):
+        lines = [f"{word}\t{word[::-1]}\n" for word in words]
+        (folder / f"{part}.tsv").write_text("".join(lines))
+
+
+def test_the_second_batch_compiles_nothing(tmp_path: Path) -> None:
+    """Dies if a batch is padded to its own sizes, or has room for its own steps or names only.
+
+    By all that a program is found by (`loop.Programs`): to compile one takes seconds.
+    """
+    _words(tmp_path)
+    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
+    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
+    padded_to = configs.templates_of(target, 20, 2)
+    programs, sizes, history = set(), set(), History()
+    for _ in range(6):
+        history, asked = searches.ask(search, history, 2)
+        for cohort in configs.batch(target, asked, padded_to).cohorts:
+            steps = engine.most_steps(cohort.members, cohort.problem.split(0))
+            names = tuple(name for name, _ in cohort.members[0].hparams)
+            programs.add((cohort.program, max(steps, cohort.steps), names))
+            sizes.add((tuple(max(e.values[name] for e in asked) for name in _SIZES), steps))
+    assert len(sizes) > 3  # what the batches need differs
+    assert len(programs) == 1
+
+
+def test_a_long_search_compiles_more_to_pad_less(tmp_path: Path) -> None:
+    """Dies if the length of the search is not weighed, a sample counts as a whole search, or a
+    program has only the steps of the sample's batches that fell to it."""
+    _words(tmp_path)
+    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
+    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
+    chosen = [configs.templates_of(target, trainings, 2) for trainings in (1, 10**9)]
+    assert len(chosen[0]) == 1 < len(chosen[1])
+    largest = {"embedding": 8, "hidden": 8}
+    for templates in chosen:
+        assert sum(t.extent.extent.sizes().items() >= largest.items() for t in templates) == 1
+        rows = [e.prepared.config.training.batch_size for t in templates for e in t.entries]
+        assert {*rows} == {4}
+
+
+def test_a_population_has_room_for_further_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population has only the steps of its own members in its arrays."""
+    _words(tmp_path)
+    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
+    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
+    _, asked = searches.ask(search, History(), 1)
+    (cohort,) = configs.batch(target, asked).cohorts
+    most = 4 * engine.most_steps(cohort.members, cohort.problem.split(0))
+    trained: list[loop.Population] = []
+
+    def train(problem: Any, members: Any, *_: Any, steps: int, **more: Any) -> Iterator[Any]:
+        trained.append(loop.Population(problem, members, 1, steps=steps))
+        yield from ()
+
+    monkeypatch.setattr(loop, "train", train)
+    with runs.open_store(tmp_path) as store:
+        list(studies.run_cohorts([cohort._replace(steps=most)], store, tmp_path))
+    (population,) = trained
+    assert population.lanes.inputs.steps.batch.shape == (len(population.slots), most)

@@ -11,7 +11,7 @@ from jaxeval.population import loop, reports
 from jaxeval.space import space as spaces
 from jaxeval.studies import events
 from jaxeval.tasks import registry
-from jaxeval.tune import configs, live
+from jaxeval.tune import live, targets
 from jaxeval.tune.configs import Bounds
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.halving import Halving
@@ -39,9 +39,9 @@ class _Crash(Exception):
 
 
 @pytest.fixture
-def target(monkeypatch: pytest.MonkeyPatch) -> configs.Target:
+def target(monkeypatch: pytest.MonkeyPatch) -> targets.Target:
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
-    return configs.target({"task": "toy"}, CHANGES, None, SEARCH)
+    return targets.target({"task": "toy"}, CHANGES, None, SEARCH)
 
 
 class _Journal:
@@ -57,7 +57,7 @@ class _Journal:
 
 
 def _go_on(
-    target: configs.Target, folder: Path, journal: _Journal, bounds: Bounds = BOUNDS
+    target: targets.Target, folder: Path, journal: _Journal, bounds: Bounds = BOUNDS
 ) -> list[events.Epoch]:
     """The epochs of all populations."""
     with runs.open_store(folder) as store:
@@ -74,7 +74,7 @@ def _rows(folder: Path) -> list[tuple]:
 
 
 def test_lanes_are_refilled_and_a_killed_search_ends_the_same(
-    target: configs.Target, tmp_path: Path
+    target: targets.Target, tmp_path: Path
 ) -> None:
     """Dies if lanes idle while settings of their program can be proposed, a training goes on
     that is not among the best half, or a search that was killed decides anything anew."""
@@ -109,7 +109,7 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(
         assert _rows(folder) == _rows(tmp_path / "whole")
 
 
-def test_a_lost_state_finds_what_is_recorded(target: configs.Target, tmp_path: Path) -> None:
+def test_a_lost_state_finds_what_is_recorded(target: targets.Target, tmp_path: Path) -> None:
     """Dies if settings whose results are recorded are trained again, or never told."""
     first, second = _Journal(History()), _Journal(History())
     _go_on(target, tmp_path, first)
@@ -125,11 +125,11 @@ def test_rungs_are_where_dev_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
     refused = pytest.raises(ConfigError, match=r"--min-epochs: expected a multiple of .* 2, got 1")
     with refused:
-        configs.target({"task": "toy"}, ["training.evaluate_every=2"], None, SEARCH)
+        targets.target({"task": "toy"}, ["training.evaluate_every=2"], None, SEARCH)
 
 
 def test_a_population_too_wide_for_memory_is_trained_lane_by_lane(
-    target: configs.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if settings fail that fit into memory one at a time, or a decision is lost on the way:
     memory runs out in all lanes, at first and after decisions."""
@@ -149,7 +149,7 @@ def test_a_population_too_wide_for_memory_is_trained_lane_by_lane(
 
 
 def test_a_decision_that_cannot_be_recorded_ends_the_search(
-    target: configs.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if the same population is trained for ever, or what was told is taken back."""
     score, widths = loop.Population._score, []
@@ -174,5 +174,5 @@ def test_what_hides_rungs_is_no_part_of_the_space(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
     space = spaces.from_dict({"often": {"key": "training.evaluate_every", "choices": [1, 2]}})
     with pytest.raises(ConfigError, match="space: often: expected no training"):
-        configs.target({"task": "toy"}, [], None, Search(space, "sobol", halving=Halving(2)))
-    configs.target({"task": "toy"}, [], None, Search(space, "sobol"))
+        targets.target({"task": "toy"}, [], None, Search(space, "sobol", halving=Halving(2)))
+    targets.target({"task": "toy"}, [], None, Search(space, "sobol"))

@@ -37,6 +37,7 @@ class Population:
         programs: Programs | None = None,
         count_rows: bool = False,
         feed: Feed = feeds.CLOSED,
+        steps: int = 0,
     ):
         """Arguments as of `train`."""
         self.problem, self.program = problem, problem.program
@@ -47,7 +48,7 @@ class Population:
         self._stale = False  # lanes were given something that the devices do not have yet
         mesh = lanes.make_mesh(devices)
         first_split = problem.split_of(members[0])
-        self._most_steps = engine.most_steps(members, first_split)
+        self._most_steps = max(engine.most_steps(members, first_split), steps)
         count = lanes.round_up(count, mesh)
         self._programs: Programs = {} if programs is None else programs
         self._key = count, self._most_steps, tuple(name for name, _ in members[0].hparams)
@@ -247,6 +248,7 @@ def train(
     programs: Programs | None = None,
     count_rows: bool = False,
     feed: Feed = feeds.CLOSED,
+    steps: int = 0,
 ) -> Generator[Compilation | Report, None, None]:
     """Trains all members; yields what is compiled, then after every epoch of the population.
 
@@ -263,13 +265,15 @@ def train(
       programs: of populations of the same problem: those that fit are used, new ones are added.
       count_rows: reports hold what members that end count in each row of dev and test.
       feed: lets others join, and stops members.
+      steps: of an epoch that programs have room for, where members have batch sizes of their own:
+        so that later populations whose batches are smaller find them.
 
     Closing the generator early saves the state; an exception in `record` does not, so that the
     epoch is repeated.
     """
     if not members:
         return
-    population = Population(problem, members, count, devices, programs, count_rows, feed)
+    population = Population(problem, members, count, devices, programs, count_rows, feed, steps)
     saved = checkpoints.Checkpoints(folder)
     try:
         snapshot = saved.restore(population.snapshot().state)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jaxeval import runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member
+from jaxeval.population import engine
 from jaxeval.population.problem import Problem
 from jaxeval.studies import costs, prepared, programs
 from jaxeval.studies.trial import Study, Trial
@@ -45,6 +46,7 @@ class Cohort(NamedTuple):
       program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
       name: of its checkpoints and its lock.
       estimate: what it should cost, where that was asked for.
+      steps: of an epoch that the program has room for, however few its members take.
     """
 
     entries: tuple[Entry, ...]
@@ -54,6 +56,7 @@ class Cohort(NamedTuple):
     program: str
     name: str
     estimate: costs.Estimate | None = None
+    steps: int = 0
 
     @property
     def records(self) -> tuple[runs.Experiment, ...]:
@@ -198,8 +201,7 @@ def jobs(of: Sequence[Entry]) -> list[costs.Job]:
     for entry in of:
         training, split = entry.prepared.config.training, entry.prepared.source.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
-        evaluations = -(-training.epochs // training.evaluate_every)
-        evaluated = evaluations * dev + test
+        evaluated = -(-training.epochs // training.evaluate_every) * dev + test
         shape = shape_of(entry.prepared)
         known.append(costs.Job(shape, training.batch_size, training.epochs, evaluated))
     return known
@@ -215,30 +217,33 @@ def by_estimates(
     estimates: Sequence[costs.Estimate],
     loader: prepared.Loader,
     part: str = "",
+    others: Sequence[Sequence[Entry]] = (),
 ) -> list[Cohort]:
-    """The cohorts that a cost model proposes, padded to their largest sizes.
+    """The cohorts that a cost model proposes, padded to the sizes of its extents.
 
     Args:
       part: for names of checkpoints, where an experiment is not planned all at once.
+      others: for each estimate, trials that its program has room for beside its own.
     """
     cohorts = []
     for number, estimate in enumerate(estimates):
         group = [of[k] for k in estimate.jobs]
         whole = loader.prepare(_config(estimate, group[0]))
+        every = [*group, *(others[number] if others else ())]
         ragged = estimate.extent.extent is not None  # type: ignore[attr-defined]
-        sizes = _sizes(group, whole) if ragged else [{}] * len(group)
-        neutral = _neutral(group)
-        members = (_member(e, {**neutral, **s}) for e, s in zip(group, sizes, strict=True))
-        name = f"{group[0].record.id}-{part}{number}"
+        sizes = _sizes(every, whole) if ragged else [{}] * len(every)
+        neutral, pairs = _neutral(every), zip(every, sizes, strict=True)
+        members = tuple(_member(entry, {**neutral, **own}) for entry, own in pairs)
         cohorts.append(
             Cohort(
                 tuple(group),
-                tuple(members),
+                members[: len(group)],
                 whole.config,
                 whole.problem,
                 programs.text(whole, filled=True),
-                name,
+                f"{group[0].record.id}-{part}{number}",
                 estimate,
+                engine.most_steps(members, whole.problem.split(0)) if others else 0,
             )
         )
     return cohorts
@@ -261,8 +266,8 @@ def _config(estimate: costs.Estimate, first: Entry) -> Any:
     Where nothing else is asked for, members of several sizes are computed one after the other on
     accelerators too: under `vmap` each would wait for the one with the most rows and steps.
     """
-    config, shape = first.prepared.config, estimate.extent
-    if shape.extent is None:  # type: ignore[attr-defined]
+    config, extent = first.prepared.config, estimate.extent.extent  # type: ignore[attr-defined]
+    if extent is None:
         return config
     rows, mode = estimate.micro_batch, config.training.lane_mode
     training = dataclasses.replace(
@@ -271,8 +276,7 @@ def _config(estimate: costs.Estimate, first: Entry) -> Any:
         micro_batch=rows,
         lane_mode="map" if mode == "auto" else mode,
     )
-    sizes = shape.extent.sizes()  # type: ignore[attr-defined]
-    model = dataclasses.replace(config.model, **sizes)
+    model = dataclasses.replace(config.model, **extent.sizes())
     return dataclasses.replace(config, model=model, training=training)
 
 

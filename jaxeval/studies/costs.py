@@ -17,9 +17,8 @@ import numpy as np
 MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds that an optimiser takes a parameter: 40 bytes at 50 GB/s
-_EVALUATION = (
-    0.5  # of a training step: the forward pass is a third, outputs up to 1.5 times as long
-)
+# of a training step: the forward pass is a third, outputs up to 1.5 times as long
+_EVALUATION = 0.5
 _EVALUATION_ROWS = 128
 
 
@@ -152,14 +151,18 @@ def as_grouped(
     machine: Machine,
     groups: Sequence[Sequence[int]],
     micro_batches: Sequence[int],
+    extents: Sequence[Extent] | None = None,
 ) -> list[Estimate]:
     """Cohorts that were made before, of the numbers of their runs.
+
+    Args:
+      extents: of each, which hold more than its runs need; None: what they need.
 
     Raises:
       ValueError: runs that cannot share a program.
     """
     cohorts = []
-    for numbers, micro_batch in zip(groups, micro_batches, strict=True):
+    for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
         whole: _Group | None = None
         for number in numbers:
             group = _alone(number, runs[number], sizes)
@@ -168,17 +171,17 @@ def as_grouped(
                 raise ValueError(f"run {number + 1} does not fit into its cohort")
         if whole is None:
             raise ValueError("a cohort without runs")
+        if extents is not None:
+            whole = whole._replace(extent=extents[k])
         cohorts.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
     return cohorts
 
 
 def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
-    rows = [run.epochs * rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES]
-    step = [math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES]
+    rows = np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
+    step = np.array([math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES], float)
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    member = _Member(
-        number, run.extent, np.array(rows, float), np.array(step, float), updates, run.evaluated
-    )
+    member = _Member(number, run.extent, run.epochs * rows, step, updates, run.evaluated)
     return _Group((member,), run.extent, np.array(sizes) / max(1, sum(sizes)))
 
 
@@ -194,8 +197,7 @@ def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
     by_extent: dict[Extent, _Group] = {}
     for group in groups:
         same = by_extent.get(group.extent)
-        joined = None if same is None else _union(same, group)
-        by_extent[group.extent] = joined or group
+        by_extent[group.extent] = (same and _union(same, group)) or group
     return list(by_extent.values())
 
 
@@ -218,7 +220,6 @@ def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray
 
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     """[n, M] each member's share, for each micro-batch size; devices share members, not work."""
-    rows = np.array(MICRO_BATCHES)
     count = len(group.members)
     updates = np.array([m.updates for m in group.members])
     if machine.lock_step:
@@ -226,7 +227,7 @@ def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     training, evaluation = _operations(group, machine)
     beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
     beside += updates * group.extent.parameters() * _UPDATE
-    total = training / _rate(machine, rows) + beside[:, None]
+    total = training / _rate(machine, np.array(MICRO_BATCHES)) + beside[:, None]
     return total / count * math.ceil(count / machine.devices)
 
 

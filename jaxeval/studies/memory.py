@@ -8,6 +8,7 @@ import jax
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.population.settings import Training
 from jaxeval.studies import prepared
 
 
@@ -18,8 +19,8 @@ def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
     of the optimiser and the corpus come beside.
     """
     count, available = prepared.parameters(problem, members[0]), _bytes()
-    width = _lanes(problem, len(members))
-    needed = 4 * count * (2 * width + 1)
+    width = _lanes(problem.training, len(members))
+    needed = _needed(count, width)
     if needed > available:
         where = "a member" if width == 1 else f"in {width} lanes"
         advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
@@ -28,6 +29,16 @@ def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
             f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
             f"GB; expected {advice}"
         )
+
+
+def fits(parameters: int, training: Training, members: int) -> bool:
+    """Whether a population of so many members, each of so many parameters, is not refused."""
+    return _needed(parameters, _lanes(training, members)) <= _bytes()
+
+
+def _needed(parameters: int, width: int) -> int:
+    """Bytes, at least."""
+    return 4 * parameters * (2 * width + 1)
 
 
 def tables_at_once(each: int) -> int:
@@ -45,9 +56,9 @@ def exhausted(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
-def _lanes(problem: Problem, members: int) -> int:
+def _lanes(training: Training, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
-    width, devices = lanes_for(problem.training, members), jax.devices()
+    width, devices = lanes_for(training, members), jax.devices()
     return width if devices[0].platform == "cpu" else -(-width // len(devices))
 
 

@@ -162,6 +162,7 @@ def _train(
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=outputs,
         feed=feeds.CLOSED if feed is None else live.of_population(feed, cohort, recorder),
+        steps=cohort.steps,
     )
     yield from _told(happening, recorded)
 

@@ -1,6 +1,5 @@
 """A config as what is tuned: a batch of proposals is trained as few populations."""
 
-import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,103 +7,17 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxeval import runs, studies
-from jaxeval.config import reading
+from jaxeval.config import markers, reading
 from jaxeval.errors import ConfigError
-from jaxeval.files import Json
 from jaxeval.population import lanes as widths
-from jaxeval.space.space import Space
-from jaxeval.studies import cohorts, costs, events, memory, prepared, proposers, sweeps
+from jaxeval.studies import cohorts, events, memory, prepared, sweeps, templates
+from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.studies.templates import Template
+from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Result
 from jaxeval.tuning.search import Search
-
-
-@dataclasses.dataclass(frozen=True)
-class Target:
-    """A config that is tuned.
-
-    Attributes:
-      source, changes: of the config, before what a search sets.
-      base: the config with its data.
-      record: under which its evaluations are recorded.
-      session: data that was read, programs that were compiled.
-    """
-
-    source: reading.Source
-    changes: Sequence[str]
-    space: Space
-    base: prepared.Prepared
-    record: runs.Experiment
-    design: Mapping[str, Json]
-    session: studies.Session
-
-    def config(self, values: Mapping[str, Any]) -> Any:
-        """The config of a setting.
-
-        Raises:
-          ConfigError: the values are no config.
-        """
-        return proposers.configured(self.source, self.changes, self.space, values)
-
-    def trials(self, evaluation: Evaluation) -> list[studies.Trial]:
-        """One a seed.
-
-        Raises:
-          ConfigError: as `config`.
-        """
-        config = self.config(evaluation.values)
-        setting = (evaluation.values, evaluation.seeds)
-        return proposers.evaluations(self.base.config, [config], [setting], self.design)
-
-
-def target(
-    source: reading.Source,
-    changes: Sequence[str],
-    data: str | None,
-    search: Search,
-    where: str = "space",
-) -> Target:
-    """Reads a config and its data; nothing is trained.
-
-    Args:
-      data: where the data is, instead of where the config says.
-      where: what messages about the space begin with.
-
-    Raises:
-      ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
-    """
-    base = studies.read(source, changes, data)
-    if search.halving is not None:
-        _refuse_unscored_rungs(base, search, search.halving, where)
-    for parameter in search.space.parameters:
-        if parameter.key is not None:  # else every setting would be a failure
-            reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
-    changes = [*changes, *prepared.data_changes(base.task, data)]
-    proposers.refuse_leaks(base, search.space, where)
-    session = studies.Session()
-    loaded = session.loader.prepare(base)
-    design = search.to_dict()
-    study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
-    assert study is not None
-    record = prepared.record_of(loaded.record, study)
-    return Target(source, changes, search.space, loaded, record, design, session)
-
-
-def _refuse_unscored_rungs(base: Any, search: Search, halving: Halving, where: str) -> None:
-    """Raises ConfigError where a rung may be an epoch after which dev is not scored."""
-    every, key = base.training.evaluate_every, "training.evaluate_every"
-    if halving.first % every:
-        raise ConfigError(
-            f"--min-epochs: expected a multiple of {key}, which is {every}, got {halving.first}"
-        )
-    for parameter in search.space.parameters:
-        if parameter.key == key:
-            raise ConfigError(
-                f"{where}: {parameter.name}: expected no {key} with --halving, whose rungs are "
-                "after epochs that score dev; fix it in the config"
-            )
 
 
 class Batch(NamedTuple):
@@ -117,24 +30,57 @@ class Batch(NamedTuple):
 
     evaluations: Sequence[Evaluation]
     trials: Mapping[studies.Trial, Evaluation]
-    cohorts: Sequence[cohorts.Cohort]
+    cohorts: Sequence[Cohort]
     failed: Mapping[int, Result]
 
 
-def batch(of: Target, evaluations: Sequence[Evaluation]) -> Batch:
+def templates_of(of: Target, trainings: int, lanes: int) -> list[Template]:
+    """The programs that all batches of a search are padded to; empty where nothing is padded.
+
+    Args:
+      trainings: of the whole search.
+      lanes: of a population; a template that does not fit into memory so is none.
+    """
+    if of.base.kind.extent is None:
+        return []
+    config = of.base.config
+    ragged = {f"model.{key}" for key in markers.keys(config.model, markers.RAGGED)}
+    sample, machine = templates.settings(of.space, ragged), sweeps.machine_of(of.base)
+    drawn, largest = (
+        [entry for values in part for entry in _entries(of, values)] for part in sample
+    )
+    sizes = cohorts.bucket_sizes(of.base)
+    chosen = templates.choose(drawn, largest, sizes, machine, trainings)
+    return [t for t in chosen if memory.fits(t.extent.parameters(), config.training, lanes)]
+
+
+def _entries(of: Target, values: Mapping[str, Any]) -> list[Entry]:
+    """Of one seed of a setting; none where it is no config."""
+    try:
+        trials = of.trials(Evaluation(0, values, (1,)))
+    except ConfigError:
+        return []
+    return cohorts.entries(trials, of.session.loader)
+
+
+def batch(
+    of: Target, evaluations: Sequence[Evaluation], padded_to: Sequence[Template] = ()
+) -> Batch:
     """Groups evaluations into populations, by what compiling and padding cost.
 
     What is no config, or does not fit into memory, has failed before it is trained.
+
+    Args:
+      padded_to: of `templates_of`.
     """
     trials: dict[studies.Trial, Evaluation] = {}
-    entries: list[cohorts.Entry] = []
+    entries: list[Entry] = []
     failed: dict[int, Result] = {}
     for evaluation in evaluations:
         try:
             own = of.trials(evaluation)
             known = cohorts.entries(own, of.session.loader)
-            member = prepared.member_of(known[0].prepared)
-            memory.refuse_too_large(known[0].prepared.problem, [member])
+            _refuse_too_large(known[0].prepared)
         except ConfigError as error:
             failed[evaluation.number] = Result(failure=str(error))
             continue
@@ -143,10 +89,26 @@ def batch(of: Target, evaluations: Sequence[Evaluation]) -> Batch:
     if not entries:
         return Batch(evaluations, trials, [], failed)
     machine, sizes = sweeps.machine_of(of.base), cohorts.bucket_sizes(of.base)
-    estimates = costs.plan(cohorts.jobs(entries), sizes, machine)
+    placed = templates.place(padded_to, cohorts.jobs(entries), sizes, machine)
+    estimates, others = [e for e, _ in placed], [known for _, known in placed]
     part = f"{evaluations[0].number}-"
-    planned = cohorts.by_estimates(entries, estimates, of.session.loader, part)
-    return Batch(evaluations, trials, planned, failed)
+    planned = cohorts.by_estimates(entries, estimates, of.session.loader, part, others)
+    return Batch(evaluations, trials, [_named(cohort) for cohort in planned], failed)
+
+
+def _refuse_too_large(of: prepared.Prepared) -> None:
+    """Raises ConfigError as `memory.refuse_too_large`; a model is traced only where it must be."""
+    shape = cohorts.shape_of(of)
+    if shape.extent is None or not memory.fits(shape.parameters(), of.config.training, 1):
+        memory.refuse_too_large(of.problem, [prepared.member_of(of)])
+
+
+def _named(cohort: Cohort) -> Cohort:
+    """With the program in the name of a padded one's checkpoints: more trials, or other devices,
+    may choose other templates for what a search was stopped in."""
+    if cohort.estimate is None or not cohort.estimate.operations:
+        return cohort
+    return cohort._replace(name=f"{cohort.name}-{reading.digest(cohort.program)}")
 
 
 class Bounds(NamedTuple):
@@ -202,18 +164,20 @@ def tune(
     Raises:
       RunError: as `studies.run_cohorts`.
     """
+    lanes = bounds.parallel * search.seeds
+    padded_to = templates_of(of, bounds.trials * search.seeds, lanes)
     while True:
         pending = histories.pending(history)
         if not pending:
             count = min(bounds.parallel, bounds.trials - len(history.evaluations))
             if count <= 0 or bounds.stop(history):
                 return
-            history, pending = searches.ask(search, history, count)
+            history, pending = searches.ask(search, history, count, of.compiled)
             if not pending:
                 return
-        asked = batch(of, pending)
+        asked = batch(of, pending, padded_to)
         yield Asked(history, asked)
-        results = yield from _train(of, asked, store, folder, bounds.parallel * search.seeds)
+        results = yield from _train(of, asked, store, folder, lanes)
         for number in sorted(results):
             history = histories.tell(history, number, results[number])
         yield Told(history)

@@ -12,7 +12,8 @@ from jaxeval.studies import cohorts, events, live, memory, programs, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.live import Progress
 from jaxeval.tune import configs
-from jaxeval.tune.configs import Bounds, Scored, Target, Told
+from jaxeval.tune.configs import Bounds, Scored, Told
+from jaxeval.tune.targets import Target
 from jaxeval.tuning import halving as halvings
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -170,7 +171,7 @@ class _Live:
         """Asks for settings for all lanes that are free; those that join the population now."""
         joining = []
         while (free := self._free()) > 0 and not self.bounds.stop(self.history):
-            self.history, asked = searches.ask(self.search, self.history, free)
+            self.history, asked = searches.ask(self.search, self.history, free, self.of.compiled)
             if not asked:
                 break
             for evaluation in asked:

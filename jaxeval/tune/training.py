@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,9 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.studies import proposers
-from jaxeval.tune import configs, live, options
-from jaxeval.tune.configs import Target
+from jaxeval.studies.templates import Template
+from jaxeval.tune import configs, live, options, targets
+from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, saved
 from jaxeval.tuning import search as searches
@@ -30,7 +31,7 @@ _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
-    target = configs.target(args.config, args.changes, args.data, search, args.space)
+    target = targets.target(args.config, args.changes, args.data, search, args.space)
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
@@ -184,8 +185,13 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     """Shows what the first batch would be, and how many there are."""
     parallel = _at_once(args.parallel)
     count = min(parallel, args.trials)
-    _, asked = searches.ask(search, History((), target.record.higher_is_better), count)
-    batch = configs.batch(target, asked)
+    history = History((), target.record.higher_is_better)
+    _, asked = searches.ask(search, history, count, target.compiled)
+    padded_to: Sequence[Template] = ()
+    if search.halving is None:
+        trainings = args.trials * search.seeds
+        padded_to = configs.templates_of(target, trainings, parallel * search.seeds)
+    batch = configs.batch(target, asked, padded_to)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
     findings, batches = target.base.source.findings, -(-args.trials // parallel)
     of_runs.print_findings(findings.remarks, findings.warnings)

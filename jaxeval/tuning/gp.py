@@ -4,7 +4,8 @@ What is proposed depends on nothing but the space, the history and the seed: ask
 settings gives what asking eight times for one gives.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,10 @@ INITIAL = 8  # proposals by Sobol points before the first by the model
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
-_FANTASIES, _SEARCH = range(2)  # streams of random numbers
+_FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
+# share of the expected improvement that a setting of a running program may lack; what more than 0
+# costs in regret is not known (docs/tuning.md)
+PRICE = 0.0
 
 
 class Fitted(NamedTuple):
@@ -60,12 +64,17 @@ def propose(
     seed: int,
     fantasies: int = acquisition.FANTASIES,
     fitted: Fitted | None = None,
+    compiled: Collection[str] = (),
+    price: float = PRICE,
 ) -> list[dict[str, Value]]:
     """The next settings, each unlike all others and those of the history.
 
     Args:
       fantasies: draws of the results that are awaited; 1: their posterior mean (Kriging believer).
       fitted: to the history, where that is done.
+      compiled: hyperparameters whose values are compiled in. A setting that has those of one that
+        runs is proposed instead of the best, where it lacks at most a share `price` of its
+        expected improvement.
 
     Returns:
       `count` settings; fewer where the space has no more.
@@ -80,13 +89,18 @@ def propose(
     settings = histories.settings(history)
     taken = encoding.places(space, [setting.values for setting in settings])
     running = taken[[bool(s.running and not s.scores) for s in settings]]
+    columns = [k for k, parameter in enumerate(space.parameters) if parameter.name in compiled]
     fitted = fitted or fit(space, history)  # proposals change what runs, not what is known
     for number in range(first + len(proposed), first + count):
-        streams = [seed, number, _FANTASIES], [seed, number, _SEARCH]
+        streams = [[seed, number, stream] for stream in (_FANTASIES, _SEARCH, _SHARING)]
         near, value = _acquisition(space, fitted, running, fantasies, streams[0])
         row = maximising.maximise(space, value, near, taken, streams[1])
         if row is None:
             break
+        if columns:
+            row = maximising.sharing(
+                space, value, row, running, columns, taken, math.log1p(-price), streams[2]
+            )
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
         proposed += encoding.settings(space, row[None])
     return proposed

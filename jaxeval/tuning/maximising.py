@@ -5,7 +5,7 @@ best ones with ever smaller steps. No gradients (Golovin et al. 2017 climb so to
 grids, choices and conditions are treated alike, and each candidate is a setting as it would run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import stats
@@ -44,6 +44,62 @@ def maximise(
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)
     return population[0][0] if len(population[0]) else None
+
+
+def sharing(
+    space: Space,
+    acquisition: Acquisition,
+    best: np.ndarray,
+    others: np.ndarray,
+    columns: Sequence[int],
+    taken: np.ndarray,
+    lack: float,
+    seed: list[int],
+) -> np.ndarray:
+    """The best setting that has an other's values in some hyperparameters, if it is good enough.
+
+    Its other hyperparameters are at first those of the best, then mutated a little.
+
+    Args:
+      best: [P] places.
+      others: [k, P].
+      columns: in which it is to be like one of the others.
+      lack: by which its acquisition may be below that of the best, 0 or less.
+
+    Returns:
+      [P] it, or the best.
+    """
+    values = encoding.distinct(others[:, columns])
+    if not len(values):
+        return best
+    random = np.random.default_rng(seed)
+    rows, scores = np.empty((0, len(best))), np.empty(0)
+    parents = np.repeat(best[None], len(values), axis=0)
+    for step in (None, *_STEPS[2:5]):
+        fresh = parents if step is None else mutate(space, parents, step, random)
+        fresh = _with(space, fresh, columns, values)
+        fresh = fresh[~is_taken(fresh, taken)]
+        if len(fresh):
+            rows = np.concatenate([rows, fresh])
+            scores = np.concatenate([scores, acquisition(fresh)])
+            rows, scores = _top(rows, scores, taken)
+            parents = rows
+    enough = len(rows) and scores[0] >= float(acquisition(best[None])[0]) + lack
+    return rows[0] if enough else best
+
+
+def _with(
+    space: Space, rows: np.ndarray, columns: Sequence[int], values: np.ndarray
+) -> np.ndarray:
+    """Rows [n, P] with each of some values [k, C] in columns; those that cannot have them not."""
+    every = np.repeat(rows, len(values), axis=0)
+    asked = np.tile(values, (len(rows), 1))
+    every[:, columns] = asked
+    middle = encoding.unconditional(space, np.full((1, rows.shape[1]), 0.5))
+    # whether a hyperparameter is active is for its conditions to say
+    snapped = encoding.snap(space, np.where(np.isnan(every), middle, every))
+    same = np.nan_to_num(snapped[:, columns], nan=-1.0) == np.nan_to_num(asked, nan=-1.0)
+    return encoding.distinct(snapped[same.all(axis=1)])
 
 
 def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ can show that another setting is the better one. Differences that seeds blur are
 
 import collections
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import linalg
@@ -22,14 +22,16 @@ from jaxeval.tuning.history import History
 _CONSIDERED = 32  # settings of the best posterior means, of those that can be taken
 
 
-def propose(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
+def propose(
+    space: Space, history: History, count: int, seed: int, compiled: Collection[str] = ()
+) -> list[dict[str, Value]]:
     """The next settings: new ones, or old ones that are to be trained with one more seed.
 
     Arguments as of `gp.propose`. A space that has no new setting goes on with seeds of old ones.
     """
     fitted, proposed = gp.fit(space, history), list[dict[str, Value]]()
     for _ in range(count):
-        new = gp.propose(space, history, 1, seed, fitted=fitted)
+        new = gp.propose(space, history, 1, seed, fitted=fitted, compiled=compiled)
         again = further_seed(space, history, fitted, new)
         if again is None and not new:
             break

@@ -1,7 +1,9 @@
 """How a space is searched, as plain data, and what follows from it for a history."""
 
 import dataclasses
+import functools
 import operator
+from collections.abc import Collection
 from typing import SupportsIndex
 
 from jaxeval.errors import ConfigError, DataError
@@ -73,13 +75,19 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
     return number
 
 
-def ask(search: Search, history: History, count: int) -> tuple[History, list[Evaluation]]:
+def ask(
+    search: Search, history: History, count: int, compiled: Collection[str] = ()
+) -> tuple[History, list[Evaluation]]:
     """The history with so many new proposals; fewer where the space has no more.
 
     They run from now on. Each has seeds of its own: no two settings share their luck.
+
+    Args:
+      compiled: hyperparameters whose values are compiled in, as of `gp.propose`; other methods
+        do without.
     """
     first = len(history.evaluations)
-    propose = _propose(search)  # which loads the libraries that are limited
+    propose = _propose(search, compiled)  # which loads the libraries that are limited
     with threads.one():
         proposed = propose(search.space, history, count, search.seed)
     for values in proposed:
@@ -87,12 +95,16 @@ def ask(search: Search, history: History, count: int) -> tuple[History, list[Eva
     return history, [*history.evaluations[first:]]
 
 
-def _propose(search: Search) -> methods.Propose:
-    if not search.adaptive:
-        return methods.method(search.method).propose
-    from jaxeval.tuning import replicates
+def _propose(search: Search, compiled: Collection[str]) -> methods.Propose:
+    if search.adaptive:
+        from jaxeval.tuning import replicates
 
-    return replicates.propose
+        return functools.partial(replicates.propose, compiled=compiled)
+    if search.method == "gp":
+        from jaxeval.tuning import gp
+
+        return functools.partial(gp.propose, compiled=compiled)
+    return methods.method(search.method).propose
 
 
 def best(search: Search, history: History) -> Setting | None:

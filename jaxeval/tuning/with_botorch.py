@@ -5,7 +5,10 @@ and its qLogNoisyExpectedImprovement is searched as ours is, over settings as th
 trained: what differs is the model and the acquisition.
 """
 
+import contextlib
 import statistics
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,7 +45,8 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     means = np.array([sign * statistics.fmean(setting.scores) for setting in scored])
     places = encoding.places(space, [setting.values for setting in scored])
     features = torch.tensor(encoding.features(space, places))
-    model = _fitted(features, torch.tensor(means)[:, None])
+    with _seeded([seed]):
+        model = _fitted(features, torch.tensor(means)[:, None])
     settings = histories.settings(history)
     taken = encoding.places(space, [setting.values for setting in settings])
     running = taken[[bool(s.running and not s.scores) for s in settings]]
@@ -70,6 +74,21 @@ def _torch() -> Any:
     return torch
 
 
+@contextlib.contextmanager
+def _seeded(stream: list[int]) -> Iterator[int]:
+    """A seed, which torch's own random numbers have meanwhile: fits and baselines draw some.
+
+    What is said of jitter, and of scores without spread, is not for people.
+    """
+    import torch
+
+    seed = int(np.random.default_rng(stream).integers(2**31))
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        yield seed
+
+
 def _fitted(features: Any, targets: Any) -> Any:
     """Its process with default priors, inputs in the unit cube, targets standardised."""
     from botorch.fit import fit_gpytorch_mll
@@ -89,17 +108,18 @@ def _acquisition(
     from botorch.acquisition import qLogNoisyExpectedImprovement
     from botorch.sampling import SobolQMCNormalSampler
 
-    seed = int(np.random.default_rng(stream).integers(2**31))
-    acquisition = qLogNoisyExpectedImprovement(
-        model,
-        features,
-        sampler=SobolQMCNormalSampler(torch.Size([_DRAWS]), seed=seed),
-        X_pending=torch.tensor(pending) if len(pending) else None,
-        prune_baseline=True,
-    )
+    with _seeded(stream) as seed:
+        acquisition = qLogNoisyExpectedImprovement(
+            model,
+            features,
+            sampler=SobolQMCNormalSampler(torch.Size([_DRAWS]), seed=seed),
+            X_pending=torch.tensor(pending) if len(pending) else None,
+            prune_baseline=True,
+        )
 
     def value(rows: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             points = torch.tensor(encoding.features(space, rows))[:, None]
             values: np.ndarray = acquisition(points).numpy()
         return values

@@ -231,3 +231,50 @@ def test_is_taken_compares_inactive_ones() -> None:
     """Dies if NaN is unlike itself, or like a number."""
     rows = np.array([[0.5, np.nan], [0.5, 0.0]])
     np.testing.assert_array_equal(maximising.is_taken(rows, rows[:1]), [True, False])
+
+
+def _running(*settings: dict) -> np.ndarray:
+    return encoding.places(SPACE, settings)
+
+
+def test_a_running_program_is_preferred_at_its_price() -> None:
+    """Dies if more is given up than allowed, less is taken than there is, or conditions break."""
+    best = _running({"rate": 0.01, "layers": 3, "kind": "b"})[0]
+    others = _running(
+        {"rate": 0.5, "layers": 1, "kind": "a", "momentum": 0.9},
+        {"rate": 0.5, "layers": 2, "kind": "b"},
+    )
+
+    def value(rows: np.ndarray) -> np.ndarray:  # of rate, of layers, of kind
+        lost = {0.0: 0.3, 1 / 3: 0.2, 2 / 3: 0.0, 1.0: 1.0}
+        values: np.ndarray = np.array([-lost[float(v)] for v in rows[:, 1]])
+        return values - (rows[:, 0] - 0.5) ** 2 - 0.05 * (rows[:, 2] == 0)
+
+    def chosen(lack: float, *names: str) -> dict:
+        columns = [[p.name for p in SPACE.parameters].index(name) for name in names]
+        row = maximising.sharing(SPACE, value, best, others, columns, others, lack, [0])
+        (values,) = encoding.settings(SPACE, row[None])
+        return values
+
+    assert chosen(-0.19, "layers") == chosen(0.0, "layers") == {
+        "rate": pytest.approx(0.01), "layers": 3, "kind": "b"
+    }  # fmt: skip
+    assert chosen(-0.21, "layers")["layers"] == 2
+    assert chosen(-9.0, "layers", "kind") == {
+        "rate": pytest.approx(0.01), "layers": 2, "kind": "b"
+    }  # fmt: skip
+    alike = maximising.sharing(SPACE, value, best, others[:1], [2], others, -9.0, [0])
+    (values,) = encoding.settings(SPACE, alike[None])
+    assert values["kind"] == "a" and values["layers"] == 3 and 0 <= values["momentum"] <= 1
+
+
+def test_a_batch_shares_programs_where_that_is_free() -> None:
+    """Dies if what is compiled in is ignored, or what runs is not what is shared."""
+    history = _ended(SPACE, 12, _scored)
+    alone = gp.propose(SPACE, history, 4, 0)
+    assert gp.propose(SPACE, history, 4, 0, compiled=["layers", "kind"], price=0.0) == alone
+    shared = gp.propose(SPACE, history, 4, 0, compiled=["layers", "kind"], price=0.9999)
+    _check(history, shared)
+    assert shared[0] == alone[0]  # nothing runs before it
+    assert len({(values["layers"], values["kind"]) for values in shared}) == 1
+    assert len({(values["layers"], values["kind"]) for values in alone}) > 1

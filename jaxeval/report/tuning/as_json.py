@@ -198,10 +198,14 @@ def _retrained(
 
 
 def _highest(history: History) -> Setting | None:
-    """The setting of the best mean score, whatever else came of it; None before a score."""
+    """The setting of the best mean score, though evaluations of it failed; None before a score.
+
+    One that was stopped counts only where all were: its score is of fewer epochs than fresh ones.
+    """
     scored = [setting for setting in histories.settings(history) if setting.scores]
+    whole = [setting for setting in scored if setting.stopped is None] or scored
     better = max if history.higher_is_better else min
-    return better(scored, key=lambda setting: statistics.fmean(setting.scores), default=None)
+    return better(whole, key=lambda setting: statistics.fmean(setting.scores), default=None)
 
 
 def _optimism(

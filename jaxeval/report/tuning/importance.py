@@ -13,8 +13,9 @@ from jaxeval.report.tuning.as_json import Result
 CAPTION = (
     "Sobol indices of the process's posterior over the whole space: the bar is the share of the "
     "objective's variance that a hyperparameter explains with all its interactions (total), the "
-    "diamond what it explains by itself (first order). Lines are 95 % posterior intervals. Bad "
-    "scores count by rank; near the best setting another hyperparameter may matter most."
+    "diamond what it explains by itself (first order). Lines are 95 % posterior intervals at the "
+    "fitted length-scales, whose own uncertainty they leave out: they hold the truth less often. "
+    "Bad scores count by rank; near the best setting another hyperparameter may matter most."
 )
 
 

@@ -78,6 +78,20 @@ def test_a_setting_of_several_evaluations_is_seen_at_its_mean() -> None:
     assert (optimism["seen"], optimism["setting"], optimism["seeds"]) == (0.7, 0, 2)
 
 
+def test_a_stopped_training_is_not_the_best_score_seen() -> None:
+    """Dies if a score of few epochs is set against the mean of whole trainings, or if nothing is
+    seen where all were stopped."""
+    for scores, seen in (([[0.7], [0.6]], 0.7), ([], 0.9)):
+        history = _history(scores)
+        number, stopped = len(history.evaluations), histories.Stopped(1, 9)
+        history = histories.propose(history, {"x": 0.25}, [9])
+        history = histories.tell(history, number, histories.Result((0.9,), stopped=stopped))
+        tree = _tree(history, [0.6, 0.6], best=0)
+        assert tree["retrained"] is not None
+        optimism = tree["retrained"]["optimism"]
+        assert isinstance(optimism, dict) and optimism["seen"] == seen
+
+
 def test_two_settings_of_equal_worth_are_rarely_said_to_differ() -> None:
     """Dies if the noise counts as known: 1.96 for t of 4 degrees of freedom is wrong in 12 %."""
     draw, wrong = np.random.default_rng(0), 0

@@ -1,0 +1,147 @@
+"""Do the intervals of hyperparameters' importance hold the truth as often as they say?
+
+Ishigami's function (three numbers, interactions) and an additive one (four, one of which does
+nothing), with normal noise of a tenth of the function's standard deviation or of half of it, at
+settings of a Sobol sequence or of a search by `gp`. The truth is the Sobol indices of what the
+process is asked for: the objective with its bad half by rank (`tuning.warping`), computed from
+2^13 points. One JSON line for each function, method and noise: the share of 95 % intervals that
+hold the truth, first-order and total indices apart, over hyperparameters and repetitions; mean
+widths; mean signed errors.
+
+    python benchmarks/tuner_importance.py --repetitions 40 --told 50
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import encoding, importance, warping
+from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
+from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.search import Search
+
+Function = Callable[[np.ndarray], np.ndarray]
+EXPONENT = 13
+
+
+def ishigami(quantiles: np.ndarray) -> np.ndarray:
+    """With 7 and .1 (Ishigami & Homma 1990), of uniform numbers [n, 3]."""
+    a, b, c = (2 * math.pi * quantiles - math.pi).T
+    values: np.ndarray = np.sin(a) + 7 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
+    return values
+
+
+def additive(quantiles: np.ndarray) -> np.ndarray:
+    """A sum of a line, a sine and a bowl; the last number does nothing. Of [n, 4]."""
+    a, b, c, _ = quantiles.T
+    values: np.ndarray = 3 * a + np.sin(2 * math.pi * b) + 4 * (c - 0.4) ** 2
+    return values
+
+
+FUNCTIONS: dict[str, tuple[Function, int]] = {"ishigami": (ishigami, 3), "additive": (additive, 4)}
+
+
+def main() -> None:
+    """Repeats and prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repetitions", type=int, default=40)
+    parser.add_argument("--told", type=int, default=50)
+    parser.add_argument("--methods", default="sobol,gp")
+    asked = parser.parse_args()
+    for name in FUNCTIONS:
+        for method in asked.methods.split(","):
+            for noise in (0.1, 0.5):
+                begin = time.process_time()
+                row = coverage(name, method, noise, asked.repetitions, asked.told)
+                row["cpu_seconds"] = round(time.process_time() - begin, 1)
+                print(json.dumps({"benchmark": "tuner_importance", **row}), flush=True)
+
+
+def coverage(
+    name: str, method: str, noise: float, repetitions: int, told: int
+) -> dict[str, object]:
+    """Of one function, method of proposal and noise."""
+    function, count = FUNCTIONS[name]
+    space = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(count)})
+    sample = np.random.default_rng(0).random((4096, count))
+    spread = float(function(sample).std())
+    held: dict[str, list[bool]] = {"first": [], "total": []}
+    widths: dict[str, list[float]] = {"first": [], "total": []}
+    errors: dict[str, list[float]] = {"first": [], "total": []}
+    for repetition in range(repetitions):
+        search = Search(space, method, repetition)  # type: ignore[arg-type]
+        history = _searched(search, function, noise * spread, told)
+        indices = true_indices(function, count, history, noise * spread)
+        truth = dict(zip(("first", "total"), indices, strict=True))
+        for of in importance.importance(space, history, repetition):
+            axis = int(of.name[1:])
+            for kind, value, interval in (
+                ("first", of.first, of.first_interval),
+                ("total", of.total, of.total_interval),
+            ):
+                true = float(truth[kind][axis])
+                held[kind].append(interval.low - 1e-3 <= true <= interval.high + 1e-3)
+                widths[kind].append(interval.high - interval.low)
+                errors[kind].append(value - true)
+    means = {"coverage": held, "width": widths, "error": errors}
+    return {
+        **{"function": name, "method": method, "noise": noise, "told": told},
+        "repetitions": repetitions,
+        **{
+            f"{what}_{kind}": round(float(np.mean(each)), 3)
+            for what, of_kind in means.items()
+            for kind, each in of_kind.items()
+        },
+    }
+
+
+def _searched(search: Search, function: Function, noise: float, told: int) -> History:
+    """Eight at once, lower is better."""
+    random, history = np.random.default_rng([search.seed, 7]), History((), False)
+    while len(history.evaluations) < told:
+        count = min(8, told - len(history.evaluations))
+        history, asked = searches.ask(search, history, count)
+        for evaluation in asked:
+            row = encoding.places(search.space, [evaluation.values])
+            score = float(function(row)[0] + noise * random.normal())
+            history = histories.tell(history, evaluation.number, Result((score,)))
+    return history
+
+
+def true_indices(
+    function: Function, count: int, history: History, noise: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """First-order and total indices of what the process is fitted to, without its noise.
+
+    That is the mean, over the noise of a score, of the score as the warp of what was told has it.
+    """
+    settings = histories.settings(history)
+    scores = np.array([-setting.scores[0] for setting in settings])
+    targets = warping.targets([s.scores for s in settings], history.higher_is_better)
+    order = np.argsort(scores)
+    known, warped = scores[order], targets.values[order]
+    best = known[-1] + 10 * np.ptp(known)  # above the median the warp is a line
+    slope = (warped[-1] - warped[len(order) // 2]) / (known[-1] - known[len(order) // 2])
+    known = np.append(known, best)
+    warped = np.append(warped, warped[-1] + slope * (best - known[-2]))
+    normal = noise * special.ndtri((np.arange(16) + 0.5) / 16)
+
+    def mean_warped(quantiles: np.ndarray) -> np.ndarray:
+        values: np.ndarray = -function(quantiles)[:, None] + normal
+        return np.interp(values, known, warped).mean(axis=1, keepdims=True)
+
+    first, total = importance.sobol_indices(mean_warped, count, [0], EXPONENT)
+    return first[:, 0], total[:, 0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The programs of a whole search, chosen before its first batch, so that later ones compile none.
+
+A search proposes settings batch by batch. Were a population padded to the largest sizes of its own
+batch, nearly each would be compiled anew. So the cost model is asked once, for a sample of the
+space that stands for all settings of the search: its cohorts weigh arithmetic wasted on padding
+against seconds of compiling, and their sizes are the templates that every batch is padded to.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, cast
+
+from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Choices, Distribution, Value
+from jaxeval.space.space import Space
+from jaxeval.studies import cohorts, costs
+from jaxeval.studies.cohorts import Entry, ProgramShape
+from jaxeval.studies.costs import Estimate, Job, Machine
+
+SAMPLE = 64  # settings
+
+
+class Template(NamedTuple):
+    """A program that settings are padded into.
+
+    Attributes:
+      extent: what its arrays hold.
+      micro_batch: rows that are computed at once.
+      entries: of the sample, in the smallest batches: their names and steps fit in.
+    """
+
+    extent: ProgramShape
+    micro_batch: int
+    entries: tuple[Entry, ...]
+
+    def holds(self, extent: ProgramShape) -> bool:
+        """Whether a member of this extent can be padded into it."""
+        joined = self.extent.joined(extent)
+        return joined is not None and joined.extent.sizes() == self.extent.extent.sizes()
+
+
+def settings(
+    of: Space, ragged: Collection[str]
+) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
+    """Values of a sample as a sweep draws it; then the same at the largest sizes.
+
+    Args:
+      ragged: keys of sizes, such as "model.hidden".
+    """
+    largest = {
+        parameter.name: _largest(parameter.distribution)
+        for parameter in of.parameters
+        if parameter.key in ragged
+    }
+    drawn = [spaces.draw(of, 0, run) for run in range(SAMPLE)]
+    return drawn, [
+        {name: largest.get(name, value) for name, value in values.items()} for values in drawn
+    ]
+
+
+def _largest(of: Distribution) -> Value:
+    return max(of.values, key=float) if isinstance(of, Choices) else of.at(1.0 - 1e-12)
+
+
+def choose(
+    drawn: Sequence[Entry],
+    largest: Sequence[Entry],
+    sizes: Sequence[int],
+    machine: Machine,
+    trainings: int,
+) -> list[Template]:
+    """The templates of a search.
+
+    Args:
+      drawn, largest: as of `settings`, those that are configs.
+      sizes: train rows of each bucket.
+      trainings: of the search, for which the sample stands.
+    """
+    distinct = {
+        job.extent: entry for job, entry in zip(cohorts.jobs(largest), largest, strict=True)
+    }
+    entries = [*drawn, *distinct.values()]
+    # the largest are there to be held: they stand for nothing that is trained
+    jobs = cohorts.jobs(entries)
+    jobs[len(drawn) :] = [job._replace(epochs=1, evaluated=0) for job in jobs[len(drawn) :]]
+    of_sample = machine.compile_seconds * len(drawn) / max(trainings, 1)
+    scaled = dataclasses.replace(machine, compile_seconds=of_sample)
+    rows = min((job.batch_size for job in jobs), default=1)
+    return [
+        Template(
+            e.extent,  # type: ignore[arg-type]
+            e.micro_batch,
+            tuple(_in_batches(entries[k], rows) for k in e.jobs),
+        )
+        for e in costs.plan(jobs, sizes, scaled)
+    ]
+
+
+def _in_batches(of: Entry, rows: int) -> Entry:
+    """With the smallest batches, of which an epoch has most."""
+    config = of.prepared.config
+    training = dataclasses.replace(config.training, batch_size=rows)
+    config = dataclasses.replace(config, training=training)
+    return dataclasses.replace(of, prepared=of.prepared._replace(config=config))
+
+
+def place(
+    templates: Sequence[Template], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
+) -> list[tuple[Estimate, Sequence[Entry]]]:
+    """A batch in populations, each with the sample's entries that its program has room for.
+
+    A trial goes to the template of the least arithmetic that holds it; those that none holds are
+    grouped by themselves.
+    """
+    groups: dict[int, list[int]] = {}
+    unheld = []
+    for number, job in enumerate(jobs):
+        own = cast(ProgramShape, job.extent)
+        holding = [k for k, template in enumerate(templates) if template.holds(own)]
+        if holding:
+            best = min(holding, key=lambda k: templates[k].extent.operations(own))
+            groups.setdefault(best, []).append(number)
+        else:
+            unheld.append(number)
+    _merge(groups, templates, jobs, sizes, machine)
+    placed = [
+        (_estimate(templates[k], numbers, jobs, sizes, machine), templates[k].entries)
+        for k, numbers in groups.items()
+    ]
+    alone: list[tuple[Estimate, Sequence[Entry]]] = [
+        (estimate._replace(jobs=tuple(unheld[n] for n in estimate.jobs)), ())
+        for estimate in costs.plan([jobs[number] for number in unheld], sizes, machine)
+    ]
+    return sorted([*placed, *alone], key=lambda pair: pair[0].jobs)
+
+
+def _merge(
+    groups: dict[int, list[int]],
+    templates: Sequence[Template],
+    jobs: Sequence[Job],
+    sizes: Sequence[int],
+    machine: Machine,
+) -> None:
+    """Moves all of a template's trials to another one as long as that saves time.
+
+    Populations are trained one after the other: of several devices, some would idle in each.
+    """
+
+    def seconds(k: int, numbers: Sequence[int]) -> float:
+        return _estimate(templates[k], numbers, jobs, sizes, machine).seconds
+
+    while True:
+        saved = {
+            (a, b): seconds(a, groups[a])
+            + seconds(b, groups[b])
+            - seconds(b, groups[a] + groups[b])
+            for a, b in itertools.permutations(groups, 2)
+            if templates[b].holds(templates[a].extent)
+        }
+        if not saved or max(saved.values()) <= 0:
+            return
+        gone, kept = max(saved, key=lambda pair: saved[pair])
+        groups[kept] = sorted([*groups[kept], *groups.pop(gone)])
+
+
+def _estimate(
+    of: Template,
+    numbers: Sequence[int],
+    jobs: Sequence[Job],
+    sizes: Sequence[int],
+    machine: Machine,
+) -> Estimate:
+    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], [of.micro_batch], [of.extent])
+    return estimate
