@@ -38,12 +38,19 @@ _QUICK = {
 }
 
 
+def _room(path: Path) -> str:
+    return path.relative_to(_TESTS).parts[0]
+
+
 @pytest.fixture(autouse=True, scope="module")
-def fresh_caches() -> Iterator[None]:
+def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
     """A file's tests share programs, which are then forgotten: a worker would hold gigabytes.
 
     Imported here: the process that only hands tests out to workers needs no jax.
     """
+    if _room(request.path) in _QUICK:
+        yield
+        return
     import jax
 
     from tests import sharing
@@ -68,7 +75,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A file that trains, begun at the end, would keep one worker busy while the others wait.
     """
     for item in items:
-        room = item.path.relative_to(_TESTS).parts[0]
-        if room in _QUICK and not item.get_closest_marker("slow"):
+        if _room(item.path) in _QUICK and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
-    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] in _QUICK)
+    items.sort(key=lambda item: _room(item.path) in _QUICK)

@@ -22,7 +22,7 @@ def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(_threads())
         return [{"x": 0.5}]
 
-    monkeypatch.setattr(search, "_propose", lambda of: propose)
+    monkeypatch.setattr(search, "_propose", lambda *of: propose)
     with threadpoolctl.threadpool_limits(2, "blas"):
         Tuner(spaces.from_dict({"x": {"uniform": [0, 1]}})).ask(1)
         assert _threads() == {2}
