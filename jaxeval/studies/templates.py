@@ -62,7 +62,7 @@ def settings(
 def _largest(of: Distribution) -> Value:
     if not isinstance(of, Choices):
         return of.at(1.0 - 1e-12)
-    return max(of.values)  # type: ignore[type-var]  # all are numbers, or all texts: no config
+    return max(of.values)  # numbers, or texts: no config
 
 
 def choose(
