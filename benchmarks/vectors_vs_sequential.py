@@ -49,7 +49,7 @@ def main() -> None:
     arguments = _parser().parse_args()
     data = judge_options.data_of(arguments.data, None)
     with tempfile.TemporaryDirectory() as folder:
-        files = _vectors(Path(folder), data, arguments.words)
+        files = _vectors(Path(folder), data, arguments.changes, arguments.words)
         if arguments.commands:
             _commands(files, data, arguments, Path(folder))
             return
@@ -72,7 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="of all configs")
+    parser.add_argument(
+        "changes", nargs="*", metavar="KEY=VALUE", help="of all configs, or TASK:KEY=VALUE"
+    )
     parser.add_argument("--data", action="append", required=True, metavar="TASK=PATH")
     parser.add_argument("--words", type=int, default=20_000, help="with a vector, at most")
     parser.add_argument("--seeds", type=int, default=8)
@@ -82,11 +84,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _vectors(folder: Path, data: dict[str, str], most: int) -> list[str]:
+def _vectors(folder: Path, data: dict[str, str], changes: Sequence[str], most: int) -> list[str]:
     """Files of drawn vectors of the words that most of the corpora have."""
     counts: collections.Counter[str] = collections.Counter()
     for task, path in data.items():
-        config: Any = studies.read(f"nayak2016/{task}_fixed", ["data.without_vector=own"], path)
+        own = [*judge_options.changes_of(task, changes), "data.without_vector=own"]
+        config: Any = studies.read(f"nayak2016/{task}_fixed", own, path)
         prepared = studies.prepare(config)
         counts.update(dict.fromkeys(prepared.data.table.folded, 1))
     words = [word for word, _ in counts.most_common(most)]
@@ -106,7 +109,8 @@ def _task(
 ) -> dict[str, float]:
     """Seconds of a member's epoch over its whole train set: ours, and each peer's."""
     seeds = [*range(1, arguments.seeds + 1)]
-    plan = judging.plan(files, data, ["fixed"], seeds, arguments.changes)
+    changes = judge_options.changes_of(task, arguments.changes)
+    plan = judging.plan(files, data, ["fixed"], seeds, changes)
     (cohort,) = plan.cohorts()
     whole = _steps(cohort.problem, cohort.members)
     count = min(arguments.steps, whole)
@@ -193,9 +197,10 @@ def _train_calls(
 ) -> Iterator[list[str]]:
     """So many calls a task, with other seeds."""
     for task, path in data.items():
+        changes = judge_options.changes_of(task, arguments.changes)
         for seed in range(1, arguments.commands + 1):
             given = ["--data", path, "--seed-list", str(seed), f"data.vectors={files[0]}"]
-            yield ["train", f"nayak2016/{task}_fixed", *given, *arguments.changes]
+            yield ["train", f"nayak2016/{task}_fixed", *given, *changes]
 
 
 def _cpu_seconds(words: Sequence[str], out: Path) -> float:

@@ -17,6 +17,7 @@ from jaxeval.compare.__main__ import main as compare_main
 from jaxeval.config import shipped
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import judging
+from jaxeval.studies import cohorts
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.vectors import judge_options
 from jaxeval.vectors.__main__ import main as vectors_main
@@ -143,6 +144,28 @@ def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
         for out in (tmp_path / "killed", tmp_path / "whole")
     ]
     assert curves[0] == curves[1]
+
+
+def test_tables_of_one_program_are_stacked_at_a_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a plan, or its description, holds a program's word tables beside the next one's."""
+    alive: list[int] = []
+    stacks: list[weakref.ref] = []
+    by_program = cohorts.by_program
+
+    def recorded(entries: Sequence[cohorts.Entry]) -> list[Cohort]:
+        gc.collect()
+        alive.append(sum(stack() is not None for stack in stacks))
+        planned = by_program(entries)
+        stacks.extend(weakref.ref(c.problem.corpus.shared["vectors"]) for c in planned)
+        return planned
+
+    monkeypatch.setattr(cohorts, "by_program", recorded)
+    data = judge_options.data_of([str(folder / "data")], None)
+    files = [str(folder / name) for name in ("a.txt", "b.txt")]
+    judging.describe(judging.plan(files, data, ["fixed"], [1], QUICK))
+    assert alive == [0] * 4
 
 
 def test_one_program_a_task_and_mode(folder: Path) -> None:

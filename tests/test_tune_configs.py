@@ -13,11 +13,14 @@ from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError
 from jaxeval.population import engine, loop
 from jaxeval.space import space as spaces
+from jaxeval.studies import memory
+from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
 from jaxeval.tune import configs, targets
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
+from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -53,12 +56,16 @@ def test_a_key_that_no_config_has_is_refused_before_the_search(
 
 
 def _go_on(
-    of: targets.Target, folder: Path, history: History, stop: int | None = None
+    of: targets.Target,
+    folder: Path,
+    history: History,
+    stop: int | None = None,
+    trials: int = 6,
 ) -> list[History]:
     """Every history that is saved, until so many evaluations have ended."""
     saved, ended = [], 0
     with runs.open_store(folder) as store:
-        happening = configs.tune(of, TOY_SEARCH, history, store, folder, configs.Bounds(6, 3))
+        happening = configs.tune(of, TOY_SEARCH, history, store, folder, configs.Bounds(trials, 3))
         with contextlib.closing(happening):
             for event in happening:
                 if isinstance(event, configs.Asked | configs.Told):
@@ -134,6 +141,26 @@ def test_what_the_memory_has_no_room_for_has_failed(
         _go_on(target, tmp_path / "other", History())
 
 
+def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population that is refused ends the search, or idle lanes take no memory: the
+    second batch has four members in six lanes."""
+    target, real = _target(monkeypatch), studies.run_cohorts
+    widths: list[int | None] = []
+
+    def run_cohorts(*arguments: Any, lanes: int | None, **more: Any) -> Any:
+        widths.append(lanes)
+        yield from real(*arguments, lanes=lanes, **more)
+
+    monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
+    count = preparing.parameters(target.base.problem, preparing.member_of(target.base))
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 5 + 1))  # of five lanes
+    whole = _go_on(target, tmp_path, History(), trials=5)[-1]
+    assert widths == [6, 1, 6, 1]
+    assert all(e.result is not None and e.result.scores for e in whole.evaluations)
+
+
 def test_a_dry_run_shows_the_first_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -184,6 +211,23 @@ def _words(folder: Path) -> None:
     ):
         lines = [f"{word}\t{word[::-1]}\n" for word in words]
         (folder / f"{part}.tsv").write_text("".join(lines))
+
+
+def test_what_is_compiled_in(tmp_path: Path) -> None:
+    """Dies if traced values count as compiled in, sizes do where they are padded, or do not where
+    they are not: successive halving pads none."""
+    _words(tmp_path)
+    rate = "training.optimiser.hyperparameters.learning_rate"
+    more = {
+        "rate": {"key": rate, "uniform": [0.1, 0.2]},
+        "beam": {"key": "model.beam", "choices": [1, 2]},
+        "kind": {"choices": ["a", "b"]},
+    }
+    space = spaces.from_dict({**_SIZES, **more})
+    for halving, compiled in ((None, ("beam",)), (Halving(2), (*_SIZES, "beam"))):
+        search = Search(space, "random", halving=halving)
+        target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
+        assert target.compiled == compiled
 
 
 def test_the_second_batch_compiles_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import loop, reports
 from jaxeval.space import space as spaces
-from jaxeval.studies import events
+from jaxeval.studies import events, memory
+from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import registry
 from jaxeval.tune import live, targets
 from jaxeval.tune.configs import Bounds
@@ -146,6 +147,18 @@ def test_a_population_too_wide_for_memory_is_trained_lane_by_lane(
     ended = histories.ended(journal.saved[-1])
     assert len(ended) == 10 and all(e.result is not None and e.result.scores for e in ended)
     assert len(_rows(tmp_path)) == 10
+
+
+def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
+    target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population that is refused ends the search, or lane by lane all count at once."""
+    count = preparing.parameters(target.base.problem, preparing.member_of(target.base))
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
+    journal = _Journal(History())
+    _go_on(target, tmp_path, journal)
+    ended = histories.ended(journal.saved[-1])
+    assert len(ended) == 10 and all(e.result is not None and e.result.scores for e in ended)
 
 
 def test_a_decision_that_cannot_be_recorded_ends_the_search(

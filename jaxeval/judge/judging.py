@@ -151,6 +151,7 @@ def programs(of: Plan) -> list[dict[str, Json]]:
                 "word_tables_bytes": int(cohort.problem.corpus.shared["vectors"].nbytes),
             }
         )
+        del cohort  # before the next one is stacked
     return described
 
 

@@ -86,8 +86,13 @@ class Store:
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
     ) -> None:
-        """Writes all in one transaction; rows of the same key are overwritten."""
+        """Writes all in one transaction; rows of the same key are overwritten.
+
+        Later epochs than a member ended after are removed: an earlier training of it did not end.
+        """
         with self._transaction() as connection:
+            for member in members:
+                connection.execute(_later(member))
             for table, rows in ((schema.scores, scores), (schema.members, members)):
                 plain = [dataclasses.asdict(row) for row in rows]
                 values = [c.name for c in table.columns if not c.primary_key]
@@ -192,6 +197,13 @@ class Store:
         query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
         with self._transaction() as connection:
             return connection.execute(query).mappings().all()
+
+
+def _later(member: records.MemberResult) -> sa.Delete:
+    """Removes the scores of epochs that a member did not have."""
+    columns, scores = schema.members.primary_key.columns, schema.scores.c
+    same = [scores[column.name] == getattr(member, column.name) for column in columns]
+    return sa.delete(schema.scores).where(*same, scores.epoch > member.epochs)
 
 
 def open_store(location: str | Path) -> Store:

@@ -12,19 +12,28 @@ from jaxeval.population.settings import Training
 from jaxeval.studies import prepared
 
 
-def refuse_too_large(problem: Problem, members: Sequence[Member]) -> None:
-    """Raises ConfigError if the lanes of a population do not fit into memory.
+class TooLarge(ConfigError):
+    """A population does not fit into memory."""
+
+
+def refuse_too_large(
+    problem: Problem, members: Sequence[Member], lanes: int | None = None
+) -> None:
+    """Raises TooLarge if the lanes of a population do not fit into memory.
 
     At least: parameters and best parameters of each lane, and the gradients of one lane; moments
     of the optimiser and the corpus come beside.
+
+    Args:
+      lanes: as `running.run_cohorts` has them.
     """
     count, available = prepared.parameters(problem, members[0]), _bytes()
-    width = _lanes(problem.training, len(members))
+    width = _lanes(problem.training, lanes or len(members))
     needed = _needed(count, width)
     if needed > available:
         where = "a member" if width == 1 else f"in {width} lanes"
         advice = "smaller sizes" if width == 1 else "fewer lanes (training.lanes) or smaller sizes"
-        raise ConfigError(
+        raise TooLarge(
             f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB {where} "
             f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
             f"GB; expected {advice}"
@@ -52,8 +61,8 @@ def tables_at_once(each: int) -> int:
 
 
 def exhausted(error: Exception) -> bool:
-    """Whether an error says that a device or the machine has no memory left."""
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+    """Whether an error says that a device or the machine has no memory left, or too little."""
+    return isinstance(error, MemoryError | TooLarge) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def _lanes(training: Training, members: int) -> int:

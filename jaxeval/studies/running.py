@@ -79,7 +79,7 @@ def run_cohorts(
         is ahead of the database, or another process trains the same.
     """
     session = session or Session()
-    refuse_impossible(planned, again, outputs)
+    refuse_impossible(planned, again, outputs, lanes)
     for cohort in planned:
         _ended(store, cohort, folder, again=again, outputs=outputs)
     yield events.Checked(planned, *_findings(planned))
@@ -112,7 +112,7 @@ def run_open(
     Args:
       cohort: of `cohorts.open_cohort`.
     """
-    refuse_impossible([cohort])
+    refuse_impossible([cohort], lanes=lanes)
     yield events.Checked([cohort], *_findings([cohort]))
     for record in cohort.records:
         store.register(record)
@@ -213,7 +213,10 @@ def rows(store: runs.Store, of: Iterable[Entry]) -> list[runs.MemberRow]:
 
 
 def refuse_impossible(
-    planned: Sequence[Cohort], again: bool = False, outputs: bool = False
+    planned: Sequence[Cohort],
+    again: bool = False,
+    outputs: bool = False,
+    lanes: int | None = None,
 ) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
@@ -222,7 +225,7 @@ def refuse_impossible(
                 "--again goes with training.save_models=true: it trains again what ended without "
                 "a saved model (or, of train --outputs, without outcomes)"
             )
-        memory.refuse_too_large(cohort.problem, cohort.members)
+        memory.refuse_too_large(cohort.problem, cohort.members, lanes)
 
 
 def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:

@@ -60,7 +60,9 @@ def settings(
 
 
 def _largest(of: Distribution) -> Value:
-    return max(of.values, key=float) if isinstance(of, Choices) else of.at(1.0 - 1e-12)
+    if not isinstance(of, Choices):
+        return of.at(1.0 - 1e-12)
+    return max(of.values)  # numbers, or texts: no config
 
 
 def choose(

@@ -212,7 +212,7 @@ def _train(
                 )
                 yield from _scored(asked, happening, results)
                 break
-            except (jax.errors.JaxRuntimeError, MemoryError) as error:
+            except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
                 if not memory.exhausted(error):
                     raise
         else:

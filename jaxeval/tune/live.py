@@ -69,7 +69,7 @@ def _train(
             yield event
             if isinstance(event, events.Epoch):
                 yield from running_search.news()
-    except (jax.errors.JaxRuntimeError, MemoryError) as error:
+    except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
         if not memory.exhausted(error):
             raise
         return False

@@ -90,13 +90,18 @@ def target(
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     target = Target(source, changes, search.space, loaded, record, design, session)
-    return dataclasses.replace(target, compiled=_compiled(target))
+    padded = loaded.kind.extent is not None and search.halving is None
+    return dataclasses.replace(target, compiled=_compiled(target, padded))
 
 
-def _compiled(of: Target) -> tuple[str, ...]:
-    """Hyperparameters that are neither traced nor sizes that are padded, in any of some draws."""
+def _compiled(of: Target, padded: bool) -> tuple[str, ...]:
+    """Hyperparameters that are neither traced nor sizes that are padded, in any of some draws.
+
+    Args:
+      padded: whether members of several sizes share a program.
+    """
     changing: set[str] = set()
-    if of.base.kind.extent is not None:
+    if padded:
         changing.update(markers.keys(of.base.config, markers.RAGGED))
     for run in range(_DRAWS):
         with contextlib.suppress(ConfigError):

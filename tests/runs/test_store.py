@@ -68,6 +68,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     engine.dispose()
 
 
+def test_an_earlier_training_leaves_no_epochs(database_url: str) -> None:
+    """Dies if epochs of a training that was stopped stand behind a shorter one's, or those of
+    another member, or of one that has not ended, are removed."""
+    with runs.open_store(database_url) as opened:
+        opened.register(EXPERIMENT)
+        opened.record([], [curve(seed, epoch, 0.1) for seed in (1, 2, 3) for epoch in range(1, 8)])
+        opened.record([result(1), result(3, epochs=7)], [curve(1, 5)])
+        kept = [(c.seed, c.epoch) for c in opened.curves()]
+    lengths = {seed: [epoch for s, epoch in kept if s == seed] for seed in (1, 2, 3)}
+    assert lengths == {1: [*range(1, 6)], 2: [*range(1, 8)], 3: [*range(1, 8)]}
+
+
 def test_round_trip_and_overwrite(database_url: str) -> None:
     """Dies if a field is lost, or equal keys make two rows."""
     with runs.open_store(database_url) as opened:
