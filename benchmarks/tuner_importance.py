@@ -85,9 +85,9 @@ def coverage(
         indices = true_indices(function, count, history, noise * spread)
         truth = dict(zip(("first", "total"), indices, strict=True))
         begin = time.process_time()
-        each = sorted(importance.importance(space, history, repetition))
+        rows = sorted(importance.importance(space, history, repetition))
         seconds += time.process_time() - begin
-        for of in each:
+        for of in rows:
             axis = int(of.name[1:])
             for kind, value, over_draws in (
                 ("first", of.first, of.first_spread),

@@ -118,7 +118,7 @@ def test_draws_spread_wider_than_at_the_mode_of_hyperparameters() -> None:
     """Dies if hyperparameters stay at their mode: draws then hold the truth less often still."""
     random, history = np.random.default_rng(4), History((), higher_is_better=True)
     for number, values in enumerate(sampling.sobol(AXES, history, 40, 3)):
-        score = _ishigami(np.array([[values[name] / (2 * math.pi) + 0.5 for name in "abc"]]))[0]
+        score = _ishigami(encoding.places(AXES, [values]))[0]
         history = histories.propose(history, values, [number])
         history = histories.tell(history, number, Result((float(score + random.normal()),)))
     told = importance.importance(AXES, history)
