@@ -90,6 +90,11 @@ def unpack(theta: np.ndarray, columns: Features) -> tuple[Kernel, float]:
     return Kernel(float(theta[0]), lengths, a, b), float(theta[1])
 
 
+def pack(kernel: Kernel, noise: float) -> np.ndarray:
+    """The vector that `unpack` takes apart."""
+    return np.concatenate([[kernel.scale, noise], kernel.lengths, kernel.a, kernel.b])
+
+
 def negative_log_posterior(
     theta: np.ndarray, columns: Features, data: Data, prior: Prior
 ) -> tuple[float, np.ndarray]:

@@ -169,11 +169,16 @@ def _model(space: Space, data: Data) -> Model:
     columns = encoding.layout(space)
     if data.features.shape[1] > len(columns.group):
         columns = encoding.with_budget(columns)
-    fitted = gaussian_process.fit(_part(data, _FITTED), columns)
+    fitted = gaussian_process.fit(fitted_to(data), columns)
     if len(data.targets) <= _FITTED:
         return fitted
     part = _part(data, _CONDITIONED)
     return gaussian_process.condition(fitted.kernel, fitted.noise, columns, part)
+
+
+def fitted_to(data: Data) -> Data:
+    """What of the data hyperparameters are fitted to."""
+    return _part(data, _FITTED)
 
 
 def _part(data: Data, most: int) -> Data:

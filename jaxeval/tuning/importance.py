@@ -3,8 +3,10 @@
 Sobol indices of the process's posterior: hyperparameters are drawn as the space draws them, and
 the variance of the noise-free objective is shared out among them (functional ANOVA; Hutter et al.
 2014 do so with a forest). The first-order index is what a hyperparameter explains by itself, the
-total index what it explains with all its interactions. Each draw of the posterior has indices of
-its own, and their spread says how well the scores determine them (Marrel et al. 2009).
+total index what it explains with all its interactions. Each draw of the posterior, of
+hyperparameters and of the objective, has indices of its own (Marrel et al. 2009; Le Gratiet et al.
+2014). Their spread is no interval that holds the truth as often as it says: the process expects
+interactions, and of few scores total indices come out too high (docs/tuning.md).
 """
 
 from collections.abc import Callable
@@ -14,18 +16,25 @@ import numpy as np
 from scipy import stats
 
 from jaxeval.space.space import Space
-from jaxeval.stats.results import Interval
-from jaxeval.tuning import encoding, gp, paths
+from jaxeval.tuning import encoding, gp, hyperparameters, paths
 from jaxeval.tuning.history import History
 
-_DRAWS = 128
-_EXPONENT = 11  # 2^11 points of the base sample
-_PATHS, _POINTS = range(30, 32)  # streams of random numbers
-_CONFIDENCE = 0.95
+# draws of hyperparameters, and of functions for each: nearly all of the time is a kernel's
+_DRAWS, _FUNCTIONS = 32, 4
+_EXPONENT = 10  # 2^10 points of the base sample
+_PATHS, _POINTS, _HYPERPARAMETERS = range(30, 33)  # streams of random numbers
+_TAIL = 0.025
+
+
+class Spread(NamedTuple):
+    """The 2.5 and 97.5 % quantiles of an index over draws of the posterior."""
+
+    low: float
+    high: float
 
 
 class Importance(NamedTuple):
-    """Of a hyperparameter, from 0 to 1: posterior means, and intervals of posterior quantiles.
+    """Of a hyperparameter, from 0 to 1: posterior means, and their draws' spread.
 
     Attributes:
       first, total: Sobol indices.
@@ -33,9 +42,9 @@ class Importance(NamedTuple):
 
     name: str
     first: float
-    first_interval: Interval
+    first_spread: Spread
     total: float
-    total_interval: Interval
+    total_spread: Spread
 
 
 def importance(space: Space, history: History, seed: int = 0) -> list[Importance]:
@@ -46,11 +55,14 @@ def importance(space: Space, history: History, seed: int = 0) -> list[Importance
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
         return []
-    drawn = paths.draw(fitted.model, _DRAWS, [seed, _PATHS])
+    models = hyperparameters.draw(
+        fitted.model, gp.fitted_to(fitted.model.data), _DRAWS, [seed, _HYPERPARAMETERS]
+    )
+    drawn = [paths.draw(model, _FUNCTIONS, [seed, _PATHS, k]) for k, model in enumerate(models)]
 
     def objective(quantiles: np.ndarray) -> np.ndarray:
-        rows = encoding.from_quantiles(space, quantiles)
-        return paths.evaluate(drawn, encoding.features(space, rows))
+        features = encoding.features(space, encoding.from_quantiles(space, quantiles))
+        return np.concatenate([paths.evaluate(path, features) for path in drawn], axis=1)
 
     first, total = sobol_indices(objective, len(space.parameters), [seed, _POINTS])
     names = [parameter.name for parameter in space.parameters]
@@ -61,12 +73,9 @@ def importance(space: Space, history: History, seed: int = 0) -> list[Importance
     return sorted(each, key=lambda of: -of.total)
 
 
-def _described(indices: np.ndarray) -> tuple[float, Interval]:
-    tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(indices, [tail, 1 - tail])
-    return float(indices.mean()), Interval(
-        float(low), float(high), _CONFIDENCE, "posterior quantiles"
-    )
+def _described(indices: np.ndarray) -> tuple[float, Spread]:
+    low, high = np.quantile(indices, [_TAIL, 1 - _TAIL])
+    return float(indices.mean()), Spread(float(low), float(high))
 
 
 def sobol_indices(

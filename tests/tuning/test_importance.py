@@ -112,3 +112,26 @@ def test_importance_of_a_search_is_that_of_the_objective_as_it_is_warped() -> No
     assert next(iter(told)) == max(told.values(), key=lambda of: of.total).name
     assert importance.importance(space, History()) == []
     assert gp.fit(space, History()).model is None
+
+
+def test_draws_spread_wider_than_at_the_mode_of_hyperparameters() -> None:
+    """Dies if hyperparameters stay at their mode: draws then hold the truth less often still."""
+    random, history = np.random.default_rng(4), History((), higher_is_better=True)
+    for number, values in enumerate(sampling.sobol(AXES, history, 40, 3)):
+        score = _ishigami(encoding.places(AXES, [values]))[0]
+        history = histories.propose(history, values, [number])
+        history = histories.tell(history, number, Result((float(score + random.normal()),)))
+    told = importance.importance(AXES, history)
+    model = gp.fit(AXES, history).model
+    assert model is not None
+    at_mode = paths.draw(model, 128, [0])
+
+    def objective(quantiles: np.ndarray) -> np.ndarray:
+        rows = encoding.from_quantiles(AXES, quantiles)
+        return paths.evaluate(at_mode, encoding.features(AXES, rows))
+
+    first, total = importance.sobol_indices(objective, 3, [1])
+    ends = np.quantile([first, total], [0.025, 0.975], axis=2)
+    spreads = [spread for of in told for spread in (of.first_spread, of.total_spread)]
+    widths = [spread.high - spread.low for spread in spreads]
+    assert np.mean(widths) > 1.2 * np.mean(ends[1] - ends[0])

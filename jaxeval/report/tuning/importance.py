@@ -13,14 +13,15 @@ from jaxeval.report.tuning.as_json import Result
 CAPTION = (
     "Sobol indices of the process's posterior over the whole space: the bar is the share of the "
     "objective's variance that a hyperparameter explains with all its interactions (total), the "
-    "diamond what it explains by itself (first order). Lines are 95 % posterior intervals at the "
-    "fitted length-scales, whose own uncertainty they leave out: they hold the truth less often. "
+    "diamond what it explains by itself (first order). Lines are the spread over draws of the "
+    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: the process expects "
+    "interactions, so that of few scores total indices tend to be too high. "
     "Bad scores count by rank; near the best setting another hyperparameter may matter most."
 )
 
 
 def figure(of: Mapping[str, Any]) -> Figure:
-    """Total and first-order indices with their intervals.
+    """Total and first-order indices with the spread of their draws.
 
     Args:
       of: `posterior` of a search.
@@ -41,15 +42,15 @@ def figure(of: Mapping[str, Any]) -> Figure:
     axes.set_yticks(places, [plots.literal(row["name"]) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
     axes.legend(frameon=False, fontsize=8, loc="lower right")
-    head = ("hyperparameter", "total", "95 % interval", "first order", "95 % interval")
+    head = ("hyperparameter", "total", "over draws", "first order", "over draws")
     return Figure("importance", "Importance", CAPTION, drawing, head, [*table(of)])
 
 
 def _values(rows: Sequence[Mapping[str, Any]], index: str) -> tuple[np.ndarray, np.ndarray]:
-    """An index of each hyperparameter [n], and how far its interval goes to both sides [2, n]."""
+    """An index of each hyperparameter [n], and how far its draws go to both sides [2, n]."""
     values = np.array([row[index] for row in rows])
-    ends = [[row[f"{index}_interval"][end] for row in rows] for end in ("low", "high")]
-    # a mean may lie beside an interval of quantiles
+    ends = [[row[f"{index}_spread"][end] for row in rows] for end in ("low", "high")]
+    # a mean may lie beside the quantiles
     return values, np.maximum(np.array([[-1.0], [1.0]]) * (np.array(ends) - values), 0.0)
 
 
@@ -60,8 +61,8 @@ def table(of: Mapping[str, Any]) -> Iterator[Sequence[str]]:
 
 
 def _index(row: Mapping[str, Any], name: str) -> tuple[str, str]:
-    interval = row[f"{name}_interval"]
-    return f"{row[name]:.2f}", f"{interval['low']:.2f} to {interval['high']:.2f}"
+    spread = row[f"{name}_spread"]
+    return f"{row[name]:.2f}", f"{spread['low']:.2f} to {spread['high']:.2f}"
 
 
 def neighbourhood(of: Mapping[str, Any]) -> Iterator[Sequence[str]]:

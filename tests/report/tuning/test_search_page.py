@@ -72,7 +72,9 @@ def test_the_page_opens_offline(tree: Result) -> None:
     assert not re.search(r'(src|href)="(?!#)', html)
     assert "sd of one seed" in html and "not told apart" in html and "settings chosen" in html
     written = json.loads(json.dumps(plain(tree)))
-    assert written["posterior"]["importance"][0]["total_interval"]["confidence"] == 0.95
+    spread = written["posterior"]["importance"][0]["total_spread"]
+    assert 0 <= spread["low"] < spread["high"] <= 1
+    assert "no confidence interval" in html  # it does not hold the truth in 95 % of cases
 
 
 def test_without_seeds_no_difference_is_called_real() -> None:
