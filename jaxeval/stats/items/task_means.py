@@ -119,6 +119,12 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
     return ()
 
 
+def from_0_to_1(scores: Mapping[str, Scores]) -> bool:
+    """Whether all models' scores are: those of one that are all 0 or 1 are then no other numbers."""
+    arrays = [np.asarray(of_model) for of_model in scores.values()]
+    return all(0 <= np.nanmin(array) and np.nanmax(array) <= 1 for array in arrays)
+
+
 def _largest(task: Task) -> float:
     return max(float(np.nanmax(np.asarray(scores))) for scores in task.scores.values())
 

@@ -80,3 +80,16 @@ def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
     assert found.pairs[0].difference.p_above() == 0.5
     within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
     assert within.pairs[0].equivalent
+
+
+def test_losses_that_are_all_1_are_no_right_answers() -> None:
+    """Dies if a model's losses that are all 1 get the interval of right and wrong answers beside
+    those of other models, which are above 1; of fractions they keep it."""
+    other = np.linspace(0.0, 1.0, 50)[:, np.newaxis, np.newaxis]
+    for scores, known in ((5 * other, False), (other, True)):
+        of_models = {"a": np.ones((50, 1, 1)), "b": scores}
+        task = TaskScores("t", "loss", False, tuple(map(str, range(50))), of_models)
+        found = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
+        one, _ = found.pairs[0].means
+        assert bool(one.interval.low < 1 <= one.interval.high) is known
+        assert any("cannot be told" in line for line in one.warnings) is not known
