@@ -113,11 +113,15 @@ def detectable(board: Board, study: ItemStudy) -> str:
     """What differences the design could have shown."""
     unit, (small, large) = scale(board, study), board.detectable
     if small is None:
-        return f"{title(board)}: no difference, however large, could be shown between any models."
+        return (
+            f"{title(board)}: what difference this design shows is not known, or none is shown "
+            "however large: scores without spread, or too few runs."
+        )
     if large is None:
         return (
             f"{title(board)}: of the pair known best a difference of {unit.difference(small)} is "
-            f"shown with probability {POWER:g}; of some pairs none can be."
+            f"shown with probability {POWER:g}; of some pairs none is, or it is not known (scores "
+            "without spread)."
         )
     between = unit.difference(small)
     if unit(small) != unit(large):
