@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MEAN = "mean over tasks"
 MOST_DRAWN = 40  # models of a figure
+MOST_NAMED = 8  # models in a sentence
 _INCHES = 0.3  # of a model in a figure
 
 
@@ -253,7 +254,9 @@ def _letters(number: int) -> str:
 
 
 def groups(board: Board) -> str:
-    """The tie groups of several models in a sentence; "" for none."""
+    """The tie groups of several models in a sentence; "" for none, and for many models."""
+    if len(board.rows) > MOST_NAMED:
+        return ""  # the letters say it
     by_number: dict[int, list[str]] = {}
     for row in board.rows:
         for number in row.groups:

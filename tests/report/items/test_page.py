@@ -91,6 +91,17 @@ def test_copies_of_a_model_do_not_hide_what_can_be_detected() -> None:
     assert "known best a difference of" in html and "however large" not in html
 
 
+def test_many_models_are_in_tables_not_in_sentences() -> None:
+    """Dies if the page picks the first six pairs of many, or lists the ties of many by name."""
+    draw = np.random.default_rng(0)
+    scores = {f"m{k}": draw.normal(size=(30, 1, 1)) for k in range(9)}
+    tasks = [TaskScores(t, "score", True, tuple(map(str, range(30))), scores) for t in "ab"]
+    html = page.render(studies.study(Paired(tuple(scores), tuple(tasks)), studies.Rules()))
+    assert "Mean over these" not in html and "Not told apart: m" not in html
+    said = page.render(_study("acc", "acc"))
+    assert "Mean over these 2 tasks" in said and "Not told apart: good and fair" in said
+
+
 def test_unequal_metrics_have_no_common_order() -> None:
     """Dies if tasks of two metrics are averaged, or models ordered over them."""
     study = _study("acc", "bleu")
