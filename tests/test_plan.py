@@ -175,3 +175,12 @@ def test_unknown_tasks_of_logs_are_named(tmp_path: Path, words: list[str], said:
     """Dies if a task that the logs lack is passed over."""
     with pytest.raises(DataError, match=said):
         plan.main([*_logs(tmp_path), *words])
+
+
+@pytest.mark.parametrize(("difference", "few"), [("0.5", True), ("0.2", False)])
+def test_few_items_are_warned_of(
+    difference: str, few: bool, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if 8 items pass for enough: with t the power is .7 where the normal says .8."""
+    assert plan.main(["--difference", difference, "--sd-items", "0.5"]) == 0
+    assert ("Fewer than 30 items" in capsys.readouterr().out) is few

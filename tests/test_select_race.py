@@ -85,6 +85,19 @@ def test_a_race_ends_with_its_items(tmp_path: Path) -> None:
     assert "no model is best with the required probability" in ended.stdout
 
 
+def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
+    """Dies if answers are paid for and then no model is named, or halving begins what it cannot
+    end."""
+    words = [*_words(tmp_path), "--race", "80", "--budget", "60", "--rule"]
+    ended = _run(tmp_path, [*words, "sequential-halving"], status=2)
+    assert "asks for 25 evaluations, and there are 4" in ended.stderr
+    assert not (tmp_path / "calls").exists() and not (tmp_path / "selection.json").exists()
+    _run(tmp_path, [*words, "non-adaptive"])
+    tree = json.loads((tmp_path / "out.json").read_text())
+    assert (tree["best"], tree["reason"]) == ("good", "all items are answered")
+    assert [len(scores) for scores in tree["scores"].values()] == [4, 4, 4]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

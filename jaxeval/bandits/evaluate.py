@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from jaxeval.bandits import replay
 from jaxeval.bandits import state as states
 from jaxeval.bandits import workers as side_by_side
 from jaxeval.bandits.blocks import Blocks
+from jaxeval.bandits.fixed_budget import SequentialHalving
+from jaxeval.bandits.fixed_confidence import NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.bandits.workers import EvaluationFailed
@@ -92,17 +96,32 @@ def run(
 
 
 def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
-    """How a selection that `run` has ended came out.
-
-    Raises:
-      DataError: a fixed budget is larger than what there is.
-    """
+    """How a selection that `run` has ended came out."""
     decided = rule.answer(state)
     if decided is not None:
         return decided
+    if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
+        best = state.models[int(np.argmax(rule.means(state)))]
+        return Answer(best, None, ANSWERED, state.evaluations)
     model = _beyond(rule, state, most)
     assert model is not None
     return replay.cut_short(rule, state, model, ANSWERED)
+
+
+def refuse_beyond(rule: Rule, models: int, most: int) -> None:
+    """Refuses a fixed budget that asks a model for more than there is, before it is spent.
+
+    Args:
+      most: evaluations that there are of each model.
+
+    Raises:
+      ConfigError: sequential halving whose last model would be asked for more.
+    """
+    if isinstance(rule, SequentialHalving) and rule.of_one(models) > most:
+        raise ConfigError(
+            f"--budget {rule.budget}: of the last of {models} models it asks for "
+            f"{rule.of_one(models)} evaluations, and there are {most}; spend less"
+        )
 
 
 def _beyond(rule: Rule, state: State, most: int | None) -> str | None:

@@ -31,6 +31,14 @@ class SequentialHalving(Rule):
             )
         return state
 
+    def of_one(self, models: int) -> int:
+        """Evaluations of the model that is left in the end, of so many."""
+        left, spent = models, 0
+        while left > 1:
+            spent += self.budget // (left * _rounds(models))
+            left -= left // 2
+        return spent
+
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
         survivors, target, _ = self._stand(state)

@@ -166,6 +166,8 @@ def _by_command(args: argparse.Namespace) -> int:
     rule = options.rule(args, not args.lower_is_better, args.workers)
     raced = options.blocks(args)
     most = None if raced is None else raced.count
+    if most is not None:
+        evaluate.refuse_beyond(rule, len(args.models), most)
     command = evaluate.Command(args.command, args.json_field, args.time_limit, raced)
     path = Path("selection.json" if args.state is None else args.state)
     source = {"command": args.command, "json_field": args.json_field}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MEAN = "mean over tasks"
 MOST_DRAWN = 40  # models of a figure
+MOST_NAMED = 8  # models in a sentence
 _INCHES = 0.3  # of a model in a figure
 
 
@@ -113,11 +114,15 @@ def detectable(board: Board, study: ItemStudy) -> str:
     """What differences the design could have shown."""
     unit, (small, large) = scale(board, study), board.detectable
     if small is None:
-        return f"{title(board)}: no difference, however large, could be shown between any models."
+        return (
+            f"{title(board)}: what difference this design shows is not known, or none is shown "
+            "however large: scores without spread, or too few runs."
+        )
     if large is None:
         return (
             f"{title(board)}: of the pair known best a difference of {unit.difference(small)} is "
-            f"shown with probability {POWER:g}; of some pairs none can be."
+            f"shown with probability {POWER:g}; of some pairs none is, or it is not known (scores "
+            "without spread)."
         )
     between = unit.difference(small)
     if unit(small) != unit(large):
@@ -249,7 +254,9 @@ def _letters(number: int) -> str:
 
 
 def groups(board: Board) -> str:
-    """The tie groups of several models in a sentence; "" for none."""
+    """The tie groups of several models in a sentence; "" for none, and for many models."""
+    if len(board.rows) > MOST_NAMED:
+        return ""  # the letters say it
     by_number: dict[int, list[str]] = {}
     for row in board.rows:
         for number in row.groups:

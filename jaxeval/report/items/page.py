@@ -22,12 +22,18 @@ def render(study: ItemStudy) -> str:
         source=study.source,
         level=f"{study.rules.alpha:g}",
         warnings=_warnings(study),
-        headline=verdict.headline(study),
+        headline=_headline(study),
         overview=boards.overview(board, study),
         boards=[_section(each, study, k) for k, each in enumerate(every, 1)],
         sizes=boards.sizes(study),
         signature=verdict.signature(study),
     )
+
+
+def _headline(study: ItemStudy) -> list[str]:
+    """What is said of all tasks; of more pairs than sentences, of which none is chosen, notes."""
+    few = len(study.suite.overall) <= verdict.MOST_PAIRS
+    return verdict.headline(study) if few else list(study.suite.notes)
 
 
 def _section(board: Board, study: ItemStudy, number: int) -> dict[str, object]:

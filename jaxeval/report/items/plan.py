@@ -8,6 +8,7 @@ from typing import NamedTuple
 from jaxeval.files import Json
 from jaxeval.report import tables, text
 from jaxeval.stats.items import Design, Pilot, Plan, Size, Spread
+from jaxeval.stats.items.results import FEW_CLUSTERS
 
 Parts = Mapping[str, float | None]
 
@@ -86,6 +87,11 @@ def show(told: Planned) -> None:
         console.print(_how_sure(told))
     if plan.now.size.runs == 1:
         console.print("One run of each model: it is taken as fixed, and other runs may differ.")
+    if plan.cheapest and plan.cheapest.size.items < FEW_CLUSTERS:
+        console.print(
+            f"Fewer than {FEW_CLUSTERS} items tell little of others, and the power is less: it is "
+            "that of the normal distribution."
+        )
     if plan.cheapest is None:
         print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
 

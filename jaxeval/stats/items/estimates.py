@@ -38,6 +38,7 @@ def mean(
     over: Collection[Factor] | None = None,
     clusters: Labels | None = None,
     confidence: float = 0.95,
+    from_0_to_1: bool = True,
 ) -> Estimate:
     """Mean score of a model.
 
@@ -45,6 +46,8 @@ def mean(
       scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
       over: what the interval is to generalise over; None: items and, with two or more runs, runs.
       clusters: [I] labels of items that belong together, such as questions on one text.
+      from_0_to_1: whether scores are from 0 to 1, so that those that are all 0 or 1 are right and
+        wrong answers; False: they may be losses that happen to be so.
 
     Raises:
       DataError: shapes; `over` runs with a single run; a single item or cluster.
@@ -57,7 +60,7 @@ def mean(
     level = Level(
         float(table.cells.mean()),
         parts_of_mean(table, groups),
-        table.binary,
+        table.binary and from_0_to_1,
         float(np.abs(table.cells).max()),
     )
     return of_level(level, sizes, factors, confidence, clusters is not None)

@@ -1,5 +1,6 @@
 """Models in order on each task and over all: means, ranks, ties, and what could be told apart."""
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -35,8 +36,8 @@ class Row(NamedTuple):
 class Detectable(NamedTuple):
     """Differences that the design shows with a probability of `POWER`.
 
-    Of the pair of models whose difference is known best, and of that known worst; None: of no pair
-    or, the second, not of all.
+    Of the pair of models of which the smallest can be shown, and of that of which the largest is
+    needed; None: of no pair or, the second, not of all.
     """
 
     smallest: float | None
@@ -112,16 +113,24 @@ def detectable(difference: Estimate, level: float) -> float | None:
     Returns:
       None where its error is not known, or no difference is shown with so few runs.
     """
-    from scipy import optimize, special
+    from scipy import special
 
     low, high, confidence, _ = difference.interval
     if math.isnan(low) or low == high:
         return None
     error = (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
-    if shown(_FAR, difference.df, level) < POWER:
+    shift = _shift(difference.df, level)
+    return None if shift is None else shift * error
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _shift(df: float, level: float) -> float | None:
+    """The difference in standard errors; None: none is far enough."""
+    from scipy import optimize
+
+    if shown(_FAR, df, level) < POWER:
         return None
-    shift = optimize.brentq(lambda s: shown(s, difference.df, level) - POWER, 0.0, _FAR, xtol=1e-6)
-    return float(shift) * error
+    return float(optimize.brentq(lambda s: shown(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6))
 
 
 def _task(task: TaskScores) -> Task:
@@ -162,6 +171,7 @@ def _board(
     rules, higher = study.rules, tasks[0].higher_is_better
     ranked = places.places(
         tasks,
+        {frozenset((pair.a, pair.b)): pair.difference for pair in compared},
         over,
         study.suite.shared_runs,
         rules.alpha,
@@ -198,9 +208,9 @@ def _board(
 
 def _detectable(compared: Sequence[_Compared], level: float) -> Detectable:
     """At the level of the first step of Holm's correction."""
-    known = [pair.difference for pair in compared if pair.difference.interval.low < math.inf]
+    known = [
+        least for pair in compared if (least := detectable(pair.difference, level)) is not None
+    ]
     if not known:
         return Detectable(None, None)
-    wide = sorted(known, key=lambda difference: difference.interval.high - difference.interval.low)
-    largest = detectable(wide[-1], level) if len(known) == len(compared) else None
-    return Detectable(detectable(wide[0], level), largest)
+    return Detectable(min(known), max(known) if len(known) == len(compared) else None)

@@ -60,7 +60,8 @@ def mean(
     clustered = any(task.clusters is not None for task in tasks)
     whole = task_means.together(sizes)
     found = estimates.of_level(level, whole, factors, confidence, clustered)
-    if not all(table.binary for table, _, _ in each):
+    from_0_to_1 = all(task_means.from_0_to_1(task.scores) for task in tasks)
+    if not from_0_to_1 or not all(table.binary for table, _, _ in each):
         return found
     wider = [
         estimates.with_quarter(np.asarray(share), part, size.items)

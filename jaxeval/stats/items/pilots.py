@@ -45,6 +45,7 @@ def pilot(
       DataError: as of `estimates.difference`; no spread at all.
     """
     fraction(confidence, "confidence")
+    a, b = planning.as_many_samples(a, b)
     parts = _parts(a, b, pairs.pair(a, b, clusters))
     spread, size = planning.spread(a, b, clusters=clusters)
     ends = {name: mean_squares.limits(part, confidence) for name, part in parts.items()}

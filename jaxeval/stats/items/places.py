@@ -1,17 +1,20 @@
 """Models ranked by their mean over tasks, with intervals of the ranks, and groups of ties."""
 
 import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import tables
+from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.tables import Groups
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import count
 
 _MOST_DRAWN = 4_000_000  # numbers at a time
+Differences = Mapping[frozenset[str], Estimate]  # by the two models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Place:
 
 def places(
     tasks: Sequence[Task],
+    differences: Differences,
     over: Collection[str],
     shared_runs: bool,
     alpha: float = 0.05,
@@ -39,14 +43,16 @@ def places(
 ) -> tuple[Place, ...]:
     """All models by rank, best first.
 
-    Items (clusters) are drawn anew within tasks, the same for all models, and runs within models.
-    A model's interval excludes the places of those that are better, or worse, than it by more than
-    the largest studentised deviation among all pairs that 1 - alpha of the resamples stay below
-    (Mogstad, Romano, Shaikh & Wilhelm 2024, section 3.3): a percentile interval of ranks would be
-    too short where models are close.
+    A model's interval excludes the places of those that are better, or worse, than it by their
+    difference's own test, at a level that holds for all pairs at once (Mogstad, Romano, Shaikh &
+    Wilhelm 2024, section 3.3): that of the largest studentised deviation among all pairs that
+    1 - alpha of the resamples stay below. Items (clusters) are drawn anew within tasks, the same
+    for all models, and runs within models. A percentile interval of ranks would be too short where
+    models are close.
 
     Args:
       tasks: the same models on all; items that one lacks are left out for all.
+      differences: of all pairs over these tasks.
       over, shared_runs: as of `suites.compare`.
     """
     count(resamples, "resamples")
@@ -54,7 +60,7 @@ def places(
     means, drawn = _means(tasks, models, over, shared_runs, resamples, seed)
     order = np.argsort(-sign * means, kind="stable")
     gaps = means[:, np.newaxis] - means
-    shown = _shown(gaps, drawn, alpha)
+    shown = _shown(models, differences, _level(drawn, alpha))
     better, worse = (np.sum(shown & (sign * side > 0), axis=1) for side in (-gaps, gaps))
     return tuple(
         Place(
@@ -91,17 +97,32 @@ def tie_groups(
     return tuple(groups)
 
 
-def _shown(gaps: np.ndarray, drawn: np.ndarray, alpha: float) -> np.ndarray:
-    """[M, M] whether two models' means [M, M] apart differ, of resamples [B, M]."""
-    first, second = np.triu_indices(len(gaps), 1)
+def _shown(models: Sequence[str], differences: Differences, level: float) -> np.ndarray:
+    """[M, M] whether two models differ at a level; one whose error is not known does not."""
+    shown = np.zeros((len(models), len(models)), bool)
+    for a, b in itertools.combinations(range(len(models)), 2):
+        p_value = differences[frozenset((models[a], models[b]))].p_value
+        shown[a, b] = shown[b, a] = p_value is not None and p_value <= level
+    return shown
+
+
+def _level(drawn: np.ndarray, alpha: float) -> float:
+    """Of each pair, so that all hold at once: from alpha over the number of pairs to alpha.
+
+    Resamples [B, M] say how far the pairs move together; what a single one is worth with few items
+    or runs is for its own test.
+    """
+    from scipy import special
+
+    first, second = np.triu_indices(drawn.shape[1], 1)
     apart = drawn[:, first] - drawn[:, second]
     errors = apart.std(axis=0)
     known = errors > 0
-    most = np.abs(apart - gaps[first, second])[:, known] / errors[known]
-    critical = np.quantile(most.max(axis=1), 1 - alpha) if known.any() else 0.0
-    shown = np.zeros(gaps.shape, bool)
-    shown[first, second] = np.abs(gaps[first, second]) > critical * errors
-    return shown | shown.T
+    if not known.any():
+        return alpha / len(first)
+    largest = (np.abs(apart - apart.mean(axis=0))[:, known] / errors[known]).max(axis=1)
+    level = 2 * float(special.ndtr(-np.quantile(largest, 1 - alpha)))
+    return min(max(level, alpha / len(first)), alpha)
 
 
 def _means(

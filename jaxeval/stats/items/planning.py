@@ -16,8 +16,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from jaxeval.errors import DataError
-from jaxeval.stats.items import pairs, variances
+from jaxeval.stats.items import pairs, tables, variances
 from jaxeval.stats.items.tables import Labels, Scores
 from jaxeval.stats.power import fewest, shown
 from jaxeval.stats.results import fraction
@@ -103,6 +105,7 @@ def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spr
 
     Items in clusters count with their design effect: new items are taken to come in such clusters.
     """
+    a, b = as_many_samples(a, b)
     pair = pairs.pair(a, b, clusters)
     items, _ = pair.a.cells.shape
     runs = min(pair.a.cells.shape[1], pair.b.cells.shape[1])
@@ -119,7 +122,18 @@ def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spr
             each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
             rest += float(within.value) / each
     found = Spread(max(0.0, variance - rest), kinds["run"], kinds["item x run"], kinds["sample"])
-    return found, Size(items, runs, pair.a.samples)
+    return found, Size(items, runs, min(pair.a.samples, pair.b.samples))
+
+
+def as_many_samples(a: Scores, b: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Both models' scores; of several samples their means where the other model has one.
+
+    What samples bring is then in items x runs of both: a plan has as many samples of each.
+    """
+    of_models = [tables.array(scores) for scores in (a, b)]
+    if min(scores.shape[2] for scores in of_models) == 1:
+        of_models = [tables.cell_means(scores) for scores in of_models]
+    return of_models[0], of_models[1]
 
 
 def required_items(

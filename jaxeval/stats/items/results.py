@@ -94,7 +94,7 @@ class Estimate:
         low, high, confidence, _ = self.interval
         above = (low + high) / 2 - margin
         if high == low:
-            return float(above <= 0)
+            return 0.5 if above == 0 else float(above < 0)
         se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
         return float(special.stdtr(self.df, -above / se))
 

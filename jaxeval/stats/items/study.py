@@ -11,7 +11,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import comparing, completeness, estimates, suites
+from jaxeval.stats.items import comparing, completeness, estimates, suites, task_means
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
@@ -219,6 +219,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             over=_possible(rules.over, scores.shape[1]),
             clusters=task.clusters,
             confidence=rules.confidence,
+            from_0_to_1=task_means.from_0_to_1(task.scores),
         )
         for task in tasks
         for model, scores in task.scores.items()

@@ -99,7 +99,8 @@ def compare(
         shared_runs = False
         notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
     overall = _overall(tasks, on_tasks, factors, shared_runs, 1 - alpha)
-    ranked = places.places(tasks, factors, shared_runs, alpha, resamples, seed)
+    differences = {frozenset((p.a, p.b)): p.mean_over_tasks for p in overall}
+    ranked = places.places(tasks, differences, factors, shared_runs, alpha, resamples, seed)
     differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
     groups = places.tie_groups([place.model for place in ranked], differ)
     return Suite(on_tasks, overall, ranked, groups, notes, shared_runs)

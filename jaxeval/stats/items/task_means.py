@@ -119,6 +119,12 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
     return ()
 
 
+def from_0_to_1(scores: Mapping[str, Scores]) -> bool:
+    """Whether all models' scores are; then those that are all 0 or 1 are no losses."""
+    arrays = [np.asarray(of_model) for of_model in scores.values()]
+    return all(np.nanmin(array) >= 0 and np.nanmax(array) <= 1 for array in arrays)
+
+
 def _largest(task: Task) -> float:
     return max(float(np.nanmax(np.asarray(scores))) for scores in task.scores.values())
 

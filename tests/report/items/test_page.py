@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError
@@ -60,21 +61,45 @@ def test_boards_are_those_of_the_study() -> None:
 
 
 def test_detectable_difference_has_the_power_that_is_said() -> None:
-    """Dies if the level is not corrected, or the error is that of another pair: the power of a t
-    test at the difference is .8."""
+    """Dies if the level is not corrected, or the pair of the narrowest interval counts as that
+    known best whatever its degrees of freedom: at the ends the power of t tests of all pairs is at
+    most, and at least, .8."""
     study = _study("acc", "acc")
     board = leaderboard.of(study).tasks[0]
-    widths = {
-        pair.difference.interval.high - pair.difference.interval.low: pair.difference
-        for pair in study.pairs
-        if pair.task.task == "task0"
-    }
-    for end, width in zip(board.detectable, (min(widths), max(widths)), strict=True):
-        of, level = widths[width], 0.05 / len(study.pairs)
-        from scipy import stats
+    level = 0.05 / len(study.pairs)
+    differences = [pair.difference for pair in study.pairs if pair.task.task == "task0"]
+    for end, extreme in zip(board.detectable, (max, min), strict=True):
+        powers = []
+        for of in differences:
+            low, high, *_ = of.interval
+            error = (high - low) / 2 / stats.t.ppf(0.975, of.df)
+            assert end is not None
+            powers.append(shown(end / error, of.df, level))
+        assert extreme(powers) == pytest.approx(0.8, abs=1e-4)
 
-        error = width / 2 / stats.t.ppf(0.975, of.df)
-        assert end is not None and shown(end / error, of.df, level) == pytest.approx(0.8, abs=1e-4)
+
+def test_copies_of_a_model_do_not_hide_what_can_be_detected() -> None:
+    """Dies if a pair without spread, two names of one model, says that nothing can be shown."""
+    draw = np.random.default_rng(0)
+    item = draw.normal(size=(60, 1, 1))
+    scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
+    task = TaskScores("t", "score", True, tuple(map(str, range(60))), scores)
+    study = studies.study(Paired(tuple(scores), (task,)), studies.Rules(resamples=99))
+    board = leaderboard.of(study).tasks[0]
+    assert board.detectable.smallest is not None and board.detectable.largest is None
+    html = page.render(study)
+    assert "known best a difference of" in html and "however large" not in html
+
+
+def test_many_models_are_in_tables_not_in_sentences() -> None:
+    """Dies if the page picks the first six pairs of many, or lists the ties of many by name."""
+    draw = np.random.default_rng(0)
+    scores = {f"m{k}": draw.normal(size=(30, 1, 1)) for k in range(9)}
+    tasks = [TaskScores(t, "score", True, tuple(map(str, range(30))), scores) for t in "ab"]
+    html = page.render(studies.study(Paired(tuple(scores), tuple(tasks)), studies.Rules()))
+    assert "Mean over these" not in html and "Not told apart: m" not in html
+    said = page.render(_study("acc", "acc"))
+    assert "Mean over these 2 tasks" in said and "Not told apart: good and fair" in said
 
 
 def test_unequal_metrics_have_no_common_order() -> None:

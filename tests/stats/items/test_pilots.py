@@ -52,3 +52,14 @@ def test_one_run_has_items_alone() -> None:
     pilot = pilots.pilot(a, b)
     assert pilot.spread.runs == pilot.high.runs == 0
     assert pilot.low is not None and pilot.low.items < (a - b).var(ddof=1) < pilot.high.items
+
+
+def test_models_with_other_numbers_of_samples_mirror() -> None:
+    """Dies if the first model's samples alone count: A - B and B - A need the same."""
+    a, b = _draw(np.random.default_rng(2))
+    for few in (b[..., :1], np.concatenate([b, b[..., :1] + 0.1], axis=2)):
+        there, back = pilots.pilot(a, few), pilots.pilot(few, a)
+        assert there.size == back.size == (ITEMS, R, min(K, few.shape[2]))
+        for of in ("spread", "high"):
+            assert vars(getattr(there, of)) == pytest.approx(vars(getattr(back, of)))
+        assert (there.spread.samples > 0) is (few.shape[2] > 1)

@@ -67,3 +67,29 @@ def test_what_cannot_be_studied() -> None:
     task = TaskScores("t", "m", True, ("1", "2"), {"a": np.zeros((2, 1, 1))})
     with pytest.raises(DataError, match=r"one model \(a\)"):
         study.study(Paired(("a",), (task,)))
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
+    """Dies if a difference of 0 without spread lies on one side of 0: copies of a model, scored by
+    fractions, would be worse than one another."""
+    copies = {name: np.linspace(0.1, 0.9, 50)[:, np.newaxis, np.newaxis] for name in "ab"}
+    task = TaskScores("t", "f1", higher, tuple(map(str, range(50))), copies)
+    found = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
+    assert study.verdict(found) == "not shown" and found.overall == ("not shown",)
+    assert found.pairs[0].difference.p_above() == 0.5
+    within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
+    assert within.pairs[0].equivalent
+
+
+def test_losses_that_are_all_1_are_no_right_answers() -> None:
+    """Dies if a model's losses that are all 1 get the interval of right and wrong answers beside
+    those of other models, which are above 1; of fractions they keep it."""
+    other = np.linspace(0.0, 1.0, 50)[:, np.newaxis, np.newaxis]
+    for scores, known in ((5 * other, False), (other, True)):
+        of_models = {"a": np.ones((50, 1, 1)), "b": scores}
+        task = TaskScores("t", "loss", False, tuple(map(str, range(50))), of_models)
+        found = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
+        one, _ = found.pairs[0].means
+        assert bool(one.interval.low < 1 <= one.interval.high) is known
+        assert any("cannot be told" in line for line in one.warnings) is not known

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import special
 
 from jaxeval.errors import DataError
 from jaxeval.stats import items, multiple
@@ -123,7 +124,7 @@ def test_rank_intervals_hold_all_ranks_at_once() -> None:
             )
             for t in range(2)
         ]
-        found = places.places(tasks, ["items"], True, resamples=200)
+        found = items.compare_tasks(tasks, over=["items"], resamples=200).places
         ends = {place.model: (place.low, place.high) for place in found}
         held += ends["m0"][0] == 1 and all(ends[f"m{k}"][1] == 4 for k in (1, 2, 3))
     assert held >= 54
@@ -140,11 +141,47 @@ def test_ranks_of_models_far_apart_are_sure_and_of_losses_turned() -> None:
 
 
 def test_joint_bootstrap_keeps_models_on_the_same_items() -> None:
-    """Dies if items are drawn anew for every model: constant gaps leave no spread."""
-    item = np.random.default_rng(2).normal(size=(50, 1))
-    task = items.Task("t", "points", {f"m{k}": item + 0.01 * k for k in range(3)})
-    found = places.places([task], ["items"], True)
+    """Dies if items are drawn anew for every model: gaps hardly spread."""
+    generator = np.random.default_rng(2)
+    item = generator.normal(size=(50, 1))
+    small = [item + 0.01 * (k + 0.1 * generator.normal(size=(50, 1))) for k in range(3)]
+    task = items.Task("t", "points", {f"m{k}": scores for k, scores in enumerate(small)})
+    found = items.compare_tasks([task]).places
     assert [(place.low, place.high) for place in found] == [(1, 1), (2, 2), (3, 3)]
+    _, drawn = places._means([task], list(task.scores), ["items"], True, 500, 0)
+    assert (drawn[:, 1] - drawn[:, 0]).std() < 0.01 < drawn[:, 0].std()
+
+
+def test_ranks_are_open_where_nothing_is_shown() -> None:
+    """Dies if a difference whose error is not known, or that its own test does not show, sets
+    models apart: constant gaps, and two answers, one model right and the other wrong in both."""
+    item = np.random.default_rng(2).normal(size=(50, 1))
+    constant = {f"m{k}": item + 0.01 * k for k in range(2)}
+    two = {"m0": np.zeros((2, 1)), "m1": np.ones((2, 1))}
+    for scores in (constant, two):
+        suite = items.compare_tasks([items.Task("t", "points", scores)])
+        assert [(place.low, place.high) for place in suite.places] == [(1, 2), (1, 2)]
+
+
+def test_rank_intervals_of_few_items() -> None:
+    """Dies if few items count as many (quantiles of the normal distribution instead of t): of 80
+    experiments with 4 equal models and 5 items no two may be set apart in 95 %."""
+    generator, held = np.random.default_rng(4), 0
+    for _ in range(80):
+        scores = {f"m{k}": generator.normal(size=(5, 1)) for k in range(4)}
+        found = items.compare_tasks([items.Task("t", "points", scores)], resamples=200).places
+        held += all((place.low, place.high) == (1, 4) for place in found)
+    assert held >= 68
+
+
+def test_the_level_of_all_pairs_is_that_of_the_largest_deviation() -> None:
+    """Dies if the level is Bonferroni's where pairs move together, or is above alpha for two:
+    against Tukey's studentised range of independent models."""
+    drawn = np.random.default_rng(5).normal(size=(20_000, 5))
+    tukey = 3.858 / 2**0.5  # scipy.stats.studentized_range.ppf(0.95, 5, inf)
+    assert places._level(drawn, 0.05) == pytest.approx(2 * special.ndtr(-tukey), rel=0.1)
+    assert places._level(drawn[:, :2], 0.05) == pytest.approx(0.05, abs=0.003)
+    assert places._level(np.zeros((9, 5)), 0.05) == 0.05 / 10
 
 
 def test_tie_groups_are_the_widest_stretches() -> None:
