@@ -63,7 +63,7 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a worker also waits, for processes that it starts and for files."""
+    """One more than there are cores, since a worker also waits for processes and files."""
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
