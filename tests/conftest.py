@@ -61,12 +61,6 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.collect()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, since a worker also waits for processes and files."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
-
-
 def pytest_collection_finish() -> None:
     """Imported modules are garbage of no collection: tracing, which makes many objects, sets off
     one after the other."""
