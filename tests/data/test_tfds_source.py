@@ -105,8 +105,11 @@ def test_not_prepared_fails_at_once_with_the_command(
 
 
 @pytest.mark.parametrize("name", ["tfds:no_such_set", "tfds:/no/such/folder", "tfds:../x"])
-def test_unknown_names(name: str) -> None:
+def test_unknown_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if an error of tfds' registry or parser reaches the user."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)  # where no folder x is beside
     with pytest.raises(DataError, match="no such set"):
         tfds_source.read(name)
 
