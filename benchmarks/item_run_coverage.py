@@ -15,8 +15,10 @@ import platform
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import common_intervals
 import numpy as np
 import scipy
+from common_intervals import Limits
 from scipy import special
 
 from jaxeval.stats import mean_squares
@@ -29,12 +31,10 @@ LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
 OF_ITEM, OF_RUN = 1.5, 0.1  # sds, in the unit of a standard normal
 SHARED = 0.5  # of the variance of items, between two models
 OF_CLUSTER = 0.3  # of the variance of items, where they have clusters
-CONFIDENCE, Z = 0.95, 1.959964
-RESAMPLES, MOST_BOOTSTRAPPED = 400, 1_000  # of an experiment; experiments
+CONFIDENCE = 0.95
 CLUSTERS = (10, 30, 100)
 AT_ONCE = 4_000_000  # answers
 BOTH = results.FACTORS
-Limits = tuple[np.ndarray, np.ndarray]
 Row = dict[str, str | int | float]
 Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
 
@@ -131,20 +131,20 @@ def _of_mean(
     cells = draw.answers
     share, of_item = cells.mean((1, 2)), cells.mean(-1)
     ours = _binary(cells, _alone(items))
-    normal = _normal(share, of_item.var(-1, ddof=1) / items)
+    normal = common_intervals.normal(share, of_item.var(-1, ddof=1) / items)
     every = np.full(count, float(items * runs))
     return {
         "items: ours": _held(ours["items"], draw.items),
         "CLT": _held(normal, draw.items),
-        "bootstrap": _held(_bootstrap(generator, of_item, runs), draw.items),
+        "bootstrap": _held(common_intervals.bootstrap(generator, of_item, runs), draw.items),
         "Beta of all answers": _held(
             proportions.limits(share, every, CONFIDENCE, "beta"), draw.items
         ),
         "runs: ours": _held(ours["runs"], draw.runs),
-        "t of run means": _held(_t_of_runs(cells), draw.runs),
+        "t of run means": _held(common_intervals.t_of_runs(cells), draw.runs),
         "both: ours": _held(ours["both"], right),
         "CLT over items": _held(normal if runs > 1 else None, right),
-        "CLT over runs": _held(_normal_of_runs(cells), right),
+        "CLT over runs": _held(common_intervals.normal_of_runs(cells), right),
     }
 
 
@@ -161,13 +161,13 @@ def _of_difference(
     gaps = a.answers.mean(-1) - b.answers.mean(-1)
     gap, truth = gaps.mean(-1), a.items - b.items
     ours, both = (_difference(a.answers, b.answers, over) for over in (("items",), BOTH))
-    normal = _normal(gap, gaps.var(-1, ddof=1) / items)
+    normal = common_intervals.normal(gap, gaps.var(-1, ddof=1) / items)
     apart = sum(x.answers.mean(-1).var(-1, ddof=1) / items for x in (a, b))
     return {
         "items: ours": _held(ours, truth),
         "paired CLT": _held(normal, truth),
-        "unpaired CLT": _held(_normal(gap, apart), truth),
-        "bootstrap": _held(_bootstrap(generator, gaps, runs), truth),
+        "unpaired CLT": _held(common_intervals.normal(gap, apart), truth),
+        "bootstrap": _held(common_intervals.bootstrap(generator, gaps, runs), truth),
         "both: ours": _held(both, less),
         "paired CLT over items": _held(normal if runs > 1 else None, less),
     }
@@ -194,8 +194,12 @@ def _of_clusters(
         "items: ours": _held(ours["items"], draw.items),
         "t, same error": _held(estimates.t_limits(share, part, CONFIDENCE), draw.items),
         "t, C - 1": _held(estimates.t_limits(share, equal, CONFIDENCE), draw.items),
-        "Miller": _held(_normal(share, equal.variance * (clusters - 1) / clusters), draw.items),
-        "CLT": _held(_normal(share, of_item.var(-1, ddof=1) / sizes.sum()), draw.items),
+        "Miller": _held(
+            common_intervals.normal(share, equal.variance * (clusters - 1) / clusters), draw.items
+        ),
+        "CLT": _held(
+            common_intervals.normal(share, of_item.var(-1, ddof=1) / sizes.sum()), draw.items
+        ),
         "both: ours": _held(ours["both"], right),
     }
 
@@ -287,37 +291,6 @@ def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:
     low, high = limits
     truth = np.broadcast_to(truth, np.shape(low)) if np.ndim(truth) == 0 else truth[: len(low)]
     return (low <= truth + 1e-12) & (truth - 1e-12 <= high)
-
-
-def _normal(value: np.ndarray, variance: np.ndarray) -> Limits:
-    half = Z * np.sqrt(variance)
-    return value - half, value + half
-
-
-def _t_of_runs(cells: np.ndarray) -> Limits | None:
-    means, runs = cells.mean(1), cells.shape[-1]
-    if runs == 1:
-        return None
-    half = special.stdtrit(runs - 1, 0.975) * means.std(-1, ddof=1) / np.sqrt(runs)
-    return means.mean(-1) - half, means.mean(-1) + half
-
-
-def _normal_of_runs(cells: np.ndarray) -> Limits | None:
-    means, runs = cells.mean(1), cells.shape[-1]
-    return None if runs == 1 else _normal(means.mean(-1), means.var(-1, ddof=1) / runs)
-
-
-def _bootstrap(generator: np.random.Generator, values: np.ndarray, runs: int) -> Limits:
-    """Percentiles of items [E, I] drawn anew; values are multiples of 1 / runs."""
-    values = values[:MOST_BOOTSTRAPPED]
-    items = values.shape[1]
-    levels = np.arange(-runs, runs + 1)
-    counts = np.stack([np.sum(np.rint(values * runs) == k, axis=1) for k in levels], axis=-1)
-    drawn = generator.multinomial(
-        items, counts[:, np.newaxis] / items, size=(len(values), RESAMPLES)
-    )
-    low, high = np.quantile(drawn @ levels / (items * runs), [0.025, 0.975], axis=1)
-    return low, high
 
 
 if __name__ == "__main__":
