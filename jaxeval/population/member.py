@@ -144,9 +144,9 @@ def evaluate(
         return task.count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
-        filled, none = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
+        filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = task.start(size)
-        shapes, _ = batch_counts.eval_shape(bucket, none, start)
+        shapes, _ = batch_counts.eval_shape(bucket, first, start)
         zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
         def step(number: Array, running: tuple) -> tuple:
@@ -159,7 +159,7 @@ def evaluate(
             lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
             return after, lost, carry
 
-        sums, *_ = lax.fori_loop(none, (filled + size - 1) // size, step, (zero, zero, start))
+        sums, *_ = lax.fori_loop(first, (filled + size - 1) // size, step, (zero, zero, start))
         return sums
 
     counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]

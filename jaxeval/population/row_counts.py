@@ -61,9 +61,9 @@ def of_part(
         return of_batch(program.task, outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Mapping[str, Array]:
-        filled, none = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
+        filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = program.task.start(size)
-        shapes, _ = batch_counts.eval_shape(bucket, none, start)
+        shapes, _ = batch_counts.eval_shape(bucket, first, start)
         zero = {name: jnp.zeros(len(rows[bucket]), shape.dtype) for name, shape in shapes.items()}
 
         def step(number: Array, running: tuple) -> tuple:
@@ -75,7 +75,7 @@ def of_part(
                 for name in written
             }, carry
 
-        return lax.fori_loop(none, (filled + size - 1) // size, step, (zero, start))[0]
+        return lax.fori_loop(first, (filled + size - 1) // size, step, (zero, start))[0]
 
     counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
     return jax.tree.map(lambda *of_bucket: jnp.concatenate(of_bucket), *counts)

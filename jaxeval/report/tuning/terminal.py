@@ -42,9 +42,8 @@ def progress(search: Search, history: History, trials: int, metric: Metric, seco
     mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
     said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
     noise = as_json.noise(history)
-    if (
-        noise is None or noise.df < as_json.LEAST_DF
-    ):  # sd and probability would be those of the prior
+    if noise is None or noise.df < as_json.LEAST_DF:
+        # sd and probability would be those of the prior
         return said
     return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
 

@@ -59,16 +59,16 @@ def mean(
     )
     clustered = any(task.clusters is not None for task in tasks)
     whole = task_means.together(sizes)
-    found = estimates.of_level(level, whole, factors, confidence, clustered)
+    estimate = estimates.of_level(level, whole, factors, confidence, clustered)
     from_0_to_1 = all(task_means.from_0_to_1(task.scores) for task in tasks)
     if not from_0_to_1 or not all(table.binary for table, _, _ in each):
-        return found
+        return estimate
     wider = [
         estimates.with_quarter(np.asarray(share), part, size.items)
         for share, part, size in zip(shares, parts, sizes, strict=True)
     ]
     part = errors_of_means.total(task_means.mean_parts(wider, levels), factors)
-    return _stratified(found, part, sizes)
+    return _stratified(estimate, part, sizes)
 
 
 def _checked(task: Task, model: str) -> tuple[Table, Groups, Sizes]:
@@ -78,15 +78,15 @@ def _checked(task: Task, model: str) -> tuple[Table, Groups, Sizes]:
     return table, groups, results.sizes_of([table], groups, len(scores) - len(table.kept))
 
 
-def _stratified(found: Estimate, part: Part, sizes: Sequence[Sizes]) -> Estimate:
+def _stratified(estimate: Estimate, part: Part, sizes: Sequence[Sizes]) -> Estimate:
     """The same with Jeffreys' interval."""
-    confidence, share = found.interval.confidence, np.asarray(found.value)
+    confidence, share = estimate.interval.confidence, np.asarray(estimate.value)
     units = len(sizes) ** 2 / sum(1 / size.clusters for size in sizes)  # of a mean of means
     n = proportions.effective(share, part.variance, part.df, units, np.inf, confidence)
     low, high = proportions.limits(share, n, confidence)
     method = "Jeffreys, effective number of answers"
     return dataclasses.replace(
-        found,
+        estimate,
         interval=Interval(float(low), float(high), confidence, method),
-        warnings=tuple(line for line in found.warnings if not line.startswith("The score is")),
+        warnings=tuple(line for line in estimate.warnings if not line.startswith("The score is")),
     )
