@@ -37,6 +37,7 @@ _TRANSFORMER = (
     f"{_PAIRS} model.architecture=transformer model.encoder_layers=1 model.decoder_layers=1 "
     "model.heads=2"
 )
+_SWEEP = "--space {data}/space.toml --runs 4 --most-cohorts 1"
 
 SPACE = """
 [batch_size]
@@ -82,6 +83,7 @@ COMMANDS: dict[str, list[Call]] = {
     "tagging, crf, characters, map": [
         Call("train", f"{_CRF} model.characters.encoder=cnn training.micro_batch=8 --seeds 2")
     ],
+    "tagging, crf, vmap": [Call("train", f"{_CRF} --seeds 4 training.lane_mode=vmap")],
     "language, lstm, map": [Call("train", f"{_TEXT} --seeds 2")],
     "language, evaluate": [
         Call("train", f"{_TEXT} --seeds 2 training.save_models=true"),
@@ -116,7 +118,6 @@ COMMANDS: dict[str, list[Call]] = {
             f"{_TRANSFORMER} --seeds 4 training.lane_mode=vmap training.optimiser.warmup=64",
         )
     ],
-    "seq2seq, ragged sweep": [
-        Call("sweep", f"{_PAIRS} --space {{data}}/space.toml --runs 4 --most-cohorts 1")
-    ],
+    "seq2seq, ragged sweep": [Call("sweep", f"{_PAIRS} {_SWEEP}")],
+    "seq2seq, ragged sweep, transformer": [Call("sweep", f"{_TRANSFORMER} {_SWEEP}")],
 }
