@@ -19,7 +19,7 @@ from jaxeval.tuning.encoding import Features
 from jaxeval.tuning.gaussian_process import Data, Model, Prior
 
 _BURN_IN, _THIN = 50, 10  # steps before the first draw, and from one to the next
-_WIDER = math.sqrt(1.5)  # than the approximation: the posterior has heavier tails
+_WIDER = math.sqrt(3)  # than the approximation: the posterior has heavier tails
 _DIFFERENCE = 1e-3  # of logarithms, for second derivatives
 
 
