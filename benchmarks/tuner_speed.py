@@ -2,7 +2,7 @@
 
 A space of seven hyperparameters; 100 results and 8 settings that run, and 1,500 and 60. Wall and
 CPU seconds of `ask(8)`, the fit included, quartiles over repeats after a warm-up; peak memory of
-the process. One JSON line a size. Set OMP_NUM_THREADS for the threads of the linear algebra.
+the process. One JSON line a size. Linear algebra runs in one thread, as `ask` runs it.
 
     python benchmarks/tuner_speed.py --repeats 5
 """
@@ -18,8 +18,8 @@ import numpy as np
 import scipy
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gp
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
 
 SIZES = ((100, 8), (1500, 60))
@@ -43,7 +43,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     for told, running in SIZES:
         history = _history(told, running)
-        gp.propose(SPACE, history, 8, 0)
+        searches.ask(_search(0), history, 8)
         wall, cpu = zip(*(_timed(history, seed) for seed in range(1, repeats + 1)), strict=True)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
@@ -56,7 +56,6 @@ def main() -> None:
                     "wall_seconds": _quartiles(wall),
                     "cpu_seconds": _quartiles(cpu),
                     "peak_mib": round(peak),
-                    "threads": os.environ.get("OMP_NUM_THREADS"),
                     "cores": os.cpu_count(),
                     "load": os.getloadavg()[0],
                     "python": platform.python_version(),
@@ -83,10 +82,14 @@ def _history(told: int, running: int) -> History:
     return history
 
 
+def _search(seed: int) -> searches.Search:
+    return searches.Search(SPACE, seed=seed)
+
+
 def _timed(history: History, seed: int) -> tuple[float, float]:
     """Wall and CPU seconds of asking for eight settings."""
     wall, cpu = time.perf_counter(), time.process_time()
-    gp.propose(SPACE, history, 8, seed)
+    searches.ask(_search(seed), history, 8)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
