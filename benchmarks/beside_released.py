@@ -82,7 +82,7 @@ def _experiments(folder: str) -> dict[str, str]:
                 f"{folder}: experiments {known} and {row.experiment} are both named {row.name}; "
                 "expected one: train the other into a folder of its own"
             )
-    return {name: experiment for name, experiment in found.items() if name in RELEASED}
+    return {name: found[name] for name in RELEASED if name in found}
 
 
 def _lines(
