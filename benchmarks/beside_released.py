@@ -18,6 +18,7 @@ import common
 import numpy as np
 
 from jaxeval import runs, stats
+from jaxeval.errors import DataError
 from jaxeval.runs import items
 
 RELEASED = {"tdlstm": "TDLSTM", "ian": "IAN", "ae": "AE"}
@@ -39,7 +40,8 @@ def main() -> None:
     """Reads, compares, prints."""
     args = _parser().parse_args()
     folders = dict(word.split("=", 1) for word in args.runs)
-    lines = [*_lines(args.items, folders)]
+    ours = {dataset: _experiments(folder) for dataset, folder in folders.items()}
+    lines = [*_lines(args.items, folders, ours)]
     tests = [stats.brunner_munzel(line.ours, line.theirs).p_value for line in lines]
     for line, p_value in zip(lines, stats.adjust_p_values(tests, "holm"), strict=True):
         effect = stats.difference(line.ours, line.theirs)
@@ -52,7 +54,7 @@ def main() -> None:
             "difference": round(effect.estimate, 4),
             "interval": [round(effect.interval.low, 4), round(effect.interval.high, 4)],
             "p_corrected": round(float(p_value), 5),
-            "epochs": _epochs(folders[line.dataset], line.model),
+            "epochs": _epochs(folders[line.dataset], ours[line.dataset][line.model]),
         }
         common.report(benchmark="beside_released", **told)
 
@@ -66,20 +68,42 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _lines(released: Path, folders: Mapping[str, str]) -> Iterator[Line]:
+def _experiments(folder: str) -> dict[str, str]:
+    """Of each of the models: the experiment of its name.
+
+    Raises:
+      DataError: two experiments have one name, such as runs with other vectors.
+    """
+    found: dict[str, str] = {}
+    for row in runs.load(folder):
+        known = found.setdefault(row.name, row.experiment)
+        if row.name in RELEASED and row.experiment != known:
+            raise DataError(
+                f"{folder}: experiments {known} and {row.experiment} are both named {row.name}; "
+                "expected one: train the other into a folder of its own"
+            )
+    return {name: found[name] for name in RELEASED if name in found}
+
+
+def _lines(
+    released: Path, folders: Mapping[str, str], ours: Mapping[str, Mapping[str, str]]
+) -> Iterator[Line]:
     counted = [*items.counted(released)]
     for dataset, folder in folders.items():
         curves = [row for row in runs.load_curves(folder) if row.part == "test"]
-        for model, name in RELEASED.items():
+        for model, experiment in ours[dataset].items():
             for metric in METRICS:
-                ours = [r.value for r in curves if r.name == model and r.metric == metric]
+                scores = [
+                    row.value
+                    for row in curves
+                    if row.experiment == experiment and row.metric == metric
+                ]
                 theirs = [
                     run.score(metric)
                     for run in counted
-                    if run.dataset == dataset and run.model == name + NONE
+                    if run.dataset == dataset and run.model == RELEASED[model] + NONE
                 ]
-                if ours:
-                    yield Line(dataset, model, metric, ours, theirs)
+                yield Line(dataset, model, metric, scores, theirs)
 
 
 def _summary(scores: list[float]) -> dict[str, object]:
@@ -90,9 +114,9 @@ def _summary(scores: list[float]) -> dict[str, object]:
     }
 
 
-def _epochs(folder: str, model: str) -> dict[str, list[int | None]]:
+def _epochs(folder: str, experiment: str) -> dict[str, list[int | None]]:
     """Epochs trained, and that of the best dev score, of each seed."""
-    rows = [row for row in runs.load(folder) if row.name == model]
+    rows = [row for row in runs.load(folder) if row.experiment == experiment]
     return {"trained": [row.epochs for row in rows], "best": [row.best_epoch for row in rows]}
 
 

@@ -5,11 +5,12 @@ corpus, by the verb `select`: with configs as models, trained in process; and wi
 `python -m jaxeval.train` an evaluation. In wall seconds from its start to its end, and in CPU
 seconds of all its processes, which other programs on the machine change less. The first search
 begins with an empty compilation cache (`first`); then both find all programs in it, so that the
-commands do not compile either: the harder peer, as a careful user would have it. All must evaluate
-the same, to the same scores. One JSON line.
+commands do not compile either: the harder peer, as a careful user would have it. All must choose
+the same evaluations in the same order, and get the same scores. One JSON line.
 
     python benchmarks/select_cost.py
     python benchmarks/select_cost.py --cache DIR     # where an earlier one has compiled all
+    python benchmarks/select_cost.py --models CONFIG CONFIG  # close ones: a longer search
 
 With --workers above 1 the rule must not depend on which result comes first: --rule non-adaptive.
 """
@@ -17,6 +18,7 @@ With --workers above 1 the rule must not depend on which result comes first: --r
 import argparse
 import json
 import os
+import re
 import resource
 import shlex
 import subprocess
@@ -28,14 +30,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-MODELS = ("lstm_small", "tdlstm_small", "atae_small", "ian_small")
+MODELS = tuple(f"moss2019/{model}_small" for model in ("lstm", "tdlstm", "atae", "ian"))
+CHOSEN = re.compile(r"^\d+: (\S+), evaluation (\d+): ", re.MULTILINE)  # a line of progress
 
 
 class Timed(NamedTuple):
-    """A search's seconds, its own and its commands', and what `select --json` tells of it."""
+    """A search's seconds, its own and its commands', what it chose in order, and its --json."""
 
     seconds: float
     cpu_seconds: float
+    chosen: Sequence[tuple[str, str]]
     told: Mapping[str, Any]
 
 
@@ -50,9 +54,7 @@ def main() -> None:
         cache = (args.cache or folder / "cache").absolute()
         timed = {kind: _search(words, folder, cache) for kind, words in searches.items()}
     within, apart = timed["in_process"], timed["by_command"]
-    for other in timed.values():
-        assert other.told["scores"] == within.told["scores"], "other evaluations, or scores"
-        assert other.told["best"] == within.told["best"]
+    _refuse_other_searches(list(timed.values()), ordered=args.workers == 1)
     import common
 
     common.report(
@@ -67,9 +69,23 @@ def main() -> None:
     )
 
 
+def _refuse_other_searches(searches: Sequence[Timed], ordered: bool) -> None:
+    """Asserts that all chose the same evaluations, and got the same scores and the same model."""
+    first = searches[0]
+    order = list if ordered else sorted  # commands side by side end in any order
+    for search in searches:
+        assert len(search.chosen) == search.told["evaluations"], "a line of progress was not read"
+        assert order(search.chosen) == order(first.chosen), "other evaluations, or another order"
+        assert search.told["scores"] == first.told["scores"], "other scores"
+        assert search.told["best"] == first.told["best"], "another model"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--models", nargs="+", metavar="CONFIG", default=MODELS, help="named as their files are"
     )
     parser.add_argument("--rule", choices=("top-two", "non-adaptive"), default="top-two")
     parser.add_argument("--delta", type=float, default=0.05)
@@ -92,31 +108,41 @@ def _rule(args: argparse.Namespace) -> Sequence[str]:
 
 
 def _in_process(args: argparse.Namespace, runs: Path) -> Sequence[str]:
-    models = [f"moss2019/{model}" for model in MODELS]
-    return [*models, *_changes(args), *_rule(args), "--out", str(runs)]
+    return [*args.models, *_changes(args), *_rule(args), "--out", str(runs)]
 
 
 def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
-    train = [sys.executable, "-m", "jaxeval.train", "moss2019/{model}", *_changes(args)]
+    train = [sys.executable, "-m", "jaxeval.train", "{model}", *_changes(args)]
     train += ["--split-list", "{split}", "--seed-list", "{seed}", "--json", "-"]
-    train += ["--out", f"{runs}/{{model}}_{{seed}}"]
+    train += ["--out", f"{runs}/{{model}}/{{seed}}"]
     command = ["--command", shlex.join(train), "--json-field", "test.median"]
     options = ["--workers", str(args.workers), "--state", f"{runs}.json"]
-    return [*MODELS, *_rule(args), *command, *options]
+    return [*args.models, *_rule(args), *command, *options]
 
 
 def _search(words: Sequence[str], folder: Path, cache: Path) -> Timed:
     """Runs the verb in a process of its own; all searches share a compilation cache."""
-    answer = folder / "answer.json"
+    answer, progress = folder / "answer.json", folder / "progress"
     begin, spent = time.perf_counter(), _cpu_seconds()
-    subprocess.run(
-        [sys.executable, "-m", "jaxeval.select", *words, "--json", str(answer)],
-        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": str(cache)},
-        cwd=ROOT,
-        check=True,
-    )
+    with progress.open("w") as file:
+        subprocess.run(
+            [sys.executable, "-m", "jaxeval.select", *words, "--json", str(answer)],
+            env={**os.environ, "JAX_COMPILATION_CACHE_DIR": str(cache)},
+            cwd=ROOT,
+            check=True,
+            stderr=file,
+        )
     seconds, cpu = time.perf_counter() - begin, _cpu_seconds() - spent
-    return Timed(seconds, cpu, json.loads(answer.read_text()))
+    told = json.loads(answer.read_text())
+    told["best"] = _name(told["best"])
+    told["scores"] = {_name(model): scores for model, scores in told["scores"].items()}
+    chosen = [(_name(model), number) for model, number in CHOSEN.findall(progress.read_text())]
+    return Timed(seconds, cpu, chosen, told)
+
+
+def _name(model: str) -> str:
+    """Of a config, which a command is given by its path."""
+    return Path(model).stem
 
 
 def _cpu_seconds() -> float:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs
-from jaxeval.bandits import TopTwoThompson
+from jaxeval import runs, studies
+from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
+from jaxeval.bandits import state as states
 from jaxeval.bandits.evaluate import Told
 from jaxeval.errors import ConfigError
 from jaxeval.population import engine
@@ -88,6 +89,36 @@ def test_the_second_batch_compiles_nothing(
                 batches.append(event.evaluations)
     assert len(batches) > 1 and batches[0] == {"good": 3, "bad": 3}
     assert len(compiled) == 2  # the two differ in epochs, which are compiled in
+
+
+@pytest.mark.parametrize(
+    ("rule", "lanes"),
+    [
+        pytest.param(SequentialHalving(budget=16), 2, id="a round of four models has 8"),
+        pytest.param(NonAdaptive(delta=None, budget=16), 1, id="a round has one of each"),
+        pytest.param(TopTwoThompson(batch_size=3), 3, id="a batch may be all of one model"),
+    ],
+)
+def test_lanes_in_lock_step(
+    rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a model's population has a lane for every evaluation of the other models too, or
+    has fewer lanes where a part of the batch was trained before the selection was stopped."""
+    asked = []
+    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(asked.append(lanes) or ()))
+    of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
+    different = {
+        n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
+    }
+    arms = configs.arms(_files(tmp_path, different), ["training.lane_mode=vmap"], None)
+    begun = rule.begin([*arms.configs])
+    for state in (begun, states.start(begun, "a")[0]):
+        with runs.open_store(tmp_path) as store:
+            happening = configs.select(rule, state, arms, store, tmp_path)
+            assert isinstance(next(happening), configs.BatchStarted)
+            next(happening)
+            happening.close()
+    assert {*asked} == {lanes}
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:

@@ -35,9 +35,17 @@ class SequentialHalving(Rule):
         """Evaluations of the model that is left in the end, of so many."""
         left, spent = models, 0
         while left > 1:
-            spent += self.budget // (left * _rounds(models))
+            spent += self._share(left, models)
             left -= left // 2
         return spent
+
+    def at_once(self, models: int) -> int:
+        """Those of the first round; a later one, of fewer models, has more for each."""
+        return self._share(models, models)
+
+    def _share(self, left: int, models: int) -> int:
+        """New evaluations of each model in a round with so many left."""
+        return self.budget // (left * _rounds(models))
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
@@ -65,9 +73,8 @@ class SequentialHalving(Rule):
         its share unspent.
         """
         survivors, target = list(range(len(state.models))), 0
-        rounds = _rounds(len(state.models))
         while len(survivors) > 1:
-            target += self.budget // (len(survivors) * rounds)
+            target += self._share(len(survivors), len(state.models))
             kept = len(survivors) - len(survivors) // 2
             behind = [k for k in survivors if len(state.scores[k]) < target]
             if any(k in state.alive for k in behind):

@@ -120,6 +120,11 @@ class Confident(Rule):
         equal = (moments.counts >= self.initial) & ~_spread_is_known(moments)
         return np.where(equal, moments.counts + 1, self.initial)
 
+    def at_once(self, models: int) -> int:
+        """A whole batch: all of it may be of one model."""
+        del models
+        return self.batch_size
+
     def proposed(self, state: State) -> tuple[str, ...]:
         """Required evaluations first, then as the rule draws, up to `batch_size` under way."""
         pending = np.array([len(state.pending[k]) for k in state.alive])

@@ -104,6 +104,10 @@ class Rule:
             return None
         return Answer(state.models[last], None, ALONE, state.evaluations)
 
+    def at_once(self, models: int) -> int:
+        """Evaluations of one of so many models that are run side by side, in every batch."""
+        raise NotImplementedError
+
     def proposed(self, state: State) -> tuple[str, ...]:
         """What `ask` says while two or more models are left and nothing is decided."""
         raise NotImplementedError

@@ -163,9 +163,7 @@ def select(
             pending.append((model, number))
         yield BatchStarted(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
         trials = {of.trial(model, number): (model, number) for model, number in pending}
-        happening = studies.run(
-            trials, store, folder, session=of.session, lanes=_lanes(rule, of, len(pending))
-        )
+        happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
         for event in happening:
             yield event
             if isinstance(event, events.Ended):
@@ -187,18 +185,17 @@ def _spent(state: State, of: Arms, store: runs.Store) -> float:
     return seconds
 
 
-def _lanes(rule: Rule, of: Arms, asked: int) -> int:
-    """The same for all batches of a rule, so that they share compiled programs.
+def _lanes(rule: Rule, of: Arms) -> int:
+    """Of every model's populations, the same in all batches, so that they share programs.
 
     Under `map`, where no score depends on it and a device's lanes run one after the other, it is
-    one a device: selections by other rules, batches and budgets find the programs too.
+    one a device: selections by other rules, batches and budgets find the programs too. Under
+    `vmap` an idle lane costs as much as a busy one: evaluations beyond the lanes wait for one.
     """
     modes = {prepared.at(config, "training.lane_mode") for config in of.configs.values()}
-    return (
-        len(jax.devices())
-        if {*map(lanes.resolve, modes)} == {"map"}
-        else getattr(rule, "batch_size", asked)
-    )
+    if {*map(lanes.resolve, modes)} == {"map"}:
+        return len(jax.devices())
+    return rule.at_once(len(of.configs))
 
 
 def _told(
