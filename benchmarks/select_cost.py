@@ -10,7 +10,7 @@ the same evaluations in the same order, and get the same scores. One JSON line.
 
     python benchmarks/select_cost.py
     python benchmarks/select_cost.py --cache DIR     # where an earlier one has compiled all
-    python benchmarks/select_cost.py --models CONFIG CONFIG  # close ones: a longer search
+    python benchmarks/select_cost.py --budget 48 --models A B C D  # close ones: a longer search
 
 With --workers above 1 the rule must not depend on which result comes first: --rule non-adaptive.
 """
@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rule", choices=("top-two", "non-adaptive"), default="top-two")
     parser.add_argument("--delta", type=float, default=0.05)
+    parser.add_argument("--budget", type=int, metavar="N", help="evaluations at most")
     parser.add_argument("--workers", type=int, default=1, help="commands at once (1)")
     parser.add_argument("--sentences", type=int, default=400, help="of train (400)")
     parser.add_argument("--epochs", type=int, default=12, help="at most (12)")
@@ -104,6 +105,7 @@ def _changes(args: argparse.Namespace) -> Sequence[str]:
 
 def _rule(args: argparse.Namespace) -> Sequence[str]:
     rule = ["--rule", args.rule, "--delta", str(args.delta)]
+    rule += ["--budget", str(args.budget)] if args.budget else []
     return rule if args.rule == "non-adaptive" else [*rule, "--batch", str(args.workers)]
 
 
