@@ -3,10 +3,10 @@
 Reads the table that docs/released_predictions.md makes of the predictions of 17 models, 8 runs
 each, on two test sets (apmoore1/tdsa_comparisons). A model and two groups of 1, 2 or 4 of its runs
 are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Or the
-same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2); of F1 an
-item has the value of the delta method, and approximate randomisation exchanges items' counts, of the
-first runs and of all runs of a group together. Prints the shares of p-values below .05, then one
-JSON line.
+same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2). Of F1 an item
+has the value of the delta method, and approximate randomisation exchanges the counts of items: of
+the first runs, and of all runs of a group together. Prints the shares of p-values below .05, then
+one JSON line.
 
     python benchmarks/item_type_one.py --items test.csv
     jaxeval train reimers2017/wnut17_ner --seeds 40 --outputs --out tagger ...

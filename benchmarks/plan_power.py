@@ -66,7 +66,7 @@ def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[
     difference = float(
         optimize.brentq(lambda d: planned(d) - TARGET, 0.1 * error, 200 * error, xtol=1e-4 * error)
     )
-    generator = np.random.default_rng([size.items, size.runs])
+    generator = np.random.default_rng([int(1e6 * spread.runs), *size])
     found = [_finds(generator, spread, size, difference) for _ in range(experiments)]
     return {
         "planned": planned(difference),

@@ -43,10 +43,10 @@ def _unnamed_filters(folder: Path, results: bool, times: int = 1) -> Path:
     scores = {"strict-match": [1.0, 0.0, 0.0], "flexible-extract": [1.0, 1.0, 0.0]}
     run = writing.lm_eval(folder, "m", scores, metrics={"exact_match": True})
     (path,) = run.glob("samples_*")
-    lines = [json.loads(line) for line in path.read_text().splitlines()] * times
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         del line["metrics"], line["filter"]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines * times))
     (of_all,) = run.glob("results_*")
     tree = json.loads(of_all.read_text())
     keys = (f"exact_match{kind},{name}" for name in scores for kind in ("", "_stderr"))
