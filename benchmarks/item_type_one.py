@@ -31,7 +31,7 @@ from jaxeval.runs.counts import Score
 from jaxeval.stats import examples, items, single_models
 
 LEVEL = 0.05
-SHUFFLES = 999
+SHUFFLES = 399
 
 
 class Answers(NamedTuple):

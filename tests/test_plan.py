@@ -169,8 +169,8 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
         and f"[{ends['low']['items'] ** 0.5:.3g}" in shown
     )
     assert tree["expected_power"] < tree["cheapest"]["power"]
-    expected = f"shows the difference with probability {tree['expected_power']:.2f}: a larger"
-    assert f"Averaged over what the pilot leaves open, that {expected}" in shown
+    averaged = f"shows the difference with probability {tree['expected_power']:.2f}: a larger"
+    assert f"Averaged over what the pilot leaves open, that {averaged}" in shown
 
 
 @pytest.mark.parametrize(

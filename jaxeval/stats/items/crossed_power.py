@@ -2,8 +2,9 @@
 
 The test estimates its standard error and its degrees of freedom. Of normal scores the mean squares
 that both are made of are independent and chi-squared; the power is the mean, over these, of the
-probability that a normal difference lies beyond the test's own limits. Taken over a rank-1 lattice
-of quantiles instead of random draws: errors are below .003, and the same on every call.
+probability that a normal difference lies beyond the test's own limits. It is taken over a rank-1
+lattice (Korobov) instead of random draws: errors are .0003 on average, at most .01 (two runs), and
+the same on every call.
 Notation: P points of the lattice.
 """
 
@@ -14,8 +15,7 @@ import numpy as np
 from jaxeval.stats.items import errors_of_means
 from jaxeval.stats.items.errors_of_means import Part, Parts, RunPart
 
-_POINTS = 2_048
-_ROOT = 1.1347241384015194  # of x^6 = x + 1: its powers make an even lattice in 5 dimensions
+_POINTS, _GENERATOR = 1_024, 363  # of Korobov's lattice, the best of 19 tried
 _WILSON_HILFERTY = 50.0  # df from which their approximation errs by less than 1e-4
 _LARGEST_INVERSE_DF = 2.0
 _TABLE = 8_001  # inverse degrees of freedom of which critical values are kept
@@ -64,8 +64,9 @@ def _lattice() -> tuple[np.ndarray, np.ndarray]:
     """[5, P] probabilities, and their normal quantiles."""
     from scipy import special
 
-    steps = _ROOT ** -np.arange(1.0, 6.0)[:, np.newaxis]
-    places = (0.5 + steps * np.arange(_POINTS)) % 1
+    steps = np.array([[pow(_GENERATOR, k, _POINTS)] for k in range(5)])
+    whole = (steps * np.arange(_POINTS) % _POINTS + 0.5) / _POINTS
+    places = 1 - np.abs(2 * whole - 1)  # the baker's transformation: as if periodic
     places = np.clip(places, 1e-9, 1 - 1e-9)
     return places, special.ndtri(places)
 
