@@ -92,14 +92,18 @@ def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
     """Variances that could have given this pilot.
 
     The expectation of a mean square is its value times its degrees of freedom over a chi-squared
-    value, as under the prior 1 / variance (Box & Tiao 1973); differences are cut at 0.
+    value, as under the prior 1 / variance (Box & Tiao 1973); differences are cut at 0. Values are
+    quantiles in random order (Latin hypercube).
     """
+    from scipy import special
+
     generator, expected = np.random.default_rng(0), dict[int, np.ndarray]()
 
     def value(term: Term) -> np.ndarray:
         square = term.square
         if id(square) not in expected:  # one of several parts is drawn once
-            chi_squared = generator.chisquare(square.df, _DRAWS)
+            places = (generator.permutation(_DRAWS) + 0.5) / _DRAWS
+            chi_squared = special.chdtri(square.df, places)
             expected[id(square)] = square.value * square.df / chi_squared
         return term.coefficient * expected[id(square)]
 
