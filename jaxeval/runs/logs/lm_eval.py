@@ -1,10 +1,9 @@
 """Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl beside results_DATE.json.
 
 A line is a document under a filter, with a key for each metric (lm_eval/result_schema.py); written
-with `lm_eval --output_path DIR --log_samples`. Until November 2024 (0.4.3 to 0.4.6) a line says
-neither which keys are metrics nor under which filter it is: a document's lines stand in the order
-of the filters, as the results do (lm_eval/evaluator.py). Of May and June 2024 the file ends in
-.json, and may be one array.
+with `lm_eval --output_path DIR --log_samples`. Until November 2024 (0.4.3 to 0.4.6) a line names
+neither its metrics nor its filter: a document's lines stand in the order of the filters, as the
+results do (lm_eval/evaluator.py). Of May and June 2024 the file ends in .json, maybe of one array.
 """
 
 import re
