@@ -220,7 +220,8 @@ def _of_components(
                     interaction=squares.interaction._replace(df=(items - 1.0) * (runs - 1)),
                 )
             for name, part in variances.combinations(squares).items():
-                limits = mean_squares.limits(part, CONFIDENCE)
+                of_part = variances.limits if matched else mean_squares.limits
+                limits = of_part(part, CONFIDENCE)
                 if matched or name != "run":
                     label = f"{kind}{name}" + ("" if matched else ", chi-squared")
                     held[label] = _held(limits, truth[name])

@@ -3,12 +3,14 @@
 Reads the table that docs/released_predictions.md makes of the predictions of 17 models, 8 runs
 each, on two test sets (apmoore1/tdsa_comparisons). A model and two groups of 1, 2 or 4 of its runs
 are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Or the
-same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2). Prints the
-shares of p-values below .05, then one JSON line.
+same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2). Of F1 an item
+has the value of the delta method, and approximate randomisation exchanges the counts of items: of
+the first runs, and of all runs of a group together. Prints the shares of p-values below .05, then
+one JSON line.
 
     python benchmarks/item_type_one.py --items test.csv
-    jaxeval train baselines/bag --splits 1 --seeds 40 --outputs --out bag
-    python benchmarks/item_type_one.py --runs bag --groups 1 5 20 --draws 1000
+    jaxeval train reimers2017/wnut17_ner --seeds 40 --outputs --out tagger ...
+    python benchmarks/item_type_one.py --runs tagger --groups 1 5 20
 """
 
 import argparse
@@ -16,17 +18,41 @@ import json
 import platform
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from jaxeval import runs, stats
+from jaxeval.runs import counts as counted
 from jaxeval.runs import items as predictions
 from jaxeval.runs import store
-from jaxeval.stats import items
+from jaxeval.runs.counts import Score
+from jaxeval.stats import examples, items, single_models
 
 LEVEL = 0.05
-Models = Mapping[str, np.ndarray]  # [I, R] right or wrong
+SHUFFLES = 399
+
+
+class Answers(NamedTuple):
+    """Of a model's runs.
+
+    Attributes:
+      values: [I, R] of items, whose mean is the run's score.
+      counts: [I, K, R] additive ones that the score is computed from; None: values are 0 or 1.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray | None = None
+    score: Score = counted.f1
+
+    def of(self, runs: np.ndarray) -> "Answers":
+        """Of some of the runs."""
+        chosen = None if self.counts is None else self.counts[..., runs]
+        return self._replace(values=self.values[:, runs], counts=chosen)
+
+
+Models = Mapping[str, Answers]
 
 
 def main() -> None:
@@ -74,20 +100,29 @@ def _read(path: Path) -> dict[str, Models]:
     for run in predictions.counted(path):
         right.setdefault(run.dataset, {}).setdefault(run.model, []).append(run.counts[:, 0])
     return {
-        dataset: {model: np.stack(runs, axis=1) for model, runs in models.items()}
+        dataset: {model: Answers(np.stack(runs, axis=1)) for model, runs in models.items()}
         for dataset, models in right.items()
     }
 
 
 def _trained(folder: Path) -> Models:
-    """Experiment -> [I, R] of test."""
-    experiments = dict.fromkeys(row.experiment for row in runs.load(str(folder)))
+    """Experiment -> outcomes of test."""
+    metrics = {row.experiment: row.metric for row in runs.load(str(folder))}
+    models = {}
     with store.open_existing(str(folder)) as opened:
-        kept = {name: opened.outcomes(name, "test") for name in experiments}
-    return {
-        name: np.stack([run.counts[:, run.names.index("right")] for run in of], axis=1)
-        for name, of in kept.items()
-    }
+        for name, metric in metrics.items():
+            kept = opened.outcomes(name, "test")
+            how = single_models.scoring(metric, kept[0].names)
+            assert how is not None, metric
+            columns = [kept[0].names.index(column) for column in how.columns]
+            counts = np.stack([run.counts[:, columns] for run in kept], axis=2)
+            of_runs = [counted.of_items(counts[..., k], how.score) for k in range(len(kept))]
+            models[name] = Answers(np.stack(of_runs, axis=1), counts, how.score)
+            scores = models[name].values.mean(0)
+            print(
+                f"{name}: {len(kept)} runs, mean {scores.mean():.4f}, sd {scores.std(ddof=1):.4f}"
+            )
+    return models
 
 
 def _shares(models: Models, group: int, draws: int) -> dict[str, float]:
@@ -96,21 +131,33 @@ def _shares(models: Models, group: int, draws: int) -> dict[str, float]:
     names, p_values = list(models), []
     for _ in range(draws):
         answers = models[names[generator.integers(len(names))]]
-        order = generator.permutation(answers.shape[1])
+        order = generator.permutation(answers.values.shape[1])
         halves = order[:group], order[group : 2 * group]
-        p_values.append(_p_values(*(answers[:, half] for half in halves)))
+        p_values.append(_p_values(*(answers.of(half) for half in halves)))
     return {test: float(np.mean([p[test] < LEVEL for p in p_values])) for test in p_values[0]}
 
 
-def _p_values(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    found = {
-        "McNemar, first runs": stats.mcnemar(a[:, 0], b[:, 0]).p_value,
-        "paired t over items": float(scipy.stats.ttest_rel(a.mean(1), b.mean(1)).pvalue)
+def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
+    a, b = of_a.values, of_b.values
+    found = {}
+    if of_a.counts is None or of_b.counts is None:
+        found["McNemar, first runs"] = stats.mcnemar(a[:, 0], b[:, 0]).p_value
+    else:
+        pairs = {"first runs": (of_a.counts[..., 0], of_b.counts[..., 0])}
+        if a.shape[1] > 1:
+            pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
+        for which, counts in pairs.items():
+            test = examples.approximate_randomization(
+                *counts, score=of_a.score, iterations=SHUFFLES
+            )
+            found[f"randomisation, {which}"] = test.p_value
+    found["paired t over items"] = (
+        float(scipy.stats.ttest_rel(a.mean(1), b.mean(1)).pvalue)
         if np.any(a.mean(1) != b.mean(1))
-        else 1.0,
-        "unpaired z over items": _unpaired(a.mean(1), b.mean(1)),
-        "ours, items": items.difference(a, b, over=["items"]).p_value or 0.0,
-    }
+        else 1.0
+    )
+    found["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
+    found["ours, items"] = items.difference(a, b, over=["items"]).p_value or 0.0
     if a.shape[1] > 1:
         found["Welch over runs"] = stats.welch_t(a.mean(0), b.mean(0)).p_value
         found["ours, runs"] = items.difference(a, b, over=["runs"]).p_value or 0.0

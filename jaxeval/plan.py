@@ -106,6 +106,14 @@ def main(words: Sequence[str] | None = None) -> int:
     if pilot:
         low = planned(pilot.low) if pilot.low else None
         told = told._replace(low=low, high=planned(pilot.high))
+        if told.plan.cheapest:
+            size, alpha = told.plan.cheapest.size, args.alpha
+            expected = pilot.expected_power(args.difference, size, alpha=alpha)
+            told = told._replace(expected_power=expected)
+    elif now.runs == 1:
+        levels = {"power": args.power, "alpha": args.alpha}
+        number = items.millers_items(args.difference, spread, **levels)
+        told = told._replace(millers_items=number)
     if args.json:
         cli.write_json(args.json, report.to_dict(told))
     if args.json != "-":
@@ -130,6 +138,8 @@ def _known(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "tuple[Sp
     if args.sd_runs and args.fewest_runs < 2:
         verb.error("--sd-runs: expected --fewest-runs 2 or more beside it")
     squares = [(getattr(args, f"sd_{name}") or 0.0) ** 2 for name in _SDS]
+    if not any(squares):
+        verb.error("--sd-items: expected a number above 0, as no other --sd is; got 0")
     return items.Spread(*squares), items.Size(2, args.fewest_runs)
 
 

@@ -211,3 +211,16 @@ def test_sentences_rest_on_corrected_p_values(
     between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
     assert between
     assert all(pair["text"].startswith("No difference between a and b") for pair in between)
+
+
+@pytest.mark.parametrize("tasks", [("arc",), ("arc", "boolq")])
+def test_ranks_are_headed_by_what_they_are_of(
+    tmp_path: Path, tasks: tuple[str, ...], capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the ranks on one task are said to be by a mean over tasks."""
+    for task in tasks:
+        models.logs(tmp_path, {"a": 1.0, "b": 0.0, "c": -1.0}, task)
+    assert compare.main(["--log", str(tmp_path), "--resamples", "99"]) == 0
+    head = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("rank"))
+    assert ("mean over tasks" in head) is (len(tasks) > 1)
+    assert len(tasks) > 1 or head.split()[-1] == "%" or "acc" in head

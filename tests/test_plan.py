@@ -32,13 +32,15 @@ DOCS = Path(__file__).parents[1] / "docs" / "items_and_runs.md"
 
 @pytest.mark.parametrize("source", ["help", "docs"])
 def test_millers_example(source: str, capsys: Shown) -> None:
-    """Dies if sds are taken for variances, or the command as documented prints other than 969."""
+    """Dies if sds are taken for variances, or the command as documented prints other than 969 by
+    Miller's equation and the two more that the t test needs."""
     text = plan.parser().format_help() if source == "help" else DOCS.read_text()
     example = next(line for line in text.splitlines() if "plan --difference 0.03" in line)
     assert plan.main(example.partition("plan ")[2].split()) == 0
     lines = capsys.readouterr().out.splitlines()
-    rows = [line.split() for line in lines[2:-1]]
-    assert rows[0] == ["items", "alone", "969", "1", "1", "1,938", "0.80"]
+    rows = [line.split() for line in lines[2:-2]]
+    assert rows[0] == ["items", "alone", "971", "1", "1", "1,942", "0.80"]
+    assert lines[-2].endswith("which takes the spread as known, gives 969 items.")
     assert [row[0] for row in rows] == ["items", "cheapest"]
     assert "other runs may differ" in lines[-1]
 
@@ -96,6 +98,7 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
         (["--items", "x.csv"], "--model and --minus"),
         (["--items", "x.csv", "--model", "A", "--minus", "B", "--sd-runs", "1"], "no --sd"),
         (["--items", "x.csv", "--model", "A", "--minus", "A"], "another model than --model"),
+        (["--sd-items", "0"], "expected a number above 0, as no other --sd is"),
         (["--sd-items", "1", "--power", "1"], "between 0 and 1"),
     ],
 )
@@ -165,6 +168,9 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
         "The pilot leaves open how much" in shown
         and f"[{ends['low']['items'] ** 0.5:.3g}" in shown
     )
+    assert tree["expected_power"] < tree["cheapest"]["power"]
+    averaged = f"shows the difference with probability {tree['expected_power']:.2f}: a larger"
+    assert f"Averaged over what the pilot leaves open, that {averaged}" in shown
 
 
 @pytest.mark.parametrize(
@@ -181,6 +187,6 @@ def test_unknown_tasks_of_logs_are_named(tmp_path: Path, words: list[str], said:
 def test_few_items_are_warned_of(
     difference: str, few: bool, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if 8 items pass for enough: with t the power is .7 where the normal says .8."""
+    """Dies if ten items pass for enough to speak of others."""
     assert plan.main(["--difference", difference, "--sd-items", "0.5"]) == 0
     assert ("Fewer than 30 items" in capsys.readouterr().out) is few

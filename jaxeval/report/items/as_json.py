@@ -7,7 +7,7 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
-from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
+from jaxeval.stats.items.study import ItemStudy, TaskPair
 
 
 def to_dict(study: ItemStudy) -> dict[str, Json]:
@@ -20,7 +20,7 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
         "rules": plain(study.rules),
         "warnings": list(study.warnings),
         "tasks": [_task(task) for task in study.tasks],
-        "pairs": [_pair(pair, study.rules, by_task[pair.task.task]) for pair in study.pairs],
+        "pairs": [_pair(pair, study, by_task[pair.task.task]) for pair in study.pairs],
         "overall": [
             record(pair) | {"outcome": outcome}
             for pair, outcome in zip(suite.overall, study.overall, strict=True)
@@ -49,7 +49,7 @@ def _task(task: TaskScores) -> dict[str, Json]:
     }
 
 
-def _pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> dict[str, Json]:
+def _pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> dict[str, Json]:
     return {
         "task": pair.task.task,
         "metric": pair.task.metric,
@@ -62,5 +62,5 @@ def _pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> dict[str, Json]:
         "equivalent": pair.equivalent,
         "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
         "tests": {name: record(test) for name, test in pair.tests.items()},
-        "text": " ".join(verdict.of_pair(pair, rules, scale)),
+        "text": " ".join(verdict.of_pair(pair, study, scale)),
     }

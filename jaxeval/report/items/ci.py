@@ -30,7 +30,7 @@ def junit(study: ItemStudy) -> str:
     for task_pair in study.pairs:
         name = f"{task_pair.a} against {task_pair.b}"
         scale = by_task[task_pair.task.task]
-        said = " ".join(verdict.of_pair(task_pair, study.rules, scale))
+        said = " ".join(verdict.of_pair(task_pair, study, scale))
         _case(suite, name, _label(task_pair), task_pair.outcome, said)
     if study.warnings:
         said = "\n".join(f"warning: {line}" for line in study.warnings)

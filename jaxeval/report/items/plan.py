@@ -1,6 +1,5 @@
 """How many items, samples and runs: in the terminal and as JSON."""
 
-import dataclasses
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,6 +19,9 @@ class Planned(NamedTuple):
       pilot: None: the spread was given.
       low, high: the plans if all variances were those at an end of their intervals; None: no pilot
         or, of `low`, no spread there.
+      expected_power: of the cheapest design, averaged over what the pilot leaves open; None: no
+        pilot or no design.
+      millers_items: of one run each, without a pilot.
     """
 
     pilot: Pilot | None
@@ -27,10 +29,12 @@ class Planned(NamedTuple):
     plan: Plan
     low: Plan | None = None
     high: Plan | None = None
+    expected_power: float | None = None
+    millers_items: int | None = None
 
     def parts(self, of: Spread) -> Parts:
         """Variances by name; None where a pilot of one run or sample has them in items."""
-        parts: dict[str, float | None] = dataclasses.asdict(of)
+        parts: dict[str, float | None] = {**of.variances}
         size = self.plan.now.size
         if self.pilot and size.runs == 1:
             parts |= {"runs": None, "items_x_runs": None}
@@ -59,6 +63,7 @@ def to_dict(told: Planned) -> dict[str, Json]:
             "cheapest_low": _design(told.low.cheapest if told.low else plan.now),
             "cheapest_high": _design(told.high.cheapest if told.high else None),
         }
+        tree["expected_power"] = told.expected_power
     return tree
 
 
@@ -85,13 +90,20 @@ def show(told: Planned) -> None:
     if plan.cheapest and pilot:
         console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
         console.print(_how_sure(told))
+        console.print(
+            f"Averaged over what the pilot leaves open, that shows the difference with "
+            f"probability {told.expected_power:.2f}: a larger pilot, or a higher --power, makes "
+            "up for it."
+        )
+    if told.millers_items is not None:
+        console.print(
+            f"Miller's (2024) equation, which takes the spread as known, gives "
+            f"{text.counted(told.millers_items, 'item')}."
+        )
     if plan.now.size.runs == 1:
         console.print("One run of each model: it is taken as fixed, and other runs may differ.")
     if plan.cheapest and plan.cheapest.size.items < FEW_CLUSTERS:
-        console.print(
-            f"Fewer than {FEW_CLUSTERS} items tell little of others, and the power is less: it is "
-            "that of the normal distribution."
-        )
+        console.print(f"Fewer than {FEW_CLUSTERS} items tell little of others.")
     if plan.cheapest is None:
         print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jaxeval.report import tables, text
 from jaxeval.report.items import verdict
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
+from jaxeval.stats.items.study import ItemStudy, TaskPair
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
     shown = study.pairs if details else study.pairs[: verdict.MOST_PAIRS]
     by_task = verdict.scales(study)
     for pair in shown:
-        _print_pair(console, pair, study.rules, by_task[pair.task.task])
+        _print_pair(console, pair, study, by_task[pair.task.task])
     if len(shown) < len(study.pairs):
         rest = len(study.pairs) - len(shown)
         console.print(
@@ -100,7 +100,8 @@ def _print_places(console: "Console", study: ItemStudy) -> None:
     if len(study.models) < 3 or not study.suite.places:
         return
     scale = verdict.scale_of(study)
-    head = ("rank", _level(study), "model", "mean over tasks")
+    of = "mean over tasks" if len(study.tasks) > 1 else scale.label(study.tasks[0].metric)
+    head = ("rank", _level(study), "model", of)
     rows = [
         (str(place.rank), f"[{place.low}, {place.high}]", place.model, scale(place.mean))
         for place in study.suite.places
@@ -109,9 +110,9 @@ def _print_places(console: "Console", study: ItemStudy) -> None:
     tables.print_table(console, head, rows, (2,))
 
 
-def _print_pair(console: "Console", pair: TaskPair, rules: Rules, scale: ScoreFormat) -> None:
+def _print_pair(console: "Console", pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> None:
     console.print(f"\n{verdict.title(pair)}", markup=False, style="bold")
-    for line in verdict.of_pair(pair, rules, scale):
+    for line in verdict.of_pair(pair, study, scale):
         console.print(f"  {line}", markup=False)
     if pair.tests:
         said = "; ".join(

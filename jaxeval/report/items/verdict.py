@@ -53,19 +53,17 @@ def headline(study: ItemStudy) -> list[str]:
     return [*lines, *study.suite.notes]
 
 
-def of_pair(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
+def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
     """The difference, what pairing brought, the margin, and of what nothing is said."""
-    said = _direction(
-        pair.difference, pair.p_adjusted, pair.a, pair.b, rules, pair.task.higher_is_better
-    )
+    said = _direction(pair, pair.difference, study, pair.task.higher_is_better)
     named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
-    difference = as_named(pair.difference, pair.p_adjusted, rules)
+    difference = _as_named(pair.difference, pair.p_adjusted, study)
     if difference is not pair.difference:
         named.reverse()
     means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
     yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
-    if rules.margin:
-        yield _by_margin(pair, rules, scale)
+    if study.rules.margin and not study.withheld:
+        yield _by_margin(pair, study.rules, scale)
     apart = pair.difference.unpaired_se if "items" in pair.difference.over else None
     if apart and pair.difference.correlation is not None:
         yield (
@@ -82,7 +80,7 @@ def of_study(study: ItemStudy) -> list[str]:
     lines, by_task = headline(study), scales(study)
     for pair in study.pairs:
         head = f"{title(pair)}: " if len(study.pairs) > 1 else ""
-        said = of_pair(pair, study.rules, by_task[pair.task.task])
+        said = of_pair(pair, study, by_task[pair.task.task])
         lines += [head + line for line in said]
     return lines
 
@@ -109,17 +107,19 @@ def counted(items: int, clusters: int) -> str:
     return text.counted(items, "item") + within
 
 
-def as_named(difference: Estimate, p_adjusted: float, rules: Rules) -> Estimate:
+def _as_named(difference: Estimate, p_adjusted: float, study: ItemStudy) -> Estimate:
     """The difference in the order in which `_direction` names the models: higher first."""
-    if difference.value < 0 and p_adjusted <= rules.alpha:
-        return difference.swapped
-    return difference
+    shown = p_adjusted <= study.rules.alpha and not study.withheld
+    return difference.swapped if difference.value < 0 and shown else difference
 
 
 def _direction(
-    difference: Estimate, p_adjusted: float, a: str, b: str, rules: Rules, higher_is_better: bool
+    pair: TaskPair | OverallPair, difference: Estimate, study: ItemStudy, higher_is_better: bool
 ) -> str:
-    if not p_adjusted <= rules.alpha or difference.value == 0:  # NaN: not known
+    a, b = pair.a, pair.b
+    if study.withheld:
+        return f"Nothing is said of {a} against {b}, since too many answers are missing"
+    if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
         return f"No difference between {a} and {b} was shown"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"
@@ -140,8 +140,8 @@ def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
     count = len(study.tasks)
     higher = study.tasks[0].higher_is_better
     these, others = pair.mean_over_tasks, pair.tasks_as_sample
-    said = _direction(these, pair.p_adjusted, pair.a, pair.b, study.rules, higher)
-    named = as_named(these, pair.p_adjusted, study.rules)
+    said = _direction(pair, these, study, higher)
+    named = _as_named(these, pair.p_adjusted, study)
     line = (
         f"Mean over these {count} tasks: {said}: difference {scale.difference(named.value)}, "
         f"{scale.ci(named.possible)}, corrected p {text.p_value(pair.p_adjusted)}, over "

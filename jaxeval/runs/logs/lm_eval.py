@@ -1,12 +1,13 @@
 """Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl beside results_DATE.json.
 
 A line is a document under a filter, with a key for each metric (lm_eval/result_schema.py); written
-with `lm_eval --output_path DIR --log_samples`. Until November 2024 (0.4.3 to 0.4.6) a line says
-neither which keys are metrics nor under which filter it is; of May and June 2024 the file ends in
-.json, and may be one array.
+with `lm_eval --output_path DIR --log_samples`. Until November 2024 (0.4.3 to 0.4.6) a line names
+neither its metrics nor its filter: a document's lines stand in the order of the filters, as the
+results do (lm_eval/evaluator.py). Of May and June 2024 the file ends in .json, maybe of one array.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +27,11 @@ _NO_METRICS = {  # of a line that does not say which keys are
 
 
 class _Evaluation(NamedTuple):
-    """What is written of all samples together."""
+    """What is written of all samples together; filters in the order of the results."""
 
     model: str
     higher_is_better: Mapping[str, bool | None]
+    filters: tuple[str, ...]
 
 
 def is_log(path: Path) -> bool:
@@ -46,7 +48,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
     """
     named = _NAMED.fullmatch(source.path.name)
     task, date = (named["task"], named["date"]) if named else (source.path.stem, None)
-    of = _evaluation(source.path, task, date)
+    of, unnamed = _evaluation(source.path, task, date), Counter[str]()
     for number, sample in _samples(source.path):
         item = records.label(sample.get("doc_id"), "doc_id", source, number)
         base = Record(
@@ -59,7 +61,18 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
             content=_joined(sample, "doc_hash", "target_hash"),
             prompt=_joined(sample, "prompt_hash"),
         )
-        yield from _scores(base, sample, of.higher_is_better, notes)
+        filtered = sample.get("filter") or _unnamed_filter(of, unnamed, source, item)
+        yield from _scores(base, sample, str(filtered), of.higher_is_better, notes)
+
+
+def _unnamed_filter(of: _Evaluation, seen: Counter[str], source: Source, item: str) -> str:
+    """By how often the document was there before; `seen` counts it."""
+    seen[item] += 1
+    if seen[item] > 1 and not of.filters:
+        twice = f"doc_id {item:.60} is there twice; expected results_DATE.json beside it, by which"
+        raise DataError(f"{twice} filters are told apart in logs before 0.4.7", source.path)
+    names = of.filters or ("none",)
+    return names[min(seen[item], len(names)) - 1]  # one time more is refused as there twice
 
 
 def _samples(path: Path) -> Iterator[tuple[int | None, Mapping[str, Json]]]:
@@ -78,10 +91,11 @@ def _samples(path: Path) -> Iterator[tuple[int | None, Mapping[str, Json]]]:
 def _scores(
     base: Record,
     sample: Mapping[str, Json],
+    filtered: str,
     higher_is_better: Mapping[str, bool | None],
     notes: Notes,
 ) -> Iterator[Record]:
-    metrics, filtered = sample.get("metrics"), sample.get("filter") or "none"
+    metrics = sample.get("metrics")
     if not isinstance(metrics, list):
         metrics = [name for name in sample if name not in _NO_METRICS]
     for name in metrics:
@@ -113,8 +127,16 @@ def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
         return _Evaluation(
             str(tree.get("model_name") or path.parent.name),
             {name: higher for name, higher in known.items() if isinstance(higher, bool)},
+            _filters(tree.get("results"), task),
         )
-    return _Evaluation(path.parent.name, {})
+    return _Evaluation(path.parent.name, {}, ())
+
+
+def _filters(results: Json, task: str) -> tuple[str, ...]:
+    """Of the keys METRIC,FILTER of a task's results."""
+    keys = results.get(task) if isinstance(results, Mapping) else None
+    keys = keys if isinstance(keys, Mapping) else {}
+    return tuple(dict.fromkeys(key.rpartition(",")[2] for key in keys if "," in key))
 
 
 def _members(path: Path) -> dict[str, Json]:
@@ -122,7 +144,7 @@ def _members(path: Path) -> dict[str, Json]:
     try:
         with path.open("rb") as file:
             stream = archive.Bounded(file, path, _MOST_BYTES)
-            wanted = ("model_name", "higher_is_better")
+            wanted = ("model_name", "higher_is_better", "results")
             return {k: v for k, v in streaming.members(stream, path, ()) if k in wanted}
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path) from None

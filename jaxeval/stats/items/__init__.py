@@ -14,14 +14,14 @@ from jaxeval.stats.items.planning import (
     Costs,
     Design,
     Plan,
-    Size,
-    Spread,
+    millers_items,
     plan,
+    power,
     required_items,
-    spread,
 )
 from jaxeval.stats.items.proportions import proportion
 from jaxeval.stats.items.results import Estimate, Factor, Sizes
+from jaxeval.stats.items.spreads import Size, Spread, spread
 from jaxeval.stats.items.suites import OverallPair, Suite, TaskPair
 from jaxeval.stats.items.suites import compare as compare_tasks
 from jaxeval.stats.items.task_means import Task, difference_over_tasks, mean_difference
@@ -50,9 +50,11 @@ __all__ = [
     "difference_over_tasks",
     "mean",
     "mean_difference",
+    "millers_items",
     "paired_tests",
     "pilot",
     "plan",
+    "power",
     "proportion",
     "required_items",
     "sign_flips",

@@ -5,9 +5,10 @@ samples of every answer, is
 
     v_items / I + v_runs / R + v_items_x_runs / (I R) + v_samples / (I R K)
 
-where one run each is taken as fixed: without v_runs, and other runs are not spoken of. The number
-of items is as of Miller (2024, section 5), which the normal distribution gives; runs are few, and
-count with t and 2 (R - 1) degrees of freedom.
+where one run each is taken as fixed: without v_runs, and other runs are not spoken of. The power
+is that of the test, which estimates this variance: of one run the noncentral t distribution with
+one degree of freedom less than items (clusters), of several `crossed_power`. Miller's (2024,
+section 5) equation takes the variance as known.
 """
 
 import dataclasses
@@ -16,38 +17,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from jaxeval.errors import DataError
-from jaxeval.stats.items import pairs, tables, variances
-from jaxeval.stats.items.tables import Labels, Scores
+from jaxeval.stats.items import crossed_power, spreads
+from jaxeval.stats.items.spreads import Size, Spread
 from jaxeval.stats.power import fewest, shown
 from jaxeval.stats.results import fraction
 
 MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
 _SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 Way = Literal["items", "samples", "runs"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Spread:
-    """Variances of the difference of two models' scores of an item.
-
-    Attributes:
-      items: over items, of the true difference (Miller's omega^2).
-      runs: of a run's mean, both models' summed; 0 also where it is unknown.
-      items_x_runs, samples: both models' summed.
-    """
-
-    items: float
-    runs: float = 0.0
-    items_x_runs: float = 0.0
-    samples: float = 0.0
-
-    def __post_init__(self) -> None:
-        values = dataclasses.astuple(self)
-        if min(values) < 0 or not all(map(math.isfinite, values)) or not sum(values):
-            raise DataError(f"variances: expected numbers from 0, not all 0, found {values}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,14 +41,6 @@ class Costs:
     answer: float = 1.0
     item: float = 0.0
     run: float = 0.0
-
-
-class Size(NamedTuple):
-    """Items, and runs and samples of each model."""
-
-    items: int
-    runs: int = 1
-    samples: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,40 +70,23 @@ class Plan:
     cheapest: Design | None
 
 
-def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spread, Size]:
-    """The variances that a pilot shows, and its size; arguments and errors as of `difference`.
-
-    Items in clusters count with their design effect: new items are taken to come in such clusters.
-    """
-    a, b = as_many_samples(a, b)
-    pair = pairs.pair(a, b, clusters)
-    items, _ = pair.a.cells.shape
-    runs = min(pair.a.cells.shape[1], pair.b.cells.shape[1])
-    variance = items * float(pair.parts().items.variance)
-    kinds = {"run": 0.0, "item x run": 0.0, "sample": 0.0}
-    rest = 0.0
-    for scores, table in ((a, pair.a), (b, pair.b)):
-        of_model = variances.mean_squares_of(scores, table, pair.groups)
-        parts = variances.combinations(of_model)
-        for name in kinds.keys() & parts.keys():
-            kinds[name] += max(0.0, float(parts[name].estimate))
-        within = of_model.interaction or of_model.sample
-        if within is not None:
-            each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
-            rest += float(within.value) / each
-    found = Spread(max(0.0, variance - rest), kinds["run"], kinds["item x run"], kinds["sample"])
-    return found, Size(items, runs, min(pair.a.samples, pair.b.samples))
-
-
-def as_many_samples(a: Scores, b: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Both models' scores; of several samples their means where the other model has one.
-
-    What samples bring is then in items x runs of both: a plan has as many samples of each.
-    """
-    of_models = [tables.array(scores) for scores in (a, b)]
-    if min(scores.shape[2] for scores in of_models) == 1:
-        of_models = [tables.cell_means(scores) for scores in of_models]
-    return of_models[0], of_models[1]
+def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> float:
+    """Probability that the test of a design shows a difference, of normal scores."""
+    variance, df = spreads.error(of, size)
+    if variance == 0:
+        return 1.0
+    if size.runs == 1:
+        return shown(abs(difference) / math.sqrt(variance), df, alpha)
+    crossed = spreads.interaction(of, size)
+    return crossed_power.over_both(
+        abs(difference),
+        of.items / size.items + crossed,
+        of.runs / size.runs + crossed,
+        crossed,
+        df_items=spreads.df_items(of, size),
+        runs=size.runs,
+        alpha=alpha,
+    )
 
 
 def required_items(
@@ -145,7 +98,7 @@ def required_items(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> int | None:
-    """Fewest items that show a difference; with one run Miller's (2024) equation.
+    """Fewest items that show a difference.
 
     Returns:
       None where no number does: the runs alone leave too much open.
@@ -153,6 +106,17 @@ def required_items(
     target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
     size = _items(target, of, Size(2, runs, samples))
     return None if size is None else size.items
+
+
+def millers_items(
+    difference: float, of: Spread, *, samples: int = 1, power: float = 0.8, alpha: float = 0.05
+) -> int:
+    """Miller's (2024, section 5) number, of one run each and a variance that is known.
+
+    The test estimates the variance, and needs one or two more (`required_items`).
+    """
+    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    return math.ceil(target.by_normal(of, Size(2, 1, samples)))
 
 
 def plan(
@@ -206,39 +170,21 @@ class _Target(NamedTuple):
 
     def of(self, spread: Spread, size: Size) -> float:
         """The power of a design."""
-        variance, df = error(spread, size)
-        if variance == 0:
-            return 1.0
-        return shown(self.difference / math.sqrt(variance), df, self.alpha)
+        return power(self.difference, spread, size, alpha=self.alpha)
 
     def reached(self, spread: Spread, size: Size) -> bool:
         """Whether a design shows the difference with the probability asked for."""
         return self.of(spread, size) >= self.power
 
-    def guess(self, spread: Spread, size: Size) -> int:
-        """About how many items are needed, by the quantiles of t."""
+    def by_normal(self, spread: Spread, size: Size) -> float:
+        """How many items are needed, if the variance were known; inf where no number does."""
         from scipy import special
 
         _, runs, samples = size
-        df = 2.0 * (runs - 1) if runs > 1 and spread.runs else math.inf
-        tails = self.alpha / 2, 1 - self.power
-        reach = sum(
-            float(special.ndtri(p) if df == math.inf else special.stdtrit(df, p)) for p in tails
-        )
+        reach = -sum(float(special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
         left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
         each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
-        return int(min(MOST_ITEMS / 2, each / left)) if left > 0 else 2
-
-
-def error(of: Spread, size: Size) -> tuple[float, float]:
-    """Variance of the difference, and its degrees of freedom (inf where runs are fixed)."""
-    items, runs, samples = size
-    between = (of.items_x_runs + of.samples / samples) / (items * runs)
-    if runs == 1:
-        return of.items / items + between, math.inf
-    between += of.runs / runs
-    variance = of.items / items + between
-    return variance, 2 * (runs - 1) * (variance / between) ** 2 if between else math.inf
+        return each / left if left > 0 else math.inf
 
 
 def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
@@ -273,7 +219,7 @@ def _items(target: _Target, of: Spread, now: Size) -> Size | None:
         return now
     if not target.reached(of, now._replace(items=MOST_ITEMS)):
         return None
-    guess = max(now.items, target.guess(of, now))
+    guess = int(max(now.items, min(MOST_ITEMS / 2, target.by_normal(of, now))))
     least = fewest(lambda n: target.reached(of, now._replace(items=n)), guess)
     return None if least is None else now._replace(items=max(least, now.items))
 

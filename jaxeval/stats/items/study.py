@@ -88,6 +88,7 @@ class ItemStudy:
       suite: means over tasks, ranks and tie groups.
       overall: outcome of each of `suite.overall`.
       warnings: what a reader of the scores should know.
+      withheld: whether nothing is shown, since too many answers are missing (`Rules.complete`).
     """
 
     source: str
@@ -98,6 +99,7 @@ class ItemStudy:
     overall: tuple[Outcome, ...]
     rules: Rules
     warnings: tuple[str, ...]
+    withheld: bool = False
 
 
 def study(paired: Paired, rules: Rules | None = None, source: str = "scores") -> ItemStudy:
@@ -208,6 +210,7 @@ def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
         ),
         overall=(nothing,) * len(study.overall),
         warnings=(why, *study.warnings),
+        withheld=True,
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import crossed
+from jaxeval.stats import crossed, mean_squares
 from jaxeval.stats.crossed import Component
 from jaxeval.stats.items import tables
 from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
@@ -64,7 +64,8 @@ def components(
 
     Intervals are the modified large-sample ones of `mean_squares`; the degrees of freedom of mean
     squares over many items are those that match their spread between items (right and wrong
-    answers are not normal), of runs R - 1.
+    answers are not normal), of runs R - 1. Where all that a part is estimated from is 0, as where
+    every answer is right, its interval has no upper end: infinity.
 
     Args:
       scores, clusters: as of `estimates.mean`.
@@ -80,12 +81,23 @@ def components(
     sizes = {name: float(part.estimate) for name, part in parts.items()}
     of_all = sum(max(0.0, size) for size in sizes.values())
     return Components(
-        {
-            name: crossed.component(sizes[name], part, of_all, confidence)
-            for name, part in parts.items()
-        },
-        crossed.component(of_all, whole, of_all, confidence),
+        {name: _component(sizes[name], part, of_all, confidence) for name, part in parts.items()},
+        _component(of_all, whole, of_all, confidence),
     )
+
+
+def _component(size: float, part: Combination, whole: float, confidence: float) -> Component:
+    found = crossed.component(size, part, whole, confidence)
+    _, high = limits(part, confidence)
+    interval = found.sd_interval._replace(high=float(np.sqrt(high)))
+    return dataclasses.replace(found, sd_interval=interval)
+
+
+def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """[...] ends of the interval of a variance; no upper one where there is no spread at all."""
+    low, high = mean_squares.limits(of, confidence)
+    seen = sum(term.value for term in (*of.plus, *([of.minus] if of.minus else [])))
+    return low, np.where(np.asarray(seen) > 0, high, np.inf)
 
 
 def mean_squares_of(scores: Scores, table: Table, groups: Groups) -> MeanSquares:

@@ -38,6 +38,46 @@ def test_lm_evaluation_harness_of_2024(tmp_path: Path, array: bool, ending: str)
     assert dict(table.notes) == {"arc: f1 is no number of each item, and is left out": 3}
 
 
+def _unnamed_filters(folder: Path, results: bool, times: int = 1) -> Path:
+    """Two filters, of which no line says which it is; the results have them in the same order."""
+    scores = {"strict-match": [1.0, 0.0, 0.0], "flexible-extract": [1.0, 1.0, 0.0]}
+    run = writing.lm_eval(folder, "m", scores, metrics={"exact_match": True})
+    (path,) = run.glob("samples_*")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        del line["metrics"], line["filter"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines * times))
+    (of_all,) = run.glob("results_*")
+    tree = json.loads(of_all.read_text())
+    keys = (f"exact_match{kind},{name}" for name in scores for kind in ("", "_stderr"))
+    tree["results"]["arc"] = {"alias": "arc", **dict.fromkeys(keys, 0.5)}
+    of_all.write_text(json.dumps(tree))
+    if not results:
+        of_all.unlink()
+    return folder
+
+
+def test_filters_that_no_line_names(tmp_path: Path) -> None:
+    """Dies if the second filter of logs of 0.4.3 to 0.4.6 is refused as a copy of the first, or if
+    the two are exchanged."""
+    table = finding.read([str(_unnamed_filters(tmp_path, True))])
+    names = [table.names["metric"][code] for code in table.metric.tolist()]
+    strict, flexible = "exact_match/strict-match", "exact_match/flexible-extract"
+    assert names == [strict] * 3 + [flexible] * 3
+    assert table.score.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    assert table.higher_is_better[("arc", flexible)] is True
+
+
+@pytest.mark.parametrize(
+    ("results", "times", "said"), [(True, 2, "there twice"), (False, 1, "results_DATE.json")]
+)
+def test_filters_that_cannot_be_told(tmp_path: Path, results: bool, times: int, said: str) -> None:
+    """Dies if documents that are there once more than there are filters pass, or if filters that
+    nothing names count as one."""
+    with pytest.raises(DataError, match=said):
+        finding.read([str(_unnamed_filters(tmp_path, results, times))])
+
+
 def test_other_json_is_no_log(tmp_path: Path) -> None:
     """Dies if any samples_*.json is taken for one of lm-evaluation-harness."""
     writing.lm_eval(tmp_path, "m", {"none": [1.0]})

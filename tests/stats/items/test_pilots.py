@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from jaxeval.errors import DataError
 from jaxeval.stats.items import pilots, planning
 
 TRUE = planning.Spread(0.3, 0.05, 0.4, 0.6)
@@ -44,6 +45,29 @@ def test_intervals_hold_the_variances() -> None:
     for name, of in held.items():
         assert 0.90 <= np.mean(of) <= 0.99, (name, np.mean(of))
         assert np.mean(estimates[name]) == pytest.approx(getattr(TRUE, name), rel=0.1)
+
+
+def test_expected_power_is_what_planned_designs_reach() -> None:
+    """Dies if the pilot's uncertainty is left out, or drawn with another spread: designs that 60
+    pilots of 10 items plan for power .8 reach it at the true variance less often, and as often as
+    the pilots expect on average."""
+    generator, true = np.random.default_rng(3), planning.Spread(1.0)
+    reached, expected = [], []
+    for a in generator.normal(size=(60, 10, 1)):
+        pilot = pilots.pilot(a, np.zeros((10, 1)))
+        size = planning.Size(planning.required_items(0.3, pilot.spread) or 0)
+        reached.append(planning.power(0.3, true, size))
+        expected.append(pilot.expected_power(0.3, size))
+    assert np.mean(expected) == pytest.approx(np.mean(reached), abs=0.04)
+    assert np.mean(reached) < 0.77
+
+
+def test_a_pilot_without_spread_is_refused() -> None:
+    """Dies if rounding passes for spread, or the message is that of a number given by hand."""
+    scores = np.random.default_rng(4).normal(size=(30, 1))
+    for other in (scores, scores + 0.1):
+        with pytest.raises(DataError, match="pilot shows no spread: on all of its 30 items"):
+            pilots.pilot(scores, other)
 
 
 def test_one_run_has_items_alone() -> None:

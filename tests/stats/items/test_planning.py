@@ -4,21 +4,45 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import items
-from jaxeval.stats.items import planning
+from jaxeval.stats.items import crossed_power, errors_of_means, planning, spreads
+from jaxeval.stats.items.errors_of_means import Part, Parts, RunPart
 
 SPREAD = items.Spread(0.1, 0.0004, 0.05, 0.2)
 
 
 def test_millers_number_of_items() -> None:
     """Dies if the equation changes: omega^2 1/9, many samples, 3 points, power .8 -> 969."""
-    assert items.required_items(0.03, items.Spread(1 / 9)) == 969
-    assert items.required_items(-0.03, items.Spread(1 / 9)) == 969
+    assert items.millers_items(0.03, items.Spread(1 / 9)) == 969
+    assert items.millers_items(-0.03, items.Spread(1 / 9)) == 969
     more = items.Spread(1 / 9, samples=2 / 6)
     expected = (1.959964 + 0.841621) ** 2 * (1 / 9 + 2 / 6 / 10) / 0.03**2
-    assert items.required_items(0.03, more, samples=10) == int(np.ceil(expected))
+    assert items.millers_items(0.03, more, samples=10) == int(np.ceil(expected))
+
+
+@pytest.mark.parametrize(("difference", "of_normal"), [(0.03, 969), (0.3, 10)])
+def test_items_are_as_many_as_the_t_test_needs(difference: float, of_normal: int) -> None:
+    """Dies if the variance counts as known: fewest n with power .8 by scipy's noncentral t."""
+
+    def power(n: int) -> float:
+        shift, critical = difference * 3 * np.sqrt(n), stats.t.isf(0.025, n - 1)
+        return float(stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift))
+
+    spread = items.Spread(1 / 9)
+    assert items.millers_items(difference, spread) == of_normal
+    expected = next(n for n in range(of_normal, 2_000) if power(n) >= 0.8)
+    assert of_normal < expected == items.required_items(difference, spread)
+    clustered = items.Spread(1 / 9, cluster_size=2)
+    assert items.power(difference, clustered, planning.Size(12)) == pytest.approx(
+        float(
+            stats.nct.sf(stats.t.isf(0.025, 5), 5, difference * 3 * np.sqrt(12))
+            + stats.nct.cdf(-stats.t.isf(0.025, 5), 5, difference * 3 * np.sqrt(12))
+        ),
+        abs=1e-6,
+    )
 
 
 def test_no_number_of_items_makes_up_for_few_runs() -> None:
@@ -39,26 +63,54 @@ def test_variance_is_that_of_simulated_differences() -> None:
         )
         for _ in range(2_000)
     ]
-    found, _ = planning.error(items.Spread(*variances), planning.Size(i, r, k))
+    found, _ = spreads.error(items.Spread(*variances), planning.Size(i, r, k))
     assert np.var(means) == pytest.approx(found, rel=0.1)
 
 
-def test_power_is_what_the_test_has() -> None:
-    """Dies if degrees of freedom of few runs are ignored: 300 differences of 3 runs each."""
-    generator = np.random.default_rng(1)
-    spread, size = items.Spread(0.5, 0.08, 0.5), planning.Size(40, 3)
-    plan = items.plan(0.9, spread, size)
-    shown = 0
-    for _ in range(300):
-        item = np.sqrt(0.5) * generator.normal(size=(40, 1)), 0.0
-        a, b = (
-            each + 0.2 * generator.normal(size=(1, 3)) + 0.5 * generator.normal(size=(40, 3))
-            for each in item
+@pytest.mark.parametrize(("runs", "difference"), [(2, 2.256), (3, 0.98), (6, 0.605)])
+def test_power_is_what_the_test_has(runs: int, difference: float) -> None:
+    """Dies if the degrees of freedom of few runs are taken as known: with two runs the noncentral
+    t distribution has .98 for these .80; 400 experiments of 40 items."""
+    generator, count = np.random.default_rng(1), 400
+    spread, size = items.Spread(0.5, 0.16, 0.5), planning.Size(40, runs)
+    item = np.sqrt(0.5) * generator.normal(size=(count, 40, 1))
+    a, b = (
+        np.sqrt(0.08) * generator.normal(size=(count, 1, runs))
+        + 0.5 * generator.normal(size=(count, 40, runs))
+        for _ in range(2)
+    )
+    p_values = [items.difference(*of).p_value for of in zip(a + item + difference, b, strict=True)]
+    shown = np.mean([p is not None and p < 0.05 for p in p_values])
+    power = items.power(difference, spread, size)
+    assert shown == pytest.approx(power, abs=0.05)
+    assert power == pytest.approx(0.8, abs=0.005)
+
+
+def test_the_lattice_is_fine_enough() -> None:
+    """Dies if quantiles, or their number, err by more than .003: against 10^5 random draws."""
+    generator, (runs, df_items) = np.random.default_rng(2), (3, 24.0)
+    base, between, crossed = 1.0, 0.8, 0.1
+
+    def draw(df: float) -> np.ndarray:
+        return generator.chisquare(df, 100_000) / df
+
+    of_models = tuple(
+        RunPart(
+            Part(between / 2 * draw(2), np.asarray(2.0)),
+            Part(crossed / 2 * draw(2 * df_items), np.asarray(2 * df_items)),
         )
-        found = items.difference(a + 0.9, b)
-        shown += found.p_value is not None and found.p_value < 0.05
-    assert shown / 300 == pytest.approx(plan.now.power, abs=0.08)
-    assert 0.5 < plan.now.power < 0.97
+        for _ in range(2)
+    )
+    parts = Parts(Part(base * draw(df_items), np.asarray(df_items)), of_models)
+    part = errors_of_means.total(parts, ("items", "runs"))
+    true, critical = base + between - crossed, stats.t.isf(0.025, part.df)
+    for difference in (0.0, 2.0, 4.0):
+        normal = difference + np.sqrt(true) * generator.normal(size=100_000)
+        expected = np.mean(np.abs(normal) > critical * np.sqrt(part.variance))
+        found = crossed_power.over_both(
+            difference, base, between, crossed, df_items=df_items, runs=runs, alpha=0.05
+        )
+        assert found == pytest.approx(expected, abs=0.004)
 
 
 def test_pilot_gives_back_its_variances() -> None:
@@ -89,10 +141,10 @@ def test_error_of_the_pilot_is_that_of_its_difference() -> None:
         + generator.normal(size=(50, 4))
         for _ in range(2)
     )
-    variance, df = planning.error(*items.spread(a, b))
+    variance, df = spreads.error(*items.spread(a, b))
     expected = items.difference(a, b)
     assert np.sqrt(variance) == pytest.approx(expected.se)
-    assert df == pytest.approx(expected.df, rel=0.2)  # that of items is taken as infinite
+    assert df == pytest.approx(expected.df, rel=0.2)  # of both models together, and of each
 
 
 def test_cheapest_is_found_by_trying_all() -> None:
@@ -138,7 +190,7 @@ def test_one_run_is_fixed() -> None:
         (lambda: items.plan(0, SPREAD, planning.Size(2)), "other than 0"),
         (lambda: items.plan(1, SPREAD, planning.Size(2), items.Costs(-1)), "negative cost"),
         (lambda: items.Spread(-1.0), "variances"),
-        (lambda: items.Spread(0.0), "not all 0"),
+        (lambda: items.Spread(0.0), "above 0"),
         (lambda: items.required_items(0.1, SPREAD, power=1.0), "power"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.report.items import ci, verdict
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import estimates, study
@@ -93,3 +94,57 @@ def test_losses_that_are_all_1_are_no_right_answers() -> None:
         one, _ = found.pairs[0].means
         assert bool(one.interval.low < 1 <= one.interval.high) is known
         assert any("cannot be told" in line for line in one.warnings) is not known
+
+
+_SAID = {
+    "better": ("a is better than b", "{0} scores higher than {1}"),
+    "worse": ("a is worse than b", "{1} scores higher than {0}"),
+    "not shown": ("a was not shown to be better or worse", "No difference between a and b"),
+    "withheld": ("a was not shown to be better or worse", "Nothing is said of a against b"),
+}
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize(
+    ("shift", "missing", "expected"),
+    [
+        (1.0, 0, "better"),
+        (-1.0, 0, "worse"),
+        (0.0, 0, "not shown"),
+        (1.0, 9, "withheld"),
+        (-1.0, 9, "withheld"),
+    ],
+)
+def test_sentences_say_what_the_outcome_says(
+    shift: float, missing: int, expected: str, higher: bool, tasks: int
+) -> None:
+    """Dies if a sentence speaks from p where too many answers are missing, or if sentence, outcome
+    and the line for a pull request differ in what they say, in either order of the models."""
+    noise = 0.1 * (A[:, [1]] - A[:, 1].mean())
+    scores = {"a": B[:, [0]] + noise + (shift if higher else -shift), "b": B[:, [0]]}
+    mirrored = {"a": "b", "b": "a"}
+    for names in (mirrored.values(), mirrored):
+        given = {name: scores[of][..., np.newaxis] for name, of in zip("ab", names, strict=True)}
+        each = [
+            TaskScores(
+                f"t{k}",
+                "score",
+                higher,
+                tuple(map(str, range(60))),
+                given,
+                unscored={"a": missing, "b": 0},
+            )
+            for k in range(tasks)
+        ]
+        told = study.study(Paired(("a", "b"), tuple(each)), Rules(resamples=9, complete=True))
+        swapped = [*names] == ["b", "a"]
+        said = {"better": "worse", "worse": "better"}.get(expected, expected)
+        outcome, sentence = _SAID[said if swapped else expected]
+        sentence = sentence.format(*("ab" if higher else "ba"))
+        assert verdict.outcome(told).startswith(outcome)
+        assert outcome in ci.markdown(told)
+        scale = verdict.scale_of(told)
+        assert next(verdict.of_pair(told.pairs[0], told, scale)).startswith(sentence)
+        assert all(sentence in line for line in verdict.headline(told))
+        assert ("skipped" in ci.junit(told).splitlines()[1]) and told.withheld is (missing > 0)

@@ -89,3 +89,14 @@ def test_components_and_error_are_those_of_a_mixed_model() -> None:
     assert found == pytest.approx([0.47926441, 0.15312563, 0.31099855], rel=1e-5)
     mean = items.mean(_TWELVE_BY_FOUR)
     assert (mean.value, mean.se) == pytest.approx((-0.2875, 0.29103135), rel=1e-5)
+
+
+def test_answers_that_are_all_right_leave_spread_open() -> None:
+    """Dies if components of 0 in a table without a failure are certain: of [0, 0]."""
+    found = items.components(np.ones((20, 3)))
+    for part in (*found.parts.values(), found.total):
+        assert part.sd == 0 and part.sd_interval[:2] == (0.0, np.inf)
+    one_wrong = np.ones((20, 3))
+    one_wrong[4, 1] = 0
+    for part in items.components(one_wrong).parts.values():
+        assert part.sd_interval.high < np.inf

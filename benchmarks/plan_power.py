@@ -1,0 +1,94 @@
+"""Does a design show a difference as often as `plan` says?
+
+Normal scores whose variances are known: of the difference over items, of runs, of items x runs.
+The difference is the one that `plan` says is shown with probability .8; experiments of two models
+are drawn and compared over all that the design has. Beside the share that showed it stands what
+the noncentral t distribution says with Satterthwaite's degrees of freedom of the design alone.
+Prints a table and one JSON line.
+
+    python benchmarks/plan_power.py
+"""
+
+import argparse
+import json
+import platform
+import time
+
+import numpy as np
+import scipy
+from scipy import optimize
+
+from jaxeval.stats import items
+from jaxeval.stats.items import spreads
+from jaxeval.stats.power import shown
+
+TARGET = 0.8
+# variances of the difference: of items, of a run's mean, of items x runs
+SPREADS = {
+    "runs like items": items.Spread(1.0, 0.02, 1.0),
+    "much between runs": items.Spread(0.2, 0.1, 0.5),
+    "little between runs": items.Spread(1.0, 0.0005, 0.3),
+}
+
+
+def main() -> None:
+    """Simulates and prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--experiments", type=int, default=4_000)
+    parser.add_argument("--items", type=int, nargs="+", default=[8, 30, 200])
+    parser.add_argument("--runs", type=int, nargs="+", default=[1, 2, 3, 5, 10])
+    args = parser.parse_args()
+    begin, rows = time.process_time(), []
+    print("| spread | items | runs | planned | noncentral t | **reached** |\n" + "|---" * 6 + "|")
+    for name, spread in SPREADS.items():
+        for count in args.items:
+            for runs in args.runs:
+                size = items.Size(count, runs)
+                row = {"spread": name, "items": count, "runs": runs}
+                row |= _measured(spread, size, args.experiments)
+                rows.append(row)
+                cells = (f"{c:.3f}" if isinstance(c, float) else str(c) for c in row.values())
+                print(f"| {' | '.join(cells)} |", flush=True)
+    cpu = round(time.process_time() - begin, 1)
+    tree = {"benchmark": "plan_power", **vars(args), "rows": rows, "cpu_seconds": cpu}
+    versions = {"numpy": np.__version__, "scipy": scipy.__version__}
+    print(json.dumps({**tree, **versions, "python": platform.python_version()}))
+
+
+def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[str, float]:
+    def planned(difference: float) -> float:
+        return items.power(difference, spread, size)
+
+    variance, df = spreads.error(spread, size)
+    error = np.sqrt(variance)
+    difference = float(
+        optimize.brentq(lambda d: planned(d) - TARGET, 0.1 * error, 200 * error, xtol=1e-4 * error)
+    )
+    generator = np.random.default_rng([int(1e6 * spread.runs), *size])
+    found = [_finds(generator, spread, size, difference) for _ in range(experiments)]
+    return {
+        "planned": planned(difference),
+        "noncentral t": shown(difference / error, df, 0.05),
+        "reached": float(np.mean(found)),
+    }
+
+
+def _finds(
+    generator: np.random.Generator, spread: items.Spread, size: items.Size, difference: float
+) -> bool:
+    """Whether one experiment shows the difference."""
+    shape = size.items, size.runs
+    item = np.sqrt(spread.items) * generator.normal(size=(size.items, 1))
+    a, b = (
+        np.sqrt(spread.runs / 2) * generator.normal(size=(1, size.runs)) * (size.runs > 1)
+        + np.sqrt(spread.items_x_runs / 2) * generator.normal(size=shape)
+        for _ in range(2)
+    )
+    p_value = items.difference(a + item + difference, b).p_value
+    return p_value is not None and p_value < 0.05
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The power of `estimates.difference` over items and runs, of normal scores.
+
+The test estimates its standard error and its degrees of freedom. Of normal scores the mean squares
+that both are made of are independent and chi-squared; the power is the mean, over these, of the
+probability that a normal difference lies beyond the test's own limits. It is taken over a rank-1
+lattice (Korobov) instead of random draws: errors are .0003 on average, at most .01 (two runs), and
+the same on every call.
+Notation: P points of the lattice.
+"""
+
+import functools
+
+import numpy as np
+
+from jaxeval.stats.items import errors_of_means
+from jaxeval.stats.items.errors_of_means import Part, Parts, RunPart
+
+_POINTS, _GENERATOR = 1_024, 363  # of Korobov's lattice, the best of 19 tried
+_WILSON_HILFERTY = 50.0  # df from which their approximation errs by less than 1e-4
+_LARGEST_INVERSE_DF = 2.0
+_TABLE = 8_001  # inverse degrees of freedom of which critical values are kept
+
+
+def over_both(
+    difference: float,
+    items: float,
+    between: float,
+    interaction: float,
+    *,
+    df_items: float,
+    runs: int,
+    alpha: float,
+) -> float:
+    """Probability that the two-sided test over items and runs shows a difference.
+
+    Args:
+      difference: the true one, at least 0.
+      items: variance of the mean difference over items, of these runs.
+      between: of the two models' means over runs, summed; both have half of it.
+      interaction: what items x runs bring to either.
+      df_items: degrees of freedom of `items`.
+      runs: of each model, at least 2.
+    """
+    from scipy import special
+
+    df = runs - 1.0
+    of_items = Part(items * _mean_squares(0, df_items), np.asarray(df_items))
+    of_models = tuple(
+        RunPart(
+            Part(between / 2 * _mean_squares(k, df), np.asarray(df)),
+            Part(interaction / 2 * _mean_squares(k + 2, df * df_items), np.asarray(df * df_items)),
+        )
+        for k in (1, 2)
+    )
+    part = errors_of_means.total(Parts(of_items, of_models), ("items", "runs"))
+    true = items + between - interaction
+    limit = _critical(part.df, alpha) * np.sqrt(part.variance / true)
+    shift = difference / np.sqrt(true)
+    return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
+
+
+@functools.lru_cache(maxsize=1)
+def _lattice() -> tuple[np.ndarray, np.ndarray]:
+    """[5, P] probabilities, and their normal quantiles."""
+    from scipy import special
+
+    steps = np.array([[pow(_GENERATOR, k, _POINTS)] for k in range(5)])
+    whole = (steps * np.arange(_POINTS) % _POINTS + 0.5) / _POINTS
+    places = 1 - np.abs(2 * whole - 1)  # the baker's transformation: as if periodic
+    places = np.clip(places, 1e-9, 1 - 1e-9)
+    return places, special.ndtri(places)
+
+
+def _mean_squares(dimension: int, df: float) -> np.ndarray:
+    """[P] chi-squared over its degrees of freedom; of many by Wilson & Hilferty (1931)."""
+    if df <= _WILSON_HILFERTY:
+        return _few(dimension, df)
+    spread = 2 / (9 * df)
+    cubed: np.ndarray = (1 - spread + _lattice()[1][dimension] * np.sqrt(spread)) ** 3
+    return cubed
+
+
+@functools.lru_cache(maxsize=1024)
+def _few(dimension: int, df: float) -> np.ndarray:
+    from scipy import special
+
+    exact: np.ndarray = special.chdtri(df, 1 - _lattice()[0][dimension]) / df
+    return exact
+
+
+def _critical(df: np.ndarray, alpha: float) -> np.ndarray:
+    """[P] of the t distribution, two-sided."""
+    inverse, limits = _limits(alpha)
+    return np.interp(1 / df, inverse, limits)
+
+
+@functools.lru_cache(maxsize=8)
+def _limits(alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    from scipy import special
+
+    inverse = np.linspace(0, _LARGEST_INVERSE_DF, _TABLE)
+    of_normal = special.ndtri(alpha / 2)
+    of_t = special.stdtrit(1 / inverse[1:], alpha / 2)
+    return inverse, -np.concatenate([[of_normal], of_t])
