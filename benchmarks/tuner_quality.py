@@ -2,9 +2,9 @@
 
 100 trials with eight at once, whose results return in random order; the first eight settings are
 the same Sobol points for all. The regret of a trial is the true distance of the best setting so
-far from the best of all, divided by the median of random search after 100 trials. Writes a line of
-CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
-the median over problems of each engine's median regret over seeds as one JSON line; with it, for
+far from the best of all, divided by the median of random search after 100 trials. Writes a line
+of CSV a run (problem, engine, version or commit, seed, regret after 5, 10 .. 100 trials, seconds),
+and prints the median over problems of each engine's median regret over seeds as one JSON line; for
 each other engine, by how much the first one's median over problems is lower after 100 trials, over
 the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
 seeds within each, for both engines alike.
@@ -21,6 +21,7 @@ import csv
 import functools
 import importlib.metadata
 import json
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -169,9 +170,14 @@ ENGINES: Mapping[str, Propose] = {
 }
 
 
+@functools.cache
 def _version(engine: str) -> str:
+    """Of a package; of ours, the commit."""
     package = engine.split("_")[0]
-    return importlib.metadata.version(package) if package in RIVALS else "jaxeval"
+    if package in RIVALS:
+        return importlib.metadata.version(package)
+    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:
