@@ -172,12 +172,17 @@ ENGINES: Mapping[str, Propose] = {
 
 @functools.cache
 def _version(engine: str) -> str:
-    """Of a package; of ours, the commit."""
+    """Of a package; of ours, the commit that last changed the tuner, and whether it was changed."""
     package = engine.split("_")[0]
     if package in RIVALS:
         return importlib.metadata.version(package)
-    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+    code = str(Path(gp.__file__).parent)
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", code, *words, "--", code]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    return git("log", "-1", "--format=%h") + (git("status", "--porcelain") and "-changed")
 
 
 def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:

@@ -55,7 +55,7 @@ TASKS = {
     ),
     "enwik8": Task(
         "melis2018/enwik8_lstm_small",
-        "melis2018/space_byte_lstm_small",
+        str(Path(__file__).with_name("tuner_real_enwik8.toml")),
         "enwik8/enwik8.head2MB",
         ("training.epochs=2", "data.steps_per_epoch=40", "model.budget=60_000"),
     ),
@@ -106,7 +106,7 @@ def search(task: Task, asked: argparse.Namespace, line: dict[str, object]) -> di
     tree = json.loads(found.read_text())
     return {
         "best_so_far": [value and round(value, 5) for value in tree["best_so_far"]],
-        "retrained": tree["retrained"]["scores"]["dev"],
+        "retrained": [round(value, 5) for value in tree["retrained"]["scores"]["dev"]],
         "retrained_mean": round(statistics.fmean(tree["retrained"]["scores"]["dev"]), 5),
         "optimism": tree["retrained"]["optimism"]["value"],
         "failures": sum(tree["failures"].values()),
