@@ -172,7 +172,7 @@ ENGINES: Mapping[str, Propose] = {
 
 @functools.cache
 def _version(engine: str) -> str:
-    """Of a package; of ours, the commit that last changed the tuner, and whether it was changed."""
+    """Of a package; of ours, the commit that last changed the tuner, and whether it differs."""
     package = engine.split("_")[0]
     if package in RIVALS:
         return importlib.metadata.version(package)
