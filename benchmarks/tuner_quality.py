@@ -7,7 +7,9 @@ of CSV a run (problem, engine, version or commit, seed, regret after 5, 10 .. 10
 and prints the median over problems of each engine's median regret over seeds as one JSON line; for
 each other engine, by how much the first one's median over problems is lower after 100 trials, over
 the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
-seeds within each, for both engines alike.
+seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the probability that a
+run of the first is better than one of the other on the same problem, of whatever seeds: a mean
+over problems, which are resampled for its interval.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
@@ -122,6 +124,9 @@ def summary(
         }
     first = engines[0]
     told["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
+    told["better_25_50_100"] = {
+        e: [better(recorded, first, e, names, k) for k in (4, 9, 19)] for e in engines[1:]
+    }
     return told
 
 
@@ -158,6 +163,30 @@ def difference(
         "better_on": better,
         "runs": sum(map(len, pairs.values())),
     }
+
+
+def better(
+    recorded: Mapping[tuple[str, str, str], np.ndarray],
+    ours: str,
+    other: str,
+    names: list[str],
+    column: int,
+) -> list[float]:
+    """P(a run of `ours` is better than one of another engine), ties half, and its interval."""
+    each = []
+    for name in names:
+        mine, theirs = (
+            np.array([c[column] for (p, e, _), c in recorded.items() if (p, e) == (name, engine)])
+            for engine in (ours, other)
+        )
+        if len(mine) and len(theirs):
+            lower = mine[:, None] < theirs
+            each.append(float(np.mean(lower + 0.5 * (mine[:, None] == theirs))))
+    if not each:
+        return []
+    random = np.random.default_rng(0)
+    means = np.array(each)[random.integers(len(each), size=(RESAMPLES, len(each)))].mean(axis=1)
+    return [round(float(v), 3) for v in (np.mean(each), *np.quantile(means, [0.025, 0.975]))]
 
 
 ENGINES: Mapping[str, Propose] = {

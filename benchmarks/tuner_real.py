@@ -92,7 +92,7 @@ def search(task: Task, asked: argparse.Namespace, line: dict[str, object]) -> di
     work.mkdir(parents=True, exist_ok=True)
     if short:
         data = _part(data, work)
-    # programs are compiled once for both methods, so that no order of them has an advantage
+    # programs are compiled once: the seconds of the first search have it in them
     cache = {"JAX_COMPILATION_CACHE_DIR": str(Path(asked.work).absolute() / "cache")}
     out = work / str(line["method"]).replace(":", "_")
     found = out.with_suffix(".json")
