@@ -31,7 +31,6 @@ from jaxeval.tuning.history import History, Result, Stopped
 from jaxeval.tuning.search import Search
 
 EPOCHS, LANES, START, NOISE = 27, 9, 3.5, 0.03
-WORTH = (9, 18, 27, 36, 48)  # budgets in whole trainings
 SPACE = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(6)})
 
 
@@ -43,16 +42,18 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--methods", default="gp,random")
     parser.add_argument("--factors", default="0,3", help="eta; 0: no halving")
+    parser.add_argument("--worth", default="9,18,27,36,48", help="budgets, in whole trainings")
     asked = parser.parse_args()
+    worth = [*map(int, asked.worth.split(","))]
     for method in asked.methods.split(","):
         for factor in map(int, asked.factors.split(",")):
             begin = time.process_time()
-            runs = [search(method, factor, number) for number in range(asked.repetitions)]
+            runs = [search(method, factor, number, worth) for number in range(asked.repetitions)]
             regret, settings = (np.array(of) for of in zip(*runs, strict=True))
             quartiles = np.quantile(regret, [0.25, 0.5, 0.75], axis=0)
             line = {
                 **{"benchmark": "tuner_halving", "method": method, "factor": factor},
-                **{"repetitions": asked.repetitions, "trainings_worth": WORTH},
+                **{"repetitions": asked.repetitions, "trainings_worth": worth},
                 "regret": np.round(quartiles[1], 4).tolist(),
                 "quartiles": np.round(quartiles[[0, 2]], 4).tolist(),
                 "settings": np.median(settings, axis=0).tolist(),
@@ -79,7 +80,9 @@ class Curve:
         self.best = min(self.best, score)
 
 
-def search(method: str, factor: int, number: int) -> tuple[list[float], list[int]]:
+def search(
+    method: str, factor: int, number: int, worth: list[int]
+) -> tuple[list[float], list[int]]:
     """Regrets, and settings proposed, at each budget."""
     random = np.random.default_rng([number, 11])
     direction = random.normal(size=6)
@@ -89,7 +92,7 @@ def search(method: str, factor: int, number: int) -> tuple[list[float], list[int
     history, curves, spent = History((), False), dict[int, Curve](), 0
     regrets: list[float] = []
     settings: list[int] = []
-    while len(regrets) < len(WORTH):
+    while len(regrets) < len(worth):
         free = LANES - len(histories.pending(history))
         history, asked = searches.ask(how, history, free)
         for evaluation in asked:
@@ -100,7 +103,7 @@ def search(method: str, factor: int, number: int) -> tuple[list[float], list[int
             curves[n].train()
         history = judged(halving, history, {n: curves[n] for n in running})
         spent += len(running)
-        if spent >= WORTH[len(regrets)] * EPOCHS:
+        if spent >= worth[len(regrets)] * EPOCHS:
             taken = searches.best(how, history)
             place = encoding.places(SPACE, [taken.values])[0] if taken else np.full(6, 0.5)
             regrets.append(hartmann(place))

@@ -2,12 +2,14 @@
 
 100 trials with eight at once, whose results return in random order; the first eight settings are
 the same Sobol points for all. The regret of a trial is the true distance of the best setting so
-far from the best of all, divided by the median of random search after 100 trials. Writes a line of
-CSV a run (problem, engine, version, seed, regret after 5, 10 .. 100 trials, seconds), and prints
-the median over problems of each engine's median regret over seeds as one JSON line; with it, for
+far from the best of all, divided by the median of random search after 100 trials. Writes a line
+of CSV a run (problem, engine, version or commit, seed, regret after 5, 10 .. 100 trials, seconds),
+and prints the median over problems of each engine's median regret over seeds as one JSON line; for
 each other engine, by how much the first one's median over problems is lower after 100 trials, over
 the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
-seeds within each, for both engines alike.
+seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the probability that a
+run of the first is better than one of the other on the same problem, of whatever seeds: a mean
+over problems, which are resampled for its interval.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
@@ -21,6 +23,7 @@ import csv
 import functools
 import importlib.metadata
 import json
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -121,6 +124,9 @@ def summary(
         }
     first = engines[0]
     told["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
+    told["better_25_50_100"] = {
+        e: [better(recorded, first, e, names, k) for k in (4, 9, 19)] for e in engines[1:]
+    }
     return told
 
 
@@ -159,6 +165,30 @@ def difference(
     }
 
 
+def better(
+    recorded: Mapping[tuple[str, str, str], np.ndarray],
+    ours: str,
+    other: str,
+    names: list[str],
+    column: int,
+) -> list[float]:
+    """P(a run of `ours` is better than one of another engine), ties half, and its interval."""
+    each = []
+    for name in names:
+        mine, theirs = (
+            np.array([c[column] for (p, e, _), c in recorded.items() if (p, e) == (name, engine)])
+            for engine in (ours, other)
+        )
+        if len(mine) and len(theirs):
+            lower = mine[:, None] < theirs
+            each.append(float(np.mean(lower + 0.5 * (mine[:, None] == theirs))))
+    if not each:
+        return []
+    random = np.random.default_rng(0)
+    means = np.array(each)[random.integers(len(each), size=(RESAMPLES, len(each)))].mean(axis=1)
+    return [round(float(v), 3) for v in (np.mean(each), *np.quantile(means, [0.025, 0.975]))]
+
+
 ENGINES: Mapping[str, Propose] = {
     "gp": gp.propose,
     "random": sampling.random,
@@ -169,9 +199,19 @@ ENGINES: Mapping[str, Propose] = {
 }
 
 
+@functools.cache
 def _version(engine: str) -> str:
+    """Of a package; of ours, the commit that last changed the tuner, and whether it differs."""
     package = engine.split("_")[0]
-    return importlib.metadata.version(package) if package in RIVALS else "jaxeval"
+    if package in RIVALS:
+        return importlib.metadata.version(package)
+    code = str(Path(gp.__file__).parent)
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", code, *words, "--", code]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    return git("log", "-1", "--format=%h") + (git("status", "--porcelain") and "-changed")
 
 
 def _read(file: Path) -> dict[tuple[str, str, str], np.ndarray]:

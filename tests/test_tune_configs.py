@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,13 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError
-from jaxeval.population import engine, loop
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory
+from jaxeval.studies import memory, running
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
 from jaxeval.tune import configs, targets
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import search as searches
-from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 from tests.studies import toy_kind
@@ -191,99 +187,17 @@ def test_settings_with_one_program_are_one_population(monkeypatch: pytest.Monkey
     assert all(isinstance(trial, studies.Trial) for trial in asked.trials)
 
 
-_SIZES = {
-    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
-    "embedding": {"key": "model.embedding", "integer": [4, 8], "step": 2},
-    "hidden": {"key": "model.hidden", "choices": [4, 8]},
-}
-_WORDS = {
-    "task": "seq2seq",
-    "model": {"architecture": "attentive_lstm", "embedding": 4, "hidden": 4},
-    "training": {"epochs": 1, "evaluation_batch_size": 16, "lanes": 2},
-}
-
-
-def _words(folder: Path) -> None:
-    for part, words in (
-        ("train", ["ab", "ba", "aab", "abb"] * 6),
-        ("dev", ["ba"]),
-        ("test", ["ab"]),
-    ):
-        lines = [f"{word}\t{word[::-1]}\n" for word in words]
-        (folder / f"{part}.tsv").write_text("".join(lines))
-
-
-def test_what_is_compiled_in(tmp_path: Path) -> None:
-    """Dies if traced values count as compiled in, sizes do where they are padded, or do not where
-    they are not: successive halving pads none."""
-    _words(tmp_path)
-    rate = "training.optimiser.hyperparameters.learning_rate"
-    more = {
-        "rate": {"key": rate, "uniform": [0.1, 0.2]},
-        "beam": {"key": "model.beam", "choices": [1, 2]},
-        "kind": {"choices": ["a", "b"]},
-    }
-    space = spaces.from_dict({**_SIZES, **more})
-    for halving, compiled in ((None, ("beam",)), (Halving(2), (*_SIZES, "beam"))):
-        search = Search(space, "random", halving=halving)
-        target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
-        assert target.compiled == compiled
-
-
-def test_the_second_batch_compiles_nothing(tmp_path: Path) -> None:
-    """Dies if a batch is padded to its own sizes, or has room for its own steps or names only.
-
-    By all that a program is found by (`loop.Programs`): to compile one takes seconds.
-    """
-    _words(tmp_path)
-    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
-    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
-    padded_to = configs.templates_of(target, 20, 2)
-    programs, sizes, history = set(), set(), History()
-    for _ in range(6):
-        history, asked = searches.ask(search, history, 2)
-        for cohort in configs.batch(target, asked, padded_to).cohorts:
-            steps = engine.most_steps(cohort.members, cohort.problem.split(0))
-            names = tuple(name for name, _ in cohort.members[0].hparams)
-            programs.add((cohort.program, max(steps, cohort.steps), names))
-            sizes.add((tuple(max(e.values[name] for e in asked) for name in _SIZES), steps))
-    assert len(sizes) > 3  # what the batches need differs
-    assert len(programs) == 1
-
-
-def test_a_long_search_compiles_more_to_pad_less(tmp_path: Path) -> None:
-    """Dies if the length of the search is not weighed, a sample counts as a whole search, or a
-    program has only the steps of the sample's batches that fell to it."""
-    _words(tmp_path)
-    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
-    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
-    chosen = [configs.templates_of(target, trainings, 2) for trainings in (1, 10**9)]
-    assert len(chosen[0]) == 1 < len(chosen[1])
-    largest = {"embedding": 8, "hidden": 8}
-    for templates in chosen:
-        assert sum(t.extent.extent.sizes().items() >= largest.items() for t in templates) == 1
-        rows = [e.prepared.config.training.batch_size for t in templates for e in t.entries]
-        assert {*rows} == {4}
-
-
-def test_a_population_has_room_for_further_steps(
+def test_checkpoints_of_other_shapes_are_removed_with_their_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a population has only the steps of its own members in its arrays."""
-    _words(tmp_path)
-    search = Search(spaces.from_dict(_SIZES), "random", seed=1)
-    target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
-    _, asked = searches.ask(search, History(), 1)
-    (cohort,) = configs.batch(target, asked).cohorts
-    most = 4 * engine.most_steps(cohort.members, cohort.problem.split(0))
-    trained: list[loop.Population] = []
-
-    def train(problem: Any, members: Any, *_: Any, steps: int, **more: Any) -> Iterator[Any]:
-        trained.append(loop.Population(problem, members, 1, steps=steps))
-        yield from ()
-
-    monkeypatch.setattr(loop, "train", train)
-    with runs.open_store(tmp_path) as store:
-        list(studies.run_cohorts([cohort._replace(steps=most)], store, tmp_path))
-    (population,) = trained
-    assert population.lanes.inputs.steps.batch.shape == (len(population.slots), most)
+    """Dies if a folder is left that a search which went on with other shapes has no use for, or
+    another batch's, another search's or one that a process trains in is removed."""
+    target = _target(monkeypatch)
+    history = histories.propose(History(), {"rate": 0.1, "noise": 0.2}, [1])
+    folder, name = tmp_path / "checkpoints", target.record.id
+    kept = [f"{name}-1-0-old", f"{name}-10-0", "other-0-0", f"{name}-0-2-busy"]
+    for left in (f"{name}-0-0-old", f"{name}-0-1", *kept):
+        (folder / left / "3").mkdir(parents=True)
+    with running.locked(tmp_path, kept[-1]):
+        configs._forget(configs.batch(target, history.evaluations), name, tmp_path)
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {*kept}

@@ -1,5 +1,7 @@
 """A config as what is tuned: a batch of proposals is trained as few populations."""
 
+import contextlib
+import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,11 +10,11 @@ import jax
 
 from jaxeval import runs, studies
 from jaxeval.config import markers, reading
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import lanes as widths
-from jaxeval.studies import cohorts, events, memory, prepared, sweeps, templates
+from jaxeval.studies import cohorts, events, memory, prepared, running, shape_buckets, sweeps
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.studies.templates import Template
+from jaxeval.studies.shape_buckets import ShapeBucket
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -34,24 +36,24 @@ class Batch(NamedTuple):
     failed: Mapping[int, Result]
 
 
-def templates_of(of: Target, trainings: int, lanes: int) -> list[Template]:
+def shape_buckets_of(of: Target, trainings: int, lanes: int) -> list[ShapeBucket]:
     """The programs that all batches of a search are padded to; empty where nothing is padded.
 
     Args:
       trainings: of the whole search.
-      lanes: of a population; a template that does not fit into memory so is none.
+      lanes: of a population; a bucket that does not fit into memory so is none.
     """
     if of.base.kind.extent is None:
         return []
     config = of.base.config
     ragged = {f"model.{key}" for key in markers.keys(config.model, markers.RAGGED)}
-    sample, machine = templates.settings(of.space, ragged), sweeps.machine_of(of.base)
+    sample, machine = shape_buckets.settings(of.space, ragged), sweeps.machine_of(of.base)
     drawn, largest = (
         [entry for values in part for entry in _entries(of, values)] for part in sample
     )
     sizes = cohorts.bucket_sizes(of.base)
-    chosen = templates.choose(drawn, largest, sizes, machine, trainings)
-    return [t for t in chosen if memory.fits(t.extent.parameters(), config.training, lanes)]
+    chosen = shape_buckets.choose(drawn, largest, sizes, machine, trainings)
+    return [b for b in chosen if memory.fits(b.extent.parameters(), config.training, lanes)]
 
 
 def _entries(of: Target, values: Mapping[str, Any]) -> list[Entry]:
@@ -64,14 +66,14 @@ def _entries(of: Target, values: Mapping[str, Any]) -> list[Entry]:
 
 
 def batch(
-    of: Target, evaluations: Sequence[Evaluation], padded_to: Sequence[Template] = ()
+    of: Target, evaluations: Sequence[Evaluation], padded_to: Sequence[ShapeBucket] = ()
 ) -> Batch:
     """Groups evaluations into populations, by what compiling and padding cost.
 
     What is no config, or does not fit into memory, has failed before it is trained.
 
     Args:
-      padded_to: of `templates_of`.
+      padded_to: of `shape_buckets_of`.
     """
     trials: dict[studies.Trial, Evaluation] = {}
     entries: list[Entry] = []
@@ -89,11 +91,16 @@ def batch(
     if not entries:
         return Batch(evaluations, trials, [], failed)
     machine, sizes = sweeps.machine_of(of.base), cohorts.bucket_sizes(of.base)
-    placed = templates.place(padded_to, cohorts.jobs(entries), sizes, machine)
+    placed = shape_buckets.place(padded_to, cohorts.jobs(entries), sizes, machine)
     estimates, others = [e for e, _ in placed], [known for _, known in placed]
-    part = f"{evaluations[0].number}-"
+    part = _part(evaluations)
     planned = cohorts.by_estimates(entries, estimates, of.session.loader, part, others)
     return Batch(evaluations, trials, [_named(cohort) for cohort in planned], failed)
+
+
+def _part(evaluations: Sequence[Evaluation]) -> str:
+    """Of the names of a batch's checkpoints."""
+    return f"{evaluations[0].number}-"
 
 
 def _refuse_too_large(of: prepared.Prepared) -> None:
@@ -105,8 +112,8 @@ def _refuse_too_large(of: prepared.Prepared) -> None:
 
 def _named(cohort: Cohort) -> Cohort:
     """With the program in the name of a padded one's checkpoints: more trials, or other devices,
-    may choose other templates for what a search was stopped in."""
-    if cohort.estimate is None or not cohort.estimate.operations:
+    may choose other buckets for what a search was stopped in."""
+    if not _is_padded(cohort):
         return cohort
     return cohort._replace(name=f"{cohort.name}-{reading.digest(cohort.program)}")
 
@@ -165,7 +172,7 @@ def tune(
       RunError: as `studies.run_cohorts`.
     """
     lanes = bounds.parallel * search.seeds
-    padded_to = templates_of(of, bounds.trials * search.seeds, lanes)
+    padded_to = shape_buckets_of(of, bounds.trials * search.seeds, lanes)
     while True:
         pending = histories.pending(history)
         if not pending:
@@ -178,6 +185,7 @@ def tune(
         asked = batch(of, pending, padded_to)
         yield Asked(history, asked)
         results = yield from _train(of, asked, store, folder, lanes)
+        _forget(asked, of.record.id, folder)
         for number in sorted(results):
             history = histories.tell(history, number, results[number])
         yield Told(history)
@@ -188,8 +196,8 @@ def _train(
 ) -> Generator[events.Event | Scored, None, dict[int, Result]]:
     """Trains a batch; what was trained of it before is not trained again.
 
-    A population that does not fit into the device's memory is trained lane by lane; settings that
-    do not fit so have failed.
+    A population that does not fit into the device's memory is trained lane by lane, then setting
+    by setting without padding; settings that do not fit so have failed.
 
     Args:
       lanes: of a population that is the whole batch; of others too where idle lanes cost nothing:
@@ -204,24 +212,57 @@ def _train(
         return results
     mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
     width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
-    for cohort in asked.cohorts:
-        for own in dict.fromkeys((width, 1)):
-            try:
-                happening = studies.run_cohorts(
-                    [cohort], store, folder, session=of.session, lanes=own
-                )
-                yield from _scored(asked, happening, results)
-                break
-            except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
-                if not memory.exhausted(error):
-                    raise
-        else:
-            failed = {asked.trials[entry.trial].number for entry in cohort.entries} - {*results}
-            results |= dict.fromkeys(failed, Result(failure="out of memory"))
-            yield from (
-                Scored(e, results[e.number]) for e in asked.evaluations if e.number in failed
-            )
+    attempts = [(cohort, own) for cohort in asked.cohorts for own in dict.fromkeys((width, 1))]
+    lacking = {cohort.name: cohort for cohort in asked.cohorts}
+    for cohort, own in attempts:
+        if cohort.name in lacking:
+            happening = studies.run_cohorts([cohort], store, folder, session=of.session, lanes=own)
+            if (yield from _fits(_scored(asked, happening, results))):
+                del lacking[cohort.name]
+    for cohort in [part for whole in lacking.values() for part in _unpadded(whole)]:
+        happening = studies.run_cohorts([cohort], store, folder, session=of.session, lanes=1)
+        yield from _fits(_scored(asked, happening, results))
+    for evaluation in asked.evaluations:
+        if evaluation.number not in results:
+            results[evaluation.number] = Result(failure="out of memory")
+            yield Scored(evaluation, results[evaluation.number])
     return results
+
+
+def _forget(asked: Batch, experiment: str, folder: Path) -> None:
+    """Removes what is left of a batch that has ended: a search that went on with other shapes has
+    not taken up the checkpoints of the old ones."""
+    of_batch = f"{experiment}-{_part(asked.evaluations)}"
+    for left in sorted((folder / "checkpoints").glob(f"{of_batch}*")):
+        if left.is_dir():
+            with contextlib.suppress(RunError), running.locked(folder, left.name):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _fits(
+    happening: Generator[events.Event | Scored, None, None],
+) -> Generator[events.Event | Scored, None, bool]:
+    """What happens; whether there was memory for it."""
+    try:
+        yield from happening
+    except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
+        if not memory.exhausted(error):
+            raise
+        return False
+    return True
+
+
+def _unpadded(cohort: Cohort) -> list[Cohort]:
+    """The trials of a padded population in populations of one size each, none that is larger."""
+    if not _is_padded(cohort):
+        return []
+    parts = cohorts.by_program(cohort.entries)
+    return [part._replace(name=f"{cohort.name}-{number}") for number, part in enumerate(parts)]
+
+
+def _is_padded(cohort: Cohort) -> bool:
+    """Whether its members may be smaller than its arrays."""
+    return cohort.estimate is not None and bool(cohort.estimate.operations)
 
 
 def _scored(

@@ -28,6 +28,9 @@ from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.warping import Targets
 
 INITIAL = 8  # proposals by Sobol points before the first by the model
+# results that it needs: with fewer it proposes corners of the space, where all is unknown, and
+# finds nothing better there than random search (docs/tuning.md)
+_LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
@@ -79,9 +82,8 @@ def propose(
     Returns:
       `count` settings; fewer where the space has no more.
     """
-    first = len(history.evaluations)
-    early = min(count, INITIAL - first) if histories.ended(history) else count
-    proposed = sampling.sobol(space, history, early, seed) if early > 0 else []
+    first, early = len(history.evaluations), initial(history, count)
+    proposed = sampling.sobol(space, history, early, seed)
     if len(proposed) == count:
         return proposed
     for values in proposed:
@@ -104,6 +106,13 @@ def propose(
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
         proposed += encoding.settings(space, row[None])
     return proposed
+
+
+def initial(history: History, count: int) -> int:
+    """How many of the next settings are Sobol points, before the model proposes."""
+    if len(histories.ended(history)) < _LEAST_ENDED:
+        return count
+    return min(count, max(0, INITIAL - len(history.evaluations)))
 
 
 def fit(space: Space, history: History) -> Fitted:

@@ -54,7 +54,7 @@ def further_seed(
     Returns:
       None: the new one.
     """
-    if fitted.model is None or (new and len(history.evaluations) < gp.INITIAL):
+    if fitted.model is None or (new and gp.initial(history, 1)):
         return None
     if new and fitted.settings[gp.ranked(fitted)[0]].failures:  # so has every other one
         return None

@@ -35,8 +35,8 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     torch = _torch()
     first = len(history.evaluations)
     scored = [setting for setting in histories.settings(history) if setting.scores]
-    early = count if len(scored) < 2 else max(0, min(count, gp.INITIAL - first))
-    proposed = sampling.sobol(space, history, early, seed) if early else []
+    early = count if len(scored) < 2 else gp.initial(history, count)
+    proposed = sampling.sobol(space, history, early, seed)
     for values in proposed:
         history = histories.propose(history, values, ())
     if len(proposed) == count or early == count:

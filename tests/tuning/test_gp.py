@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, maximising, success
+from jaxeval.tuning import encoding, gp, maximising, sampling, success
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gaussian_process import Data
 from jaxeval.tuning.history import History, Result
@@ -87,6 +87,17 @@ def test_first_proposals_are_those_of_any_batch_size() -> None:
     for values in batch:
         assert gp.propose(SPACE, history, 1, 3, 4) == [values]
         history = histories.propose(history, values, (0,))
+
+
+def test_the_model_waits_for_results() -> None:
+    """Dies if the model proposes with fewer than four results, when it asks for corners of the
+    space, or Sobol points go on after them: what counts has ended, however much runs."""
+    for ended, running in ((0, 9), (1, 7), (3, 9), (4, 4), (4, 3)):
+        history = _ended(SPACE, ended, _scored)
+        for values in sampling.sobol(SPACE, history, running, 3):
+            history = histories.propose(history, values, (0,))
+        sobol = gp.propose(SPACE, history, 1, 3, 4) == sampling.sobol(SPACE, history, 1, 3)
+        assert sobol == (ended < 4 or ended + running < 8)
 
 
 def test_order_of_results_changes_nothing() -> None:

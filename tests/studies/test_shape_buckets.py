@@ -6,9 +6,9 @@ import itertools
 import pytest
 
 from jaxeval.space import space as spaces
-from jaxeval.studies import costs, templates
+from jaxeval.studies import costs, shape_buckets
 from jaxeval.studies.cohorts import ProgramShape
-from jaxeval.studies.templates import Template
+from jaxeval.studies.shape_buckets import ShapeBucket
 from tests.studies.test_costs import MACHINE, Square
 
 
@@ -29,7 +29,7 @@ def _jobs(*sizes: int) -> list[costs.Job]:
     return [costs.Job(_shape(size), 16, 2) for size in sizes]
 
 
-LADDER = [Template(_shape(size), 16, ()) for size in (4, 10, 30)]
+LADDER = [ShapeBucket(_shape(size), 16, ()) for size in (4, 10, 30)]
 ALONE = dataclasses.replace(MACHINE, devices=1)
 
 
@@ -46,8 +46,8 @@ def test_the_largest_sizes_are_of_every_setting() -> None:
         }
     )
     sizes = {f"model.{name}" for name in ("hidden", "heads", "layers", "deep")}
-    drawn, largest = templates.settings(space, sizes)
-    assert len(drawn) == len(largest) == templates.SAMPLE
+    drawn, largest = shape_buckets.settings(space, sizes)
+    assert len(drawn) == len(largest) == shape_buckets.SAMPLE
     assert {values["layers"] for values in drawn} == {1, 4, 7}
     for values, most in zip(drawn, largest, strict=True):
         deep = {"deep": 5} if "deep" in values else {}
@@ -57,7 +57,7 @@ def test_the_largest_sizes_are_of_every_setting() -> None:
 
 def test_each_goes_where_it_fits_and_costs_least() -> None:
     """Dies if a trial is padded to more than it needs, or to less."""
-    placed = templates.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
+    placed = shape_buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
     assert [(e.jobs, e.extent) for e, _ in placed] == [
         ((0, 2), _shape(4)),
         ((1, 4), _shape(10)),
@@ -65,13 +65,13 @@ def test_each_goes_where_it_fits_and_costs_least() -> None:
     ]
 
 
-def test_what_no_template_holds_is_grouped_by_itself() -> None:
+def test_what_no_bucket_holds_is_grouped_by_itself() -> None:
     """Dies if it is lost, or its number is that among its likes."""
     jobs = _jobs(3, 31, 4, 31)
-    placed = templates.place(LADDER, jobs, [160], ALONE)
+    placed = shape_buckets.place(LADDER, jobs, [160], ALONE)
     assert [e.jobs for e, _ in placed] == [(0, 2), (1, 3)]
     assert placed[1][0].extent == _shape(31)
-    (without,) = templates.place([], _jobs(3, 3), [160], ALONE)
+    (without,) = shape_buckets.place([], _jobs(3, 3), [160], ALONE)
     (planned,) = costs.plan(_jobs(3, 3), [160], ALONE)
     assert without == (planned, ())
 
@@ -79,7 +79,7 @@ def test_what_no_template_holds_is_grouped_by_itself() -> None:
 @pytest.mark.parametrize("devices", [1, 2, 8])
 def test_devices_do_not_idle(devices: int) -> None:
     """Dies if populations that would leave devices idle are not joined, or others are: the
-    seconds are the least of all ways to use the templates."""
+    seconds are the least of all ways to use the buckets."""
     machine = dataclasses.replace(MACHINE, devices=devices)
     jobs = _jobs(4, 9, 28, 3)
 
@@ -90,8 +90,8 @@ def test_devices_do_not_idle(devices: int) -> None:
         made = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), extents)
         return sum(estimate.seconds for estimate in made)
 
-    held = [[k for k, t in enumerate(LADDER) if t.holds(job.extent)] for job in jobs]
+    held = [[k for k, b in enumerate(LADDER) if b.holds(job.extent)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
-    placed = templates.place(LADDER, jobs, [160], machine)
+    placed = shape_buckets.place(LADDER, jobs, [160], machine)
     assert sum(estimate.seconds for estimate, _ in placed) == pytest.approx(least)
     assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]

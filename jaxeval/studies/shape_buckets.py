@@ -3,7 +3,7 @@
 A search proposes settings batch by batch. Were a population padded to the largest sizes of its own
 batch, nearly each would be compiled anew. So the cost model is asked once, for a sample of the
 space that stands for all settings of the search: its cohorts weigh arithmetic wasted on padding
-against seconds of compiling, and their sizes are the templates that every batch is padded to.
+against seconds of compiling, and their sizes are the shape buckets that every batch is padded to.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from jaxeval.studies.costs import Estimate, Job, Machine
 SAMPLE = 64  # settings
 
 
-class Template(NamedTuple):
+class ShapeBucket(NamedTuple):
     """A program that settings are padded into.
 
     Attributes:
@@ -71,8 +71,8 @@ def choose(
     sizes: Sequence[int],
     machine: Machine,
     trainings: int,
-) -> list[Template]:
-    """The templates of a search.
+) -> list[ShapeBucket]:
+    """The buckets of a search.
 
     Args:
       drawn, largest: as of `settings`, those that are configs.
@@ -90,7 +90,7 @@ def choose(
     scaled = dataclasses.replace(machine, compile_seconds=of_sample)
     rows = min((job.batch_size for job in jobs), default=1)
     return [
-        Template(
+        ShapeBucket(
             e.extent,  # type: ignore[arg-type]
             e.micro_batch,
             tuple(_in_batches(entries[k], rows) for k in e.jobs),
@@ -108,26 +108,26 @@ def _in_batches(of: Entry, rows: int) -> Entry:
 
 
 def place(
-    templates: Sequence[Template], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
+    buckets: Sequence[ShapeBucket], jobs: Sequence[Job], sizes: Sequence[int], machine: Machine
 ) -> list[tuple[Estimate, Sequence[Entry]]]:
     """A batch in populations, each with the sample's entries that its program has room for.
 
-    A trial goes to the template of the least arithmetic that holds it; those that none holds are
+    A trial goes to the bucket of the least arithmetic that holds it; those that none holds are
     grouped by themselves.
     """
     groups: dict[int, list[int]] = {}
     unheld = []
     for number, job in enumerate(jobs):
         own = cast(ProgramShape, job.extent)
-        holding = [k for k, template in enumerate(templates) if template.holds(own)]
+        holding = [k for k, bucket in enumerate(buckets) if bucket.holds(own)]
         if holding:
-            best = min(holding, key=lambda k: templates[k].extent.operations(own))
+            best = min(holding, key=lambda k: buckets[k].extent.operations(own))
             groups.setdefault(best, []).append(number)
         else:
             unheld.append(number)
-    _merge(groups, templates, jobs, sizes, machine)
+    _merge(groups, buckets, jobs, sizes, machine)
     placed = [
-        (_estimate(templates[k], numbers, jobs, sizes, machine), templates[k].entries)
+        (_estimate(buckets[k], numbers, jobs, sizes, machine), buckets[k].entries)
         for k, numbers in groups.items()
     ]
     alone: list[tuple[Estimate, Sequence[Entry]]] = [
@@ -139,18 +139,18 @@ def place(
 
 def _merge(
     groups: dict[int, list[int]],
-    templates: Sequence[Template],
+    buckets: Sequence[ShapeBucket],
     jobs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
 ) -> None:
-    """Moves all of a template's trials to another one as long as that saves time.
+    """Moves all of a bucket's trials to another one as long as that saves time.
 
     Populations are trained one after the other: of several devices, some would idle in each.
     """
 
     def seconds(k: int, numbers: Sequence[int]) -> float:
-        return _estimate(templates[k], numbers, jobs, sizes, machine).seconds
+        return _estimate(buckets[k], numbers, jobs, sizes, machine).seconds
 
     while True:
         saved = {
@@ -158,7 +158,7 @@ def _merge(
             + seconds(b, groups[b])
             - seconds(b, groups[a] + groups[b])
             for a, b in itertools.permutations(groups, 2)
-            if templates[b].holds(templates[a].extent)
+            if buckets[b].holds(buckets[a].extent)
         }
         if not saved or max(saved.values()) <= 0:
             return
@@ -167,7 +167,7 @@ def _merge(
 
 
 def _estimate(
-    of: Template,
+    of: ShapeBucket,
     numbers: Sequence[int],
     jobs: Sequence[Job],
     sizes: Sequence[int],
