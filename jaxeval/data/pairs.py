@@ -12,7 +12,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.contracts import Corpus, Split
 from jaxeval.data import (
     buckets,
     checks,
@@ -23,7 +23,7 @@ from jaxeval.data import (
     word_table,
 )
 from jaxeval.data.labelled_pairs import LabelledPair
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 
 _SIDES = ("premise", "hypothesis")
 Parts = Mapping[str, Sequence[LabelledPair]]
@@ -88,19 +88,12 @@ class Paired(NamedTuple):
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        rows = self.given_split
-        if number != GIVEN_SPLIT:
-            if self.settings.vocabulary != "all":
-                raise ConfigError(
-                    f"split {number}: this corpus has the vocabulary of the given split; random "
-                    "ones need data.vocabulary=all (prepare it with random_splits)"
-                )
-            rows = splits.random(rows, number)
+        splits.refuse_foreign_vocabulary(number, self.settings.vocabulary == "all")
+        rows = splits.numbered(self.given_split, number)
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = [bucket[side][of_bucket] for bucket, of_bucket in chosen for side in _SIDES]
         tables = self.table.of_split(forms, self.settings.min_count)
-        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
-        return Split(train, dev, test, tables)
+        return splits.split_of(rows, tables)
 
 
 def for_random_splits(settings: PairData) -> PairData:

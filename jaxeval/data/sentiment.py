@@ -162,17 +162,12 @@ class Classified(NamedTuple):
             _, first = np.unique(self.groups.of_row[b][real], return_index=True)
             seen.append(self.corpus.buckets[b]["forms"][real[first]])
         tables = self.table.of_split(seen, self.settings.min_count)
-        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
-        return Split(train, dev, test, tables)
+        return splits.split_of(rows, tables)
 
     def _rows(self, number: int) -> splits.Rows:
         if number == GIVEN_SPLIT:
             return group_splits.pad(self.given_split, self.sizes)
-        if not self.pooled:
-            raise ConfigError(
-                f"split {number}: this corpus has the vocabulary of the given split; random ones "
-                "need data.vocabulary=all (prepare it with random_splits)"
-            )
+        splits.refuse_foreign_vocabulary(number, self.pooled)
         part = _deal(self.settings, self.groups, number)
         return group_splits.pad(group_splits.to_rows(self.groups, part), self.sizes)
 

@@ -16,7 +16,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.contracts import Corpus, Split
 from jaxeval.data import buckets, checks, folders, seq2seq_vocabularies, splits, symbols, tsv
 from jaxeval.data.seq2seq_vocabularies import SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError
@@ -102,11 +102,7 @@ class Pairs(NamedTuple):
 
     def split(self, number: int) -> Split:
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
-        rows = (
-            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
-        )
-        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
-        return Split(train, dev, test, ())
+        return splits.split_of(splits.numbered(self.given_split, number), ())
 
     def source_text(self, numbers: Sequence[int]) -> str:
         """A source for people: its text, then its features, as in "zog [N] [PL]"."""

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from jaxeval.contracts import GIVEN_SPLIT, Split, Tree
+from jaxeval.errors import ConfigError
+
 Rows = Mapping[str, Sequence[np.ndarray]]  # part -> bucket b: row numbers
 PARTS = ("train", "dev", "test")
 
@@ -37,6 +40,30 @@ def random(split: Rows, number: int) -> Rows:
         for part, rows in zip(PARTS, np.split(order, ends), strict=True):
             drawn[part].append(np.sort(rows))
     return drawn
+
+
+def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
+    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one.
+
+    Args:
+      pooled: whether the vocabulary is that of all parts.
+    """
+    if number != GIVEN_SPLIT and not pooled:
+        raise ConfigError(
+            f"split {number}: this corpus has the vocabulary of the given split; random ones need "
+            "data.vocabulary=all (prepare it with random_splits)"
+        )
+
+
+def numbered(given: Rows, number: int) -> Rows:
+    """The rows of split `number`: 0 is the given one, others are drawn anew."""
+    return given if number == GIVEN_SPLIT else random(given, number)
+
+
+def split_of(rows: Rows, tables: Tree) -> Split:
+    """What a member of a split reads."""
+    train, dev, test = (tuple(rows[part]) for part in PARTS)
+    return Split(train, dev, test, tables)
 
 
 def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:

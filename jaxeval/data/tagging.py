@@ -12,7 +12,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
+from jaxeval.contracts import Corpus, Split
 from jaxeval.data import (
     buckets,
     checks,
@@ -25,7 +25,6 @@ from jaxeval.data import (
     words,
 )
 from jaxeval.data.sentences import Sentence
-from jaxeval.errors import ConfigError
 
 
 @reading.settings
@@ -126,19 +125,12 @@ class Tagged(NamedTuple):
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        if number != GIVEN_SPLIT and not self.pooled:
-            raise ConfigError(
-                f"split {number}: this corpus has the vocabulary of the given split; random ones "
-                "need data.vocabulary=all (prepare it with random_splits)"
-            )
-        rows = (
-            self.given_split if number == GIVEN_SPLIT else splits.random(self.given_split, number)
-        )
+        splits.refuse_foreign_vocabulary(number, self.pooled)
+        rows = splits.numbered(self.given_split, number)
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
         tables = self.table.of_split(forms, self.min_count)
-        train, dev, test = (tuple(rows[part]) for part in splits.PARTS)
-        return Split(train, dev, test, tables)
+        return splits.split_of(rows, tables)
 
 
 def for_random_splits(settings: TaggingData) -> TaggingData:

@@ -139,7 +139,11 @@ def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
 def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tree:
     """Zeros of the shape of a population's state: [S, ...]."""
     init = functools.partial(member.init, program)
-    shape = jax.eval_shape(init, engine.shared, lane.inputs)
+    # shapes and types alone: arrays tell their mesh too, for which `init` would be traced again
+    inputs = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (engine.shared, lane.inputs)
+    )
+    shape = jax.eval_shape(init, *inputs)
     return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
 
 

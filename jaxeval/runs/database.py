@@ -68,17 +68,27 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
 def readable(file: Path) -> sa.Engine:
     """A file to read; a copy in memory, brought up to date, where an older jaxeval wrote it."""
     engine = sqlite_engine(file, write=False)
-    with explained(str(file)), engine.begin() as connection:
+    with disposed_on_error(engine), explained(str(file)), engine.begin() as connection:
         if migration.version(connection) in (None, schema.VERSION):
             return engine
         copy = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
-        with copy.connect() as target:
+        with disposed_on_error(copy), copy.connect() as target:
             migration.copy(connection, target)
     engine.dispose()
-    with copy.begin() as target:
+    with disposed_on_error(copy), copy.begin() as target:
         migration.upgrade(target)
         schema.metadata.create_all(target)
     return copy
+
+
+@contextlib.contextmanager
+def disposed_on_error(engine: sa.Engine) -> Iterator[None]:
+    """Closes an engine's connections where what it was made for fails."""
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
 
 
 def _url(file: Path, write: bool) -> sa.URL:

@@ -217,7 +217,7 @@ def open_store(location: str | Path) -> Store:
         except OSError as error:
             raise RunError(f"{folder}: no runs folder can be made ({error.strerror})") from None
         store = Store(database.sqlite_engine(folder / FILE, write=True), str(folder / FILE))
-    with _closed_on_error(store):
+    with database.disposed_on_error(store._engine):
         store.create()
     return store
 
@@ -235,7 +235,7 @@ def open_existing(location: str | Path) -> Store:
                 "`python -m jaxeval.train --out FOLDER` makes it"
             )
         store = Store(database.readable(file), str(file))
-    with _closed_on_error(store):
+    with database.disposed_on_error(store._engine):
         store.check()
     return store
 
@@ -250,15 +250,6 @@ def upgrade(location: str | Path) -> None:
         open_existing(location).close()
         location = location if Path(location).is_dir() else Path(location).parent
     open_store(location).close()
-
-
-@contextlib.contextmanager
-def _closed_on_error(store: Store) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        store.close()
-        raise
 
 
 def load(location: str | Path) -> list[records.MemberRow]:

@@ -9,6 +9,8 @@ both were trained with, T tasks.
 has no weights (Nayak, Angeli & Manning 2016).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jaxeval.errors import DataError
@@ -68,34 +70,54 @@ def reductions(
     if not len(s):
         return [], None
     drawn = np.random.default_rng(seed).integers(s.shape[1], size=(resamples, s.shape[1]))
-    left, influence = _error_left(s, b)
-    again = [_error_left(s[:, rows], b[:, rows]) for rows in _blocks(drawn)]
-    resampled = np.concatenate([of_block for of_block, _ in again], axis=1)  # [T, B]
-    errors = np.concatenate([_error(parts) for _, parts in again], axis=1)
-    mean_errors = np.concatenate([_error(parts.mean(axis=0)) for _, parts in again])
     method = f"paired bootstrap-t of log(1 - RER) over seeds, {resamples} resamples, seed {seed}"
     if s.shape[1] < FEWEST:
         method = f"none: fewer than {FEWEST} seeds"
 
-    def effect(name: str, left: float, error: float, at: np.ndarray, by: np.ndarray) -> Effect:
+    def effect(name: str, of: _Bootstrap) -> Effect:
         low, high = np.nan, np.nan
         if s.shape[1] >= FEWEST:
-            low, high = _studentised(left, error, at, by, confidence)
-        return Effect(name, 1 - left, Interval(low, high, confidence, method), (s.shape[1],))
+            low, high = _studentised(of, confidence)
+        return Effect(name, 1 - of.left, Interval(low, high, confidence, method), (s.shape[1],))
 
     name = "relative error reduction"
+    tasks, mean = _bootstrap(s, b, drawn)
+    return [effect(name, task) for task in tasks], effect(f"mean {name}", mean)
+
+
+class _Bootstrap(NamedTuple):
+    """The error left, 1 - RER, of a task or as the mean of all, and what resamples leave.
+
+    Attributes:
+      error: standard error of `left`.
+      resampled, errors: [B] the same of each resample.
+    """
+
+    left: float
+    error: float
+    resampled: np.ndarray
+    errors: np.ndarray
+
+
+def _bootstrap(
+    s: np.ndarray, b: np.ndarray, drawn: np.ndarray
+) -> tuple[list[_Bootstrap], _Bootstrap]:
+    """Of each of T tasks, and of their mean; drawn: [B, S] seeds of each resample."""
+    left, influence = _error_left(s, b)
+    again = [_error_left(s[:, rows], b[:, rows]) for rows in _blocks(drawn)]
+    resampled = np.concatenate([of_block for of_block, _ in again], axis=1)  # [T, B]
+    errors = np.concatenate([_error(parts) for _, parts in again], axis=1)
     each = [
-        effect(name, float(left[t]), float(_error(influence[t])), resampled[t], errors[t])
+        _Bootstrap(float(left[t]), float(_error(influence[t])), resampled[t], errors[t])
         for t in range(len(s))
     ]
-    together = effect(
-        f"mean {name}",
+    mean = _Bootstrap(
         float(left.mean()),
         float(_error(influence.mean(axis=0))),
         resampled.mean(axis=0),
-        mean_errors,
+        np.concatenate([_error(parts.mean(axis=0)) for _, parts in again]),
     )
-    return each, together
+    return each, mean
 
 
 def _blocks(drawn: np.ndarray, most: int = 1000) -> list[np.ndarray]:
@@ -123,17 +145,15 @@ def _error(influence: np.ndarray) -> np.ndarray:
     return np.sqrt(np.sum(influence**2, axis=-1) / (max(count - 1, 1) * count))
 
 
-def _studentised(
-    left: float, error: float, resampled: np.ndarray, errors: np.ndarray, confidence: float
-) -> tuple[float, float]:
+def _studentised(of: _Bootstrap, confidence: float) -> tuple[float, float]:
     """Ends of 1 - left, by quantiles of log(resampled / left) over its own standard error."""
-    varied = errors > _TINY  # so some error is left
-    if error <= _TINY or not varied.any():
-        return 1 - left, 1 - left
-    own = errors[varied] / resampled[varied]  # of the logarithm
-    ratios = np.log(resampled[varied] / left) / own
+    varied = of.errors > _TINY  # so some error is left
+    if of.error <= _TINY or not varied.any():
+        return 1 - of.left, 1 - of.left
+    own = of.errors[varied] / of.resampled[varied]  # of the logarithm
+    ratios = np.log(of.resampled[varied] / of.left) / own
     tail = (1 - confidence) / 2
     quantiles = np.quantile(ratios, [tail, 1 - tail])
     with np.errstate(over="ignore"):
-        low, high = 1 - left * np.exp(-quantiles * error / left)
+        low, high = 1 - of.left * np.exp(-quantiles * of.error / of.left)
     return float(low), float(high)

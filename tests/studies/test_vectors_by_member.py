@@ -96,10 +96,12 @@ def test_a_member_scores_as_with_its_file_alone(
     rows = {len(entry.prepared.data.table.vectors) for entry in planned[0].entries}
     assert len(rows) == 2  # one of the tables is padded
     observe.train_cohorts(planned, tmp_path / "both", quiet=True)
-    for config in configs:
+    # the second one's table is padded; that the first reads its own is the same for all models
+    for config in configs if task == "window" else configs[1:]:
         observe.train(_trials([config]), tmp_path / "alone", quiet=True)
     together, alone = (_scores(tmp_path / name) for name in ("both", "alone"))
-    assert together == alone and len(together) == 4
+    assert {member: together[member] for member in alone} == alone
+    assert (len(together), len(alone)) == (4, 4 if task == "window" else 2)
     losses = {tuple(values) for values in together.values()}
     assert len(losses) == 4  # the files tell
 

@@ -62,25 +62,8 @@ def best_systems(
     drawing, by_name = panels.grid(sweeps)
     rows: list[tuple] = []
     for name, panel in by_name.items():
-        axes = [axis for _, _, axis in panels.having(sweeps, name)]
-        categories = panels.categories_of(axes)
-        panel.set_title(literal(name), fontsize=8)
-        for k, (group, members) in enumerate(groups.items()):
-            values = {
-                dataset: value
-                for dataset, number in members.items()
-                if (value := _best_value(sweeps[number], name)) is not None
-            }
-            rows += [(group, name, dataset, value) for dataset, value in values.items()]
-            if values:
-                _best_box(panel, k, list(values.values()), categories)
-        panel.set_xticks([])
-        panel.set_xlim(-0.7, len(groups) - 0.3)
-        if categories is None:
-            panels.measure(panel, "y", axes)
-        else:
-            panel.set_yticks(range(len(categories)), map(literal, categories), fontsize=7)
-            panel.set_ylim(-0.5, len(categories) - 0.5)
+        for group, dataset, value in _best_panel(panel, name, sweeps, groups):
+            rows.append((group, name, dataset, value))
     plots.legend(drawing, plots.marks(list(groups)))
     tied = sum(int(np.sum(s.gain == s.gain.max()) > 1) for s in sweeps if len(s.scores))
     return Figure(
@@ -93,6 +76,33 @@ def best_systems(
         ("group", "hyperparameter", over, "value"),
         rows,
     )
+
+
+def _best_panel(
+    panel: "Axes", name: str, sweeps: Sequence[Sweep], groups: Mapping[str, Mapping[str, int]]
+) -> list[tuple[str, str, str]]:
+    """The boxes of a hyperparameter; (group, dataset, value) of each best run that has it."""
+    rows: list[tuple[str, str, str]] = []
+    axes = [axis for _, _, axis in panels.having(sweeps, name)]
+    categories = panels.categories_of(axes)
+    panel.set_title(literal(name), fontsize=8)
+    for k, (group, members) in enumerate(groups.items()):
+        values = {
+            dataset: value
+            for dataset, number in members.items()
+            if (value := _best_value(sweeps[number], name)) is not None
+        }
+        rows += [(group, dataset, value) for dataset, value in values.items()]
+        if values:
+            _best_box(panel, k, list(values.values()), categories)
+    panel.set_xticks([])
+    panel.set_xlim(-0.7, len(groups) - 0.3)
+    if categories is None:
+        panels.measure(panel, "y", axes)
+    else:
+        panel.set_yticks(range(len(categories)), map(literal, categories), fontsize=7)
+        panel.set_ylim(-0.5, len(categories) - 0.5)
+    return rows
 
 
 def _best_value(sweep: Sweep, name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from jaxeval.report import plots, scores, tables, text
 from jaxeval.report.figures import Figure
 from jaxeval.report.plots import literal
 from jaxeval.sensitivity.neighbourhood import Neighbourhood, Range
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _COLUMNS = 4
 _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p (Holm)")
@@ -72,18 +76,10 @@ def draw(
         for k, score in enumerate(dev)
         if score is not None and np.isfinite(score)
     ]
-    values = [value for _, value in scored]
     end = around.best + math.copysign(around.within, around.median - around.best)
     band = sorted(scores.factor(unit) * bound for bound in (around.best, end))
     for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
-        panel.scatter(
-            [settings[k][name] for k, _ in scored],
-            values,
-            s=14,
-            color=plots.colour(0),
-            linewidths=0,
-        )
-        panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
+        _show(panel, [(settings[k][name], value) for k, value in scored], band)
         panel.set_xlabel(literal(name))
         if ranges[name].log:
             panel.set_xscale("log")
@@ -101,3 +97,11 @@ def draw(
             for k, value in scored
         ],
     )
+
+
+def _show(panel: "Axes", points: Sequence[tuple[float, float]], band: Sequence[float]) -> None:
+    """Points (value, score) of a hyperparameter, and the band of what is near the best."""
+    values = [value for value, _ in points]
+    shown = [score for _, score in points]
+    panel.scatter(values, shown, s=14, color=plots.colour(0), linewidths=0)
+    panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
