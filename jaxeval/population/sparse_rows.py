@@ -8,6 +8,7 @@ Notation: R rows of the table, n rows that a batch reads (repeated ones too), N 
 that a batch of any bucket reads.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -33,7 +34,7 @@ def leaves_others(settings: optimisers.Optimiser) -> bool:
     """Whether an update of some rows is, to the last bit, the update of all of them.
 
     It is not where a weight without gradient moves on or decays, nor where all gradients are
-    added up.
+    added up. (Operation by operation; XLA may round other weights otherwise that it fuses anew.)
     """
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
@@ -83,7 +84,7 @@ def _rows(table: Table, params: Tree) -> int:
     return size
 
 
-def _map(table: Table, function, tree: Tree) -> Tree:  # type: ignore[no-untyped-def]
+def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:
     """The tree with its tables changed."""
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: function(leaf) if _is_table(table, path) else leaf, tree
