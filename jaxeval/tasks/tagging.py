@@ -102,17 +102,8 @@ def task_of(
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
     trained = Table("features/words", functools.partial(models.rows_read, choices))
-    return Task(
-        init,
-        lambda size: (),
-        loss,
-        predict,
-        count,
-        score,
-        metric,
-        normaliser,
-        table=trained if choices.words.trained else None,
-    )
+    functions = init, lambda size: (), loss, predict, count, score
+    return Task(*functions, metric, normaliser, table=trained if choices.words.trained else None)
 
 
 def _applied(
