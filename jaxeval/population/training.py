@@ -64,16 +64,6 @@ class EpochInputs(NamedTuple):
         """The batch of rows [n] of a bucket."""
         return member.gather(self.shared, self.inputs.tables, bucket, rows)
 
-    @property
-    def most_read(self) -> int:
-        """Rows of the table that the largest batch reads."""
-        assert self.table is not None
-        rows = jnp.zeros(self.program.batch_size, jnp.int32)
-        read = [
-            jax.eval_shape(lambda b=b: self.table.rows(self.batch(b, rows))) for b in self.filled
-        ]
-        return max(each.shape[0] for each in read)
-
 
 def train_epoch(
     program: member.Program,
@@ -121,14 +111,16 @@ def _updated(
     state: Tree,
 ) -> tuple[Tree, Tree]:
     """Parameters and the optimiser's state after a step."""
-    of_table = (params, state)
-    if table is not None:
-        params, state = sparse_rows.take(table, (params, state), gradient.read)
-    updates, state = optimiser.update(gradient.grads, state, params)
-    params = jax.tree.map(jnp.add, params, updates)
-    if table is None:
-        return params, state
-    both: tuple[Tree, Tree] = sparse_rows.put(table, of_table, (params, state), gradient.read)
+
+    def updated(params: Tree, state: Tree) -> tuple[Tree, Tree]:
+        updates, state = optimiser.update(gradient.grads, state, params)
+        return jax.tree.map(jnp.add, params, updates), state
+
+    read = gradient.read
+    if table is None or read is None:
+        return updated(params, state)
+    rows_alone = updated(*sparse_rows.take(table, (params, state), read))
+    both: tuple[Tree, Tree] = sparse_rows.put(table, (params, state), rows_alone, read)
     return both
 
 
@@ -156,10 +148,17 @@ def whole_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
         return Gradient(grads, carry, loss, jnp.sum(batch.weight))
     read, batch, params = sparse_rows.of_batch(table, batch, step.params)
     loss, carry, grads = _value_and_grad(epoch, batch, step._replace(params=params), step.key)
-    most = epoch.most_read
+    most = _most_read(epoch, table)
     grads = sparse_rows.padded_gradient(table, grads, most)
     read = sparse_rows.padded(read, most)
     return Gradient(grads, carry, loss, jnp.sum(batch.weight), read)
+
+
+def _most_read(epoch: EpochInputs, table: Table) -> int:
+    """Rows of the table that the largest batch reads."""
+    rows = jnp.zeros(epoch.program.batch_size, jnp.int32)
+    read = [jax.eval_shape(lambda b=b: table.rows(epoch.batch(b, rows))) for b in epoch.filled]
+    return max(each.shape[0] for each in read)
 
 
 def summed_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
