@@ -59,6 +59,21 @@ def weighted_rows(batch: Batch) -> Array:
     return batch.weight.sum()
 
 
+class Table(NamedTuple):
+    """A parameter [R, D] of which the loss of a batch reads few rows.
+
+    Where the batch's `split` holds read [n] and place [R], both int32, the loss is given a table
+    [n, D] of the rows read, of which row r is number place[r].
+
+    Attributes:
+      name: its path among the parameters, such as "features/words".
+      rows: batch -> [n] int32, the rows that its loss reads and perhaps more, in any order.
+    """
+
+    name: str
+    rows: Callable[[Batch], Array]
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """What is learned from what: pure functions written for one member.
@@ -82,6 +97,7 @@ class Task:
     # whether random draws go by `Batch.positions`: then all parts of a batch are given one key,
     # and it makes no difference into which parts a batch is cut
     keyed_by_position: bool = False
+    table: Table | None = None  # None: all parameters are read as a whole
 
 
 class Corpus(NamedTuple):

@@ -146,6 +146,28 @@ def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
     assert curves[0] == curves[1]
 
 
+def test_a_file_that_is_added_trains_alone(folder: Path, tmp_path: Path) -> None:
+    """Dies if a further file trains the others again or changes what they are called, or has
+    other scores than in one command with them; in lock step too, where words are trained."""
+    words = ["--seeds", "2", "--modes", "tuned", "--tasks", "ner", *QUICK]
+    given = ["--data", str(folder / "data"), *words, "training.lane_mode=vmap"]
+    first, out = str(folder / "a.txt"), tmp_path / "runs"
+    assert vectors_main(["judge", first, *given, "--out", str(out)]) == 0
+    before = runs.load(out)
+    second = tmp_path / "a.txt"  # called as the first is, until both are asked for
+    second.write_bytes((folder / "b.txt").read_bytes())
+    both = ["judge", str(second), first, *given]
+    assert vectors_main([*both, "--out", str(out), "--csv", str(tmp_path / "added.csv")]) == 0
+    after = runs.load(out)
+    assert [row for row in after if row in before] == before and len(before) == 2
+    assert len({row.experiment for row in after}) == 2 and len(after) == 4
+    assert vectors_main([*both, "--out", str(tmp_path), "--csv", str(tmp_path / "all.csv")]) == 0
+    each = [
+        sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in ("added", "all")
+    ]
+    assert each[0] == each[1] and len(each[0]) == 1 + 4
+
+
 def test_tables_of_one_program_are_stacked_at_a_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,13 +167,17 @@ def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
 
 
 def read_unlabelled(path: Path) -> list[Row]:
-    """Pairs of JSON lines as SNLI's, or of two columns; what stands beside is not read.
+    """Pairs of JSON lines as SNLI's, of two columns, or PPDB's; what stands beside is not read.
+
+    Lines are PPDB's if the first one is: a score from 0 to 5, a label in brackets, two phrases.
 
     Raises:
       DataError: a line that is no pair, or none at all.
     """
-    lines = Path(path.name.removesuffix(".gz")).suffix in (".json", ".jsonl")
-    rows = [*(_read_snli(path, _SENTENCES) if lines else _read_tsv(path, _SENTENCES))]
+    if Path(path.name.removesuffix(".gz")).suffix in (".json", ".jsonl"):
+        rows = [*_read_snli(path, _SENTENCES)]
+    else:
+        rows = [*(_read_ppdb(path) if _is_ppdb(path) else _read_tsv(path, _SENTENCES))]
     if not rows:
         raise DataError("no pair found; expected two sentences a line, or JSON lines", path)
     return rows
@@ -206,16 +210,30 @@ def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
             yield Row(number, first, second, *(each.strip() for each in label))
 
 
+def _is_ppdb(file: Path) -> bool:
+    """Whether the first line is one of PPDB's scored pairs."""
+    columns = next((line for line in text.iterate_lines(file) if line), "").split("\t")
+    if len(columns) < 4:
+        return False
+    score, label = columns[:2]
+    return 0 <= _score(score) <= 5 and label.startswith("[") and label.endswith("]")
+
+
+def _score(column: str) -> float:
+    """NaN: it is no number."""
+    try:
+        return float(column)
+    except ValueError:
+        return math.nan
+
+
 def _read_ppdb(file: Path) -> Iterator[Row]:
     """Lines of a mean score from 0 to 5, a syntactic label and two phrases (Pavlick et al. 2015).
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
     """
     for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
-        try:
-            score = float(row["score"])
-        except ValueError:
-            score = math.nan
+        score = _score(row["score"])
         if not 0 <= score <= 5:
             raise DataError(
                 f"expected a mean score from 0 to 5 first, found {row['score']!r}", file, number

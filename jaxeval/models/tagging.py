@@ -189,6 +189,14 @@ class Tagger(module.Module):
         return TaggerLogits(emissions, crf.Potentials(transitions, start, end))
 
 
+def rows_read(choices: settings.TaggerSettings, batch: Batch) -> Array:
+    """[n] rows of the word table that the features of a batch are made of, and UNKNOWN."""
+    if choices.encoder == "window":
+        batch = _padded(batch, choices.window.reach)
+    rows = word_vectors.known_rows(batch, batch.rows["forms"]).reshape(-1)
+    return jnp.pad(rows, (0, 1), constant_values=word_vectors.UNKNOWN)
+
+
 def _padded(batch: Batch, reach: int) -> Batch:
     """The batch with so many positions of padding before and behind its sentences."""
     forms = jnp.pad(batch.rows["forms"], ((0, 0), (reach, reach)))

@@ -39,8 +39,11 @@ def vectors(batch: Batch, rows: Array) -> Array:
 
 
 def vocabulary(batch: Batch, rows: int) -> tuple[Array, Array]:
-    """Vectors [R, D] of the first R rows as read, and whether each was [R] bool."""
-    first = slice(rows)
+    """Vectors [R, D] of the first R rows as read, and whether each was [R] bool.
+
+    Where the trained table was cut down to some rows (`contracts.Table`): those of them.
+    """
+    first = batch.split.get("read", slice(rows))
     return _of_member(batch, "vectors", first), _of_member(batch, "pretrained", first)
 
 
@@ -62,6 +65,8 @@ def look_up(table: Array, batch: Batch, rows: Array, training: bool) -> Array:
     Args:
       training: whether all rows are the vocabulary's, as those of train are.
     """
+    if "place" in batch.split:  # a table of some rows (`contracts.Table`)
+        return table[batch.split["place"][rows]]
     first = len(table)
     if first == batch.shared["vectors"].shape[-2] or training:
         return table[rows]

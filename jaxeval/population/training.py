@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import lax
 
-from jaxeval.contracts import Array, Tree
-from jaxeval.population import member, optimisers, schedule
+from jaxeval.contracts import Array, Batch, Table, Tree
+from jaxeval.population import member, optimisers, schedule, sparse_rows
 
 
 class Step(NamedTuple):
@@ -30,12 +31,17 @@ class Step(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Of the loss of a batch."""
+    """Of the loss of a batch.
+
+    Attributes:
+      read: the rows of the task's table that `grads` has; None: all.
+    """
 
     grads: Tree  # like params
     carry: Tree
     loss: Array  # []
     rows: Array  # [] float32, how many are no padding
+    read: sparse_rows.Read | None = None
 
 
 class EpochInputs(NamedTuple):
@@ -44,6 +50,7 @@ class EpochInputs(NamedTuple):
     Attributes:
       order: bucket b: its rows in the member's order of this epoch.
       filled: [F] the buckets that have train rows.
+      table: of which only those rows are updated that a batch reads; None: all parameters are.
     """
 
     program: member.Program
@@ -51,6 +58,11 @@ class EpochInputs(NamedTuple):
     inputs: member.Inputs
     order: Sequence[Array]
     filled: Sequence[int]
+    table: Table | None = None
+
+    def batch(self, bucket: int, rows: Array) -> Batch:
+        """The batch of rows [n] of a bucket."""
+        return member.gather(self.shared, self.inputs.tables, bucket, rows)
 
 
 def train_epoch(
@@ -64,7 +76,9 @@ def train_epoch(
     order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
     order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
-    epoch = EpochInputs(program, shared, inputs, order, filled)
+    sparse = whole and sparse_rows.leaves_others(program.optimiser)
+    table = program.task.table if sparse else None
+    epoch = EpochInputs(program, shared, inputs, order, filled, table)
     branches = [
         functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
         for branch in range(len(filled))
@@ -77,18 +91,37 @@ def train_epoch(
         params, optimiser_state, carry, total, weight = running
         number, bucket, batch = now
         key = jax.random.fold_in(steps_key, number)
-        grads, carry, loss, rows = lax.switch(
-            bucket, branches, Step(bucket, batch, params, carry, key)
-        )
-        updates, optimiser_state = optimiser.update(grads, optimiser_state, params)
-        params = jax.tree.map(jnp.add, params, updates)
-        return (params, optimiser_state, carry, total + loss * rows, weight + rows), None
+        gradient = lax.switch(bucket, branches, Step(bucket, batch, params, carry, key))
+        params, optimiser_state = _updated(table, optimiser, gradient, params, optimiser_state)
+        total, weight = total + gradient.loss * gradient.rows, weight + gradient.rows
+        return (params, optimiser_state, gradient.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
     last = _run(step, start, inputs.steps or shared.steps, padded=not whole)
     params, optimiser_state, carry, total, weight = last
     state = member.MemberState(params, optimiser_state, state.best, carry, state.epoch + 1)
     return state, total / weight
+
+
+def _updated(
+    table: Table | None,
+    optimiser: optax.GradientTransformation,
+    gradient: Gradient,
+    params: Tree,
+    state: Tree,
+) -> tuple[Tree, Tree]:
+    """Parameters and the optimiser's state after a step."""
+
+    def updated(params: Tree, state: Tree) -> tuple[Tree, Tree]:
+        updates, state = optimiser.update(gradient.grads, state, params)
+        return jax.tree.map(jnp.add, params, updates), state
+
+    read = gradient.read
+    if table is None or read is None:
+        return updated(params, state)
+    rows_alone = updated(*sparse_rows.take(table, (params, state), read))
+    both: tuple[Tree, Tree] = sparse_rows.put(table, (params, state), rows_alone, read)
+    return both
 
 
 def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> tuple:
@@ -109,8 +142,23 @@ def whole_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
     """The gradient of a batch of bucket `filled[branch]` at once."""
     size, bucket = epoch.program.batch_size, epoch.filled[branch]
     rows = lax.dynamic_slice(epoch.order[bucket], (step.batch * size,), (size,))
-    loss, carry, grads, batch = _value_and_grad(epoch, bucket, rows, step, step.key)
-    return Gradient(grads, carry, loss, jnp.sum(batch.weight))
+    batch, table = epoch.batch(bucket, rows), epoch.table
+    if table is None:
+        loss, carry, grads = _value_and_grad(epoch, batch, step, step.key)
+        return Gradient(grads, carry, loss, jnp.sum(batch.weight))
+    read, batch, params = sparse_rows.of_batch(table, batch, step.params)
+    loss, carry, grads = _value_and_grad(epoch, batch, step._replace(params=params), step.key)
+    most = _most_read(epoch, table)
+    grads = sparse_rows.padded_gradient(table, grads, most)
+    read = sparse_rows.padded(read, most)
+    return Gradient(grads, carry, loss, jnp.sum(batch.weight), read)
+
+
+def _most_read(epoch: EpochInputs, table: Table) -> int:
+    """Rows of the table that the largest batch reads."""
+    rows = jnp.zeros(epoch.program.batch_size, jnp.int32)
+    read = [jax.eval_shape(lambda b=b: table.rows(epoch.batch(b, rows))) for b in epoch.filled]
+    return max(each.shape[0] for each in read)
 
 
 def summed_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
@@ -128,7 +176,8 @@ def summed_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
         rows = jnp.where(positions < last, order[jnp.minimum(positions, len(order) - 1)], -1)
         by_position = program.task.keyed_by_position
         key = step.key if by_position else jax.random.fold_in(step.key, number)
-        loss, _, grads, batch = _value_and_grad(epoch, bucket, rows, step, key, positions - first)
+        batch = epoch.batch(bucket, rows)._replace(positions=positions - first)
+        loss, _, grads = _value_and_grad(epoch, batch, step, key)
         normaliser = program.task.normaliser(batch)
         grads, loss = jax.tree.map(lambda part: normaliser * part, (grads, loss))
         return jax.tree.map(jnp.add, sums, (grads, loss, normaliser, jnp.sum(batch.weight)))
@@ -141,17 +190,8 @@ def summed_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
     return Gradient(grads, step.carry, loss, rows)
 
 
-def _value_and_grad(
-    epoch: EpochInputs,
-    bucket: int,
-    rows: Array,
-    step: Step,
-    key: Array,
-    positions: Array | None = None,
-) -> tuple:
-    """Loss, carry, gradient of the given rows [n] of a bucket, and the batch they make."""
-    batch = member.gather(epoch.shared, epoch.inputs.tables, bucket, rows)
-    batch = batch._replace(positions=positions)
+def _value_and_grad(epoch: EpochInputs, batch: Batch, step: Step, key: Array) -> tuple:
+    """Loss, carry and gradient of a batch."""
     function = jax.value_and_grad(epoch.program.task.loss, has_aux=True)
     (loss, carry), grads = function(step.params, step.carry, batch, key, epoch.inputs.hparams)
-    return loss, carry, grads, batch
+    return loss, carry, grads

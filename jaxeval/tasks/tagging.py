@@ -6,6 +6,7 @@ code); that of a softmax is the cross-entropy averaged over words.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import pydantic
 
 from jaxeval.config import markers, reading
-from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
+from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
 from jaxeval.data import schemes, word_tables, words
 from jaxeval.data import tagging as data
 from jaxeval.data.tagging import TaggingData
@@ -100,7 +101,9 @@ def task_of(
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    return Task(init, lambda size: (), loss, predict, count, score, metric, normaliser)
+    trained = Table("features/words", functools.partial(models.rows_read, choices))
+    functions = init, lambda size: (), loss, predict, count, score
+    return Task(*functions, metric, normaliser, table=trained if choices.words.trained else None)
 
 
 def _applied(

@@ -84,6 +84,25 @@ def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
         pair_sources.read(PairSource(path=str(file), format="ppdb"))
 
 
+def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
+    """Dies if the score and the syntactic label are read as the two sentences, or two sentences
+    with columns beside them as a score and phrases."""
+    file = tmp_path / "pairs.txt"
+    file.write_text("4.0\t[NP]\tthis video\tthe movie\t3.0,5.0\n0\t[NN]\teditor\thead\n")
+    rows = pair_sources.read_unlabelled(file)
+    assert [(row.first, row.second) for row in rows] == [
+        ("this video", "the movie"),
+        ("editor", "head"),
+    ]
+    for line in ("4.0\tis four\t[NP]\tx\ty", "4.0\t[NP]\tx", "nine\t[NP]\tx\ty"):
+        file.write_text(f"{line}\n")
+        (row,) = pair_sources.read_unlabelled(file)
+        assert (row.first, row.second) == tuple(line.split("\t")[:2])
+    file.write_text("4.0\t[NP]\tthis video\tthe movie\nhis sister\ther brother\n")
+    with pytest.raises(DataError, match=r"pairs.txt:2: expected a column 3"):
+        pair_sources.read_unlabelled(file)
+
+
 def test_pairs_are_dealt_as_python_2_shuffles() -> None:
     """Dies if Python 3's shuffle deals them, whose draws are others, or the parts change places.
 
