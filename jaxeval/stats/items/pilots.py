@@ -145,7 +145,7 @@ def _of_items(pair: pairs.Pair) -> MeanSquare:
     items = len(pair.gaps)
     sums = pair.groups.sums((pair.gaps - pair.gaps.mean())[:, np.newaxis])[:, 0] / items
     squares = items * sums**2 / (1 - pair.groups.sizes / items)
-    return variances.by_items(squares, 1)
+    return variances.by_items(squares, 1, 1)
 
 
 def _within(of_models: list[MeanSquares]) -> Term | None:
