@@ -14,7 +14,7 @@ section 5) equation takes the variance as known.
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from jaxeval.errors import DataError
@@ -152,12 +152,19 @@ def plan(
     alone = _alone(target, of, now)
     ways = {way: design(s if pilot or way == "items" else None) for way, s in alone.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
-    for least in sorted(_with_more(of, now), key=lambda size: _cost(paid, size, costs)):
-        if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
-            break  # more items cost no less
-        other = design(_items(target, of, least))
-        if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
-            cheapest = other
+
+    def cheaper(sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
+        for least in sorted(sizes, key=lambda size: _cost(paid, size, costs)):
+            if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
+                break  # more items cost no less
+            other = design(_items(target, of, least))
+            if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
+                cheapest = other
+        return cheapest
+
+    cheapest = cheaper(_with_more(of, now), cheapest)
+    if cheapest is not None:
+        cheapest = cheaper(_with_about_as_many(cheapest.size, now), cheapest)
     have = design(now)
     assert have is not None
     return Plan(difference, power, have, ways, cheapest)
@@ -182,6 +189,8 @@ class _Target(NamedTuple):
 
         _, runs, samples = size
         reach = -sum(float(special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
+        if reach <= 0:
+            return 1.0  # a power below half the level is there without a difference
         left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
         each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
         return each / left if left > 0 else math.inf
@@ -211,6 +220,15 @@ def _with_more(of: Spread, now: Size) -> Iterator[Size]:
     samples = [now.samples, *(k for k in _SAMPLES if k > now.samples and of.samples)]
     for r, k in itertools.product(runs, samples):
         yield now._replace(runs=r, samples=k)
+
+
+def _with_about_as_many(best: Size, now: Size) -> Iterator[Size]:
+    """Numbers of runs about the best one that `_rising` passes over: to a hundredth of them."""
+    if best.runs > 1:
+        about = best.runs // 10
+        most = min(max(now.runs, MOST_RUNS), best.runs + about)
+        for runs in range(max(now.runs, best.runs - about), most + 1, max(1, about // 10)):
+            yield now._replace(runs=runs, samples=best.samples)
 
 
 def _items(target: _Target, of: Spread, now: Size) -> Size | None:

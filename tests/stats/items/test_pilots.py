@@ -93,13 +93,13 @@ def test_runs_of_one_model_alone_are_in_items() -> None:
     """Dies if items x runs of the one model that has several runs count as a part of their own,
     which no other pilot of one run has, or are left out: as a run of each says, on average."""
     generator, estimates = np.random.default_rng(5), []
-    for _ in range(100):
+    for _ in range(40):
         a, b = (of[..., 0] for of in _draw(generator))
         several, size = spreads.spread(a, b[:, :1])
         assert size.runs == 1 and several.runs == several.items_x_runs == 0
         estimates.append((several.items, spreads.spread(a[:, :1], b[:, :1])[0].items))
     expected = TRUE.items + TRUE.items_x_runs + TRUE.samples
-    assert np.mean(estimates, axis=0) == pytest.approx([expected] * 2, rel=0.05)
+    assert np.mean(estimates, axis=0) == pytest.approx([expected] * 2, rel=0.1)
     for pilot in (pilots.pilot(a, b[:, :1]), pilots.pilot(b[:, :1], a)):
         assert pilot.spread.items == pytest.approx(estimates[-1][0])
         assert pilot.low is not None and pilot.high.items_x_runs == 0

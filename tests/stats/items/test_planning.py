@@ -18,6 +18,7 @@ def test_millers_number_of_items() -> None:
     """Dies if the equation changes: omega^2 1/9, many samples, 3 points, power .8 -> 969."""
     assert items.millers_items(0.03, items.Spread(1 / 9)) == 969
     assert items.millers_items(-0.03, items.Spread(1 / 9)) == 969
+    assert items.millers_items(0.03, items.Spread(1 / 9), power=0.001) == 1
     more = items.Spread(1 / 9, samples=2 / 6)
     expected = (1.959964 + 0.841621) ** 2 * (1 / 9 + 2 / 6 / 10) / 0.03**2
     assert items.millers_items(0.03, more, samples=10) == int(np.ceil(expected))
@@ -161,6 +162,17 @@ def test_cheapest_is_found_by_trying_all() -> None:
     assert plan.cheapest is not None
     assert plan.cheapest.cost == pytest.approx(best)
     assert plan.cheapest.power >= 0.8
+
+
+def test_cheapest_among_many_runs() -> None:
+    """Dies if numbers of runs that are passed over at first are never tried: with two items that
+    hardly tell models apart 94 runs were bought where 89 do."""
+    spread = items.Spread(0.0, 0.01)
+    plan = items.plan(0.03, spread, planning.Size(2, 2), pilot=False)
+    assert plan.cheapest is not None
+    runs = plan.cheapest.size.runs
+    fewer = items.power(0.03, spread, plan.cheapest.size._replace(runs=runs - 1))
+    assert fewer < 0.8 <= plan.cheapest.power
 
 
 def test_ways_change_one_number_each() -> None:
