@@ -71,7 +71,17 @@ class Plan:
 
 
 def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> float:
-    """Probability that the test of a design shows a difference, of normal scores."""
+    """Probability that the test of a design shows a difference, of normal scores.
+
+    Raises:
+      DataError: fewer than two items, or a difference or level that is none.
+    """
+    fraction(alpha, "alpha")
+    if not math.isfinite(difference) or size.items < 2 or min(size) < 1:
+        raise DataError(
+            "power: expected a finite difference, two or more items and one or more runs and "
+            f"samples, found {difference:g} and {', '.join(map(str, size))}"
+        )
     variance, df = spreads.error(of, size)
     if variance == 0:
         return 1.0
@@ -102,8 +112,11 @@ def required_items(
 
     Returns:
       None where no number does: the runs alone leave too much open.
+
+    Raises:
+      DataError: a difference of 0, or numbers that are none.
     """
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    target = _target(difference, power, alpha)
     size = _items(target, of, Size(2, runs, samples))
     return None if size is None else size.items
 
@@ -115,7 +128,7 @@ def millers_items(
 
     The test estimates the variance, and needs one or two more (`required_items`).
     """
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    target = _target(difference, power, alpha)
     return math.ceil(target.by_normal(of, Size(2, 1, samples)))
 
 
@@ -139,9 +152,9 @@ def plan(
     Raises:
       DataError: a difference of 0, or a negative cost.
     """
-    if difference == 0 or min(dataclasses.astuple(costs)) < 0:
-        raise DataError("plan: expected a difference other than 0 and no negative cost")
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    if min(dataclasses.astuple(costs)) < 0:
+        raise DataError(f"plan: expected no negative cost, found {costs}")
+    target = _target(difference, power, alpha)
     paid = now if pilot else Size(0, 0, 0)
 
     def design(size: Size | None) -> Design | None:
@@ -194,6 +207,12 @@ class _Target(NamedTuple):
         left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
         each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
         return each / left if left > 0 else math.inf
+
+
+def _target(difference: float, power: float, alpha: float) -> _Target:
+    if difference == 0 or not math.isfinite(difference):
+        raise DataError(f"difference: expected a number other than 0, found {difference:g}")
+    return _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
 
 
 def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:

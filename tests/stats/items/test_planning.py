@@ -204,6 +204,11 @@ def test_one_run_is_fixed() -> None:
         (lambda: items.Spread(-1.0), "variances"),
         (lambda: items.Spread(0.0), "above 0"),
         (lambda: items.required_items(0.1, SPREAD, power=1.0), "power"),
+        (lambda: items.required_items(0.0, SPREAD), "other than 0"),
+        (lambda: items.millers_items(float("nan"), SPREAD), "other than 0, found nan"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(1)), "two or more items"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(9, 0)), "one or more runs"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(9), alpha=0), "alpha"),
     ],
 )
 def test_impossible_plans_are_errors(call: object, words: str) -> None:
