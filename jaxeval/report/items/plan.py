@@ -86,7 +86,7 @@ def show(told: Planned) -> None:
     head = ("", "items", "runs", "samples", "cost", "power")
     tables.print_table(console, head, [[name, *_cells(of)] for name, of in rows.items()])
     if None in list(rows.values())[:-1]:
-        console.print("-: no number that was tried does; what the others leave open stays.")
+        console.print("-: no number that was tried suffices; what the others leave open stays.")
     if plan.cheapest and pilot:
         console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
         console.print(_how_sure(told))

@@ -129,7 +129,10 @@ def millers_items(
     The test estimates the variance, and needs one or two more (`required_items`).
     """
     target = _target(difference, power, alpha)
-    return math.ceil(target.by_normal(of, Size(2, 1, samples)))
+    number = target.by_normal(of, Size(2, 1, samples))
+    if math.isinf(number):
+        raise DataError(f"difference: {difference:g} needs more items than can be counted")
+    return math.ceil(number)
 
 
 def plan(

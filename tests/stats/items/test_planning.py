@@ -206,6 +206,7 @@ def test_one_run_is_fixed() -> None:
         (lambda: items.required_items(0.1, SPREAD, power=1.0), "power"),
         (lambda: items.required_items(0.0, SPREAD), "other than 0"),
         (lambda: items.millers_items(float("nan"), SPREAD), "other than 0, found nan"),
+        (lambda: items.millers_items(1e-200, SPREAD), "more items than can be counted"),
         (lambda: items.power(0.1, SPREAD, planning.Size(1)), "two or more items"),
         (lambda: items.power(0.1, SPREAD, planning.Size(9, 0)), "one or more runs"),
         (lambda: items.power(0.1, SPREAD, planning.Size(9), alpha=0), "alpha"),
