@@ -173,6 +173,15 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     assert f"Averaged over what the pilot leaves open, that {averaged}" in shown
 
 
+def test_what_is_enough_has_nothing_to_make_up_for(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a larger pilot is asked for where this one is enough."""
+    words = _logs(tmp_path)
+    assert plan.main([*words[:-1], "5"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "To buy next: nothing; this is enough." in shown
+    assert "probability 1.00." in shown and "makes up for it" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["--task", "t"], "no task 't'"), (["--metric", "f1"], "no task and metric")],

@@ -86,15 +86,11 @@ def show(told: Planned) -> None:
     head = ("", "items", "runs", "samples", "cost", "power")
     tables.print_table(console, head, [[name, *_cells(of)] for name, of in rows.items()])
     if None in list(rows.values())[:-1]:
-        console.print("-: no number shows the difference; what the others leave open stays.")
+        console.print("-: no number that was tried suffices; what the others leave open stays.")
     if plan.cheapest and pilot:
         console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
         console.print(_how_sure(told))
-        console.print(
-            f"Averaged over what the pilot leaves open, that shows the difference with "
-            f"probability {told.expected_power:.2f}: a larger pilot, or a higher --power, makes "
-            "up for it."
-        )
+        console.print(_on_average(told))
     if told.millers_items is not None:
         console.print(
             f"Miller's (2024) equation, which takes the spread as known, gives "
@@ -150,6 +146,17 @@ def _how_sure(told: Planned) -> str:
         else:
             ends.append(f"at their {name} ends {_bought(now, of.cheapest)}")
     return f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
+
+
+def _on_average(told: Planned) -> str:
+    """The expected power, and what to do where it is below the one asked for."""
+    assert told.expected_power is not None
+    shown = f"{told.expected_power:.2f}"
+    line = "Averaged over what the pilot leaves open, that shows the difference with probability "
+    line += shown
+    if float(shown) >= told.plan.target:
+        return f"{line}."
+    return f"{line}: a larger pilot, or a higher --power, makes up for it."
 
 
 def _rows(told: Planned) -> dict[str, Design | None]:

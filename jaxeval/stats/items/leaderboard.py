@@ -1,5 +1,6 @@
 """Models in order on each task and over all: means, ranks, ties, and what could be told apart."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -49,7 +50,8 @@ class Board(NamedTuple):
 
     Attributes:
       task: None of the mean over tasks; "" where it has no name.
-      told_apart: (better, worse) pairs that were shown to differ, at the corrected level.
+      told_apart: (better, worse) pairs that were shown to differ, at the corrected level; none
+        where too many answers are missing.
     """
 
     task: str | None
@@ -181,8 +183,10 @@ def _board(
     told = tuple(
         (pair.a, pair.b) if (pair.difference.value > 0) == higher else (pair.b, pair.a)
         for pair in compared
-        if pair.p_adjusted <= rules.alpha
+        if pair.p_adjusted <= rules.alpha and not study.withheld
     )
+    if study.withheld:
+        ranked = tuple(dataclasses.replace(p, low=1, high=len(ranked)) for p in ranked)
     ordered = [place.model for place in ranked]
     groups = places.tie_groups(ordered, {frozenset(pair) for pair in told})
     beaten = {worse for _, worse in told}

@@ -124,8 +124,11 @@ def _parts(a: Scores, b: Scores, pair: pairs.Pair) -> dict[str, Combination]:
         variances.mean_squares_of(scores, table, pair.groups)
         for scores, table in ((a, pair.a), (b, pair.b))
     ]
-    parts = {"items": Combination((Term(1.0, _of_items(pair)),), _within(of_models))}
-    if min(pair.a.cells.shape[1], pair.b.cells.shape[1]) > 1:
+    if min(pair.a.cells.shape[1], pair.b.cells.shape[1]) == 1:
+        of_one_run = Term(1.0, _of_items_and_a_run(pair, of_models))
+        parts = {"items": Combination((of_one_run,), _samples(of_models, True))}
+    else:
+        parts = {"items": Combination((Term(1.0, _of_items(pair)),), _within(of_models))}
         items = len(pair.gaps)
         runs = _added([(1.0, _needed(square.run)) for square in of_models])
         rest = _added([(1.0, _needed(square.interaction)) for square in of_models])
@@ -145,7 +148,17 @@ def _of_items(pair: pairs.Pair) -> MeanSquare:
     items = len(pair.gaps)
     sums = pair.groups.sums((pair.gaps - pair.gaps.mean())[:, np.newaxis])[:, 0] / items
     squares = items * sums**2 / (1 - pair.groups.sizes / items)
-    return variances.by_items(squares, 1)
+    return variances.by_items(squares, 1, 1)
+
+
+def _of_items_and_a_run(pair: pairs.Pair, of_models: list[MeanSquares]) -> MeanSquare:
+    """The same of one run of each, where a model may have several: with its items x runs whole."""
+    beyond = [
+        (1 - 1 / square.sizes[1], square.interaction)
+        for square in of_models
+        if square.interaction is not None
+    ]
+    return _added([(1.0, _of_items(pair)), *beyond])
 
 
 def _within(of_models: list[MeanSquares]) -> Term | None:

@@ -14,7 +14,7 @@ section 5) equation takes the variance as known.
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from jaxeval.errors import DataError
@@ -71,7 +71,17 @@ class Plan:
 
 
 def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> float:
-    """Probability that the test of a design shows a difference, of normal scores."""
+    """Probability that the test of a design shows a difference, of normal scores.
+
+    Raises:
+      DataError: fewer than two items, or a difference or level that is none.
+    """
+    fraction(alpha, "alpha")
+    if not math.isfinite(difference) or size.items < 2 or min(size) < 1:
+        raise DataError(
+            "power: expected a finite difference, two or more items and one or more runs and "
+            f"samples, found {difference:g} and {', '.join(map(str, size))}"
+        )
     variance, df = spreads.error(of, size)
     if variance == 0:
         return 1.0
@@ -102,8 +112,11 @@ def required_items(
 
     Returns:
       None where no number does: the runs alone leave too much open.
+
+    Raises:
+      DataError: a difference of 0, or numbers that are none.
     """
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    target = _target(difference, power, alpha)
     size = _items(target, of, Size(2, runs, samples))
     return None if size is None else size.items
 
@@ -115,8 +128,11 @@ def millers_items(
 
     The test estimates the variance, and needs one or two more (`required_items`).
     """
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
-    return math.ceil(target.by_normal(of, Size(2, 1, samples)))
+    target = _target(difference, power, alpha)
+    number = target.by_normal(of, Size(2, 1, samples))
+    if math.isinf(number):
+        raise DataError(f"difference: {difference:g} needs more items than can be counted")
+    return math.ceil(number)
 
 
 def plan(
@@ -139,9 +155,9 @@ def plan(
     Raises:
       DataError: a difference of 0, or a negative cost.
     """
-    if difference == 0 or min(dataclasses.astuple(costs)) < 0:
-        raise DataError("plan: expected a difference other than 0 and no negative cost")
-    target = _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+    if min(dataclasses.astuple(costs)) < 0:
+        raise DataError(f"plan: expected no negative cost, found {costs}")
+    target = _target(difference, power, alpha)
     paid = now if pilot else Size(0, 0, 0)
 
     def design(size: Size | None) -> Design | None:
@@ -152,12 +168,19 @@ def plan(
     alone = _alone(target, of, now)
     ways = {way: design(s if pilot or way == "items" else None) for way, s in alone.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
-    for least in sorted(_with_more(of, now), key=lambda size: _cost(paid, size, costs)):
-        if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
-            break  # more items cost no less
-        other = design(_items(target, of, least))
-        if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
-            cheapest = other
+
+    def cheaper(sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
+        for least in sorted(sizes, key=lambda size: _cost(paid, size, costs)):
+            if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
+                break  # more items cost no less
+            other = design(_items(target, of, least))
+            if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
+                cheapest = other
+        return cheapest
+
+    cheapest = cheaper(_with_more(of, now), cheapest)
+    if cheapest is not None:
+        cheapest = cheaper(_with_about_as_many(cheapest.size, now), cheapest)
     have = design(now)
     assert have is not None
     return Plan(difference, power, have, ways, cheapest)
@@ -182,9 +205,17 @@ class _Target(NamedTuple):
 
         _, runs, samples = size
         reach = -sum(float(special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
+        if reach <= 0:
+            return 1.0  # a power below half the level is there without a difference
         left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
         each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
         return each / left if left > 0 else math.inf
+
+
+def _target(difference: float, power: float, alpha: float) -> _Target:
+    if difference == 0 or not math.isfinite(difference):
+        raise DataError(f"difference: expected a number other than 0, found {difference:g}")
+    return _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
 
 
 def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
@@ -211,6 +242,15 @@ def _with_more(of: Spread, now: Size) -> Iterator[Size]:
     samples = [now.samples, *(k for k in _SAMPLES if k > now.samples and of.samples)]
     for r, k in itertools.product(runs, samples):
         yield now._replace(runs=r, samples=k)
+
+
+def _with_about_as_many(best: Size, now: Size) -> Iterator[Size]:
+    """Numbers of runs about the best one that `_rising` passes over: to a hundredth of them."""
+    if best.runs > 1:
+        about = best.runs // 10
+        most = min(max(now.runs, MOST_RUNS), best.runs + about)
+        for runs in range(max(now.runs, best.runs - about), most + 1, max(1, about // 10)):
+            yield now._replace(runs=runs, samples=best.samples)
 
 
 def _items(target: _Target, of: Spread, now: Size) -> Size | None:

@@ -76,6 +76,10 @@ def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spr
         if within is not None:
             each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
             rest += float(within.value) / each
+    unshared = max(0.0, variance - rest)
+    if runs == 1:  # of both: what one of them alone shows of its runs is in items
+        unshared += kinds["item x run"]
+        kinds |= {"run": 0.0, "item x run": 0.0}
     largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
     if math.sqrt(variance + sum(kinds.values())) <= _ROUNDING * largest:
         raise DataError(
@@ -83,7 +87,7 @@ def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spr
             "same; expected one whose items tell them apart, or known standard deviations"
         )
     found = Spread(
-        max(0.0, variance - rest),
+        unshared,
         kinds["run"],
         kinds["item x run"],
         kinds["sample"],

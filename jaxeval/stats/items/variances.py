@@ -116,7 +116,7 @@ def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanS
     if runs > 1:
         run = MeanSquare(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
         squares = np.sum(rest**2, axis=-1) / (runs - 1)
-        interaction = by_items(inflation * squares, items - 1)
+        interaction = by_items(inflation * squares, items - 1, runs - 1)
     count = len(groups.sizes)
     size = (items - float(np.sum(groups.sizes**2)) / items) / (count - 1)
     sums = groups.sums(of_item)  # [..., C, 1]
@@ -124,11 +124,11 @@ def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanS
     between = runs * (sums**2 / sizes)[..., 0]
     cluster = None
     if count < items:
-        cluster = by_items(between, count - 1)
+        cluster = by_items(between, count - 1, 1)
         between = runs * groups.sums(of_item**2)[..., 0] - between
         item = by_items(between, items - count)
     else:
-        item = by_items(between, items - 1)
+        item = by_items(between, items - 1, 1)
     return MeanSquares(item, cluster, run, interaction, None, (items, runs, 1.0, size))
 
 
@@ -187,15 +187,24 @@ def _with_samples(squares: MeanSquares, values: np.ndarray) -> MeanSquares:
     return squares._replace(sample=sample, sizes=(items, runs, samples, size))
 
 
-def by_items(squares: np.ndarray, divisor: int) -> MeanSquare:
-    """A sum over items (clusters) of squares [..., I], with the df that match their spread.
+def by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> MeanSquare:
+    """A sum over items (clusters) of squares [..., I], with the df that match its spread.
 
-    Of normal scores a mean square over n items with m degrees of freedom each has variance
-    2 mean^2 / (n m); equating it to the one seen gives its degrees of freedom.
+    Of normal scores a mean square with m degrees of freedom has variance 2 mean^2 / m; equating it
+    to the one seen gives its degrees of freedom. About a mean over the items the variance is
+    (v + 2 mean^2 / (d (n - 1))) / n, v that of one item's square; at d = 1 that is the usual
+    variance of s^2. Without the second part two items, whose squares are equal, would show their
+    spread exactly.
+
+    Args:
+      centred: d, the degrees of freedom of one item's square, where squares are about a mean over
+        items; None: they are not.
     """
     value = squares.sum(-1) / divisor
     count = squares.shape[-1]
     seen = squares.var(-1, ddof=1) / count  # of the mean over items
     mean = squares.mean(-1)
+    if centred is not None:
+        seen = seen + 2 * mean**2 / (centred * count * (count - 1))
     matched = 2 * mean**2 / np.where(seen > 0, seen, 1.0)
     return MeanSquare(value, np.clip(np.where(seen > 0, matched, _MOST_DF), 1.0, _MOST_DF))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import pilots, planning
+from jaxeval.stats.items import pilots, planning, spreads
 
 TRUE = planning.Spread(0.3, 0.05, 0.4, 0.6)
 ITEMS, R, K = 40, 5, 2
@@ -87,3 +87,20 @@ def test_models_with_other_numbers_of_samples_mirror() -> None:
         for of in ("spread", "high"):
             assert vars(getattr(there, of)) == pytest.approx(vars(getattr(back, of)))
         assert (there.spread.samples > 0) is (few.shape[2] > 1)
+
+
+def test_runs_of_one_model_alone_are_in_items() -> None:
+    """Dies if items x runs of the one model that has several runs count as a part of their own,
+    which no other pilot of one run has, or are left out: as a run of each says, on average."""
+    generator, estimates = np.random.default_rng(5), []
+    for _ in range(40):
+        a, b = (of[..., 0] for of in _draw(generator))
+        several, size = spreads.spread(a, b[:, :1])
+        assert size.runs == 1 and several.runs == several.items_x_runs == 0
+        estimates.append((several.items, spreads.spread(a[:, :1], b[:, :1])[0].items))
+    expected = TRUE.items + TRUE.items_x_runs + TRUE.samples
+    assert np.mean(estimates, axis=0) == pytest.approx([expected] * 2, rel=0.1)
+    for pilot in (pilots.pilot(a, b[:, :1]), pilots.pilot(b[:, :1], a)):
+        assert pilot.spread.items == pytest.approx(estimates[-1][0])
+        assert pilot.low is not None and pilot.high.items_x_runs == 0
+        assert pilot.low.items < pilot.spread.items < pilot.high.items

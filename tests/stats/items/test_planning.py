@@ -18,6 +18,7 @@ def test_millers_number_of_items() -> None:
     """Dies if the equation changes: omega^2 1/9, many samples, 3 points, power .8 -> 969."""
     assert items.millers_items(0.03, items.Spread(1 / 9)) == 969
     assert items.millers_items(-0.03, items.Spread(1 / 9)) == 969
+    assert items.millers_items(0.03, items.Spread(1 / 9), power=0.001) == 1
     more = items.Spread(1 / 9, samples=2 / 6)
     expected = (1.959964 + 0.841621) ** 2 * (1 / 9 + 2 / 6 / 10) / 0.03**2
     assert items.millers_items(0.03, more, samples=10) == int(np.ceil(expected))
@@ -163,6 +164,17 @@ def test_cheapest_is_found_by_trying_all() -> None:
     assert plan.cheapest.power >= 0.8
 
 
+def test_cheapest_among_many_runs() -> None:
+    """Dies if numbers of runs that are passed over at first are never tried: with two items that
+    hardly tell models apart 94 runs were bought where 89 do."""
+    spread = items.Spread(0.0, 0.01)
+    plan = items.plan(0.03, spread, planning.Size(2, 2), pilot=False)
+    assert plan.cheapest is not None
+    runs = plan.cheapest.size.runs
+    fewer = items.power(0.03, spread, plan.cheapest.size._replace(runs=runs - 1))
+    assert fewer < 0.8 <= plan.cheapest.power
+
+
 def test_ways_change_one_number_each() -> None:
     """Dies if a way buys what it does not name, or one item less would do too."""
     now = planning.Size(200, 4)
@@ -192,6 +204,12 @@ def test_one_run_is_fixed() -> None:
         (lambda: items.Spread(-1.0), "variances"),
         (lambda: items.Spread(0.0), "above 0"),
         (lambda: items.required_items(0.1, SPREAD, power=1.0), "power"),
+        (lambda: items.required_items(0.0, SPREAD), "other than 0"),
+        (lambda: items.millers_items(float("nan"), SPREAD), "other than 0, found nan"),
+        (lambda: items.millers_items(1e-200, SPREAD), "more items than can be counted"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(1)), "two or more items"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(9, 0)), "one or more runs"),
+        (lambda: items.power(0.1, SPREAD, planning.Size(9), alpha=0), "alpha"),
     ],
 )
 def test_impossible_plans_are_errors(call: object, words: str) -> None:

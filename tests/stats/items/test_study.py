@@ -7,7 +7,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.report.items import ci, verdict
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import estimates, study
+from jaxeval.stats.items import estimates, leaderboard, study
 from jaxeval.stats.items.study import Rules
 
 DRAW = np.random.default_rng(11)
@@ -119,8 +119,8 @@ _SAID = {
 def test_sentences_say_what_the_outcome_says(
     shift: float, missing: int, expected: str, higher: bool, tasks: int
 ) -> None:
-    """Dies if a sentence speaks from p where too many answers are missing, or if sentence, outcome
-    and the line for a pull request differ in what they say, in either order of the models."""
+    """Dies if a sentence or board speaks from p where too many answers are missing, or if outcome,
+    sentence and the line for a pull request differ in what they say, in either order."""
     noise = 0.1 * (A[:, [1]] - A[:, 1].mean())
     scores = {"a": B[:, [0]] + noise + (shift if higher else -shift), "b": B[:, [0]]}
     mirrored = {"a": "b", "b": "a"}
@@ -148,3 +148,8 @@ def test_sentences_say_what_the_outcome_says(
         assert next(verdict.of_pair(told.pairs[0], told, scale)).startswith(sentence)
         assert all(sentence in line for line in verdict.headline(told))
         assert ("skipped" in ci.junit(told).splitlines()[1]) and told.withheld is (missing > 0)
+        board = leaderboard.of(told).tasks[0]
+        assert bool(board.told_apart) is (expected in ("better", "worse"))
+        assert missing == 0 or {(r.place.low, r.place.high, r.beaten) for r in board.rows} == {
+            (1, 2, False)
+        }

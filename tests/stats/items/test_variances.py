@@ -1,9 +1,12 @@
 """Variance components of items, runs, clusters and samples."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from jaxeval.stats import crossed, items
+from jaxeval.stats.items import variances
 
 
 def _scores(seed: int, shape: tuple[int, int, int] = (60, 4, 3)) -> np.ndarray:
@@ -54,13 +57,13 @@ def test_one_run_leaves_items_and_samples() -> None:
 
 def test_missing_cells_leave_the_residual_variance_unbiased() -> None:
     """Dies if the cells that are filled in count as evidence: a fifth missing, 100 tables."""
-    generator, variances = np.random.default_rng(3), []
+    generator, estimates = np.random.default_rng(3), []
     for seed in range(100):
         scores = _scores(seed, (20, 3, 1))[..., 0]
         scores[generator.random(scores.shape) < 0.2] = np.nan
         scores[:3] = _scores(seed + 1_000, (3, 3, 1))[..., 0]
-        variances.append(items.components(scores).parts["item x run"].sd ** 2)
-    assert np.mean(variances) == pytest.approx(2.5, rel=0.08)
+        estimates.append(items.components(scores).parts["item x run"].sd ** 2)
+    assert np.mean(estimates) == pytest.approx(2.5, rel=0.08)
 
 
 def test_intervals_of_right_and_wrong_answers_match_their_spread() -> None:
@@ -100,3 +103,14 @@ def test_answers_that_are_all_right_leave_spread_open() -> None:
     one_wrong[4, 1] = 0
     for part in items.components(one_wrong).parts.values():
         assert part.sd_interval.high < np.inf
+
+
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_few_items_do_not_show_their_spread_exactly(count: int) -> None:
+    """Dies if items as far from their mean as each other leave nothing open: over all samples of
+    `count` scores of -1 or 1 the variance s^2 has as many degrees of freedom."""
+    samples = np.array([*itertools.product((-1.0, 1.0), repeat=count)])
+    spread = samples.var(1, ddof=1)
+    balanced = np.where(np.arange(count) % 2, 1.0, -1.0)
+    square = variances.by_items(balanced**2, count - 1, 1)
+    assert square.df == pytest.approx(2 * spread.mean() ** 2 / spread.var())
