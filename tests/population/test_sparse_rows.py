@@ -15,6 +15,7 @@ from jaxeval.data import buckets, generated
 from jaxeval.population import member, optimisers, schedule, sparse_rows, training
 
 ROWS, BATCH, RATE = 40, 4, 0.3
+TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
 CHANGES = [
     *("data.vocabulary=all", "data.dimension=5", "data.max_widths=1", "training.batch_size=4"),
     *("model.encoder=window", "model.characters.encoder=none", "model.classifier=softmax"),
@@ -24,8 +25,10 @@ CHANGES = [
 
 def _loss(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
     """Half of the squared distances of all vectors to 1, times a weight."""
-    places = batch.split["place"][batch.rows["x"]]
-    squares = jnp.sum((params["table"][places] - 1.0) ** 2, axis=(1, 2))
+    rows = batch.rows["x"]
+    if "place" in batch.split:
+        rows = batch.split["place"][rows]
+    squares = jnp.sum((params["table"][rows] - 1.0) ** 2, axis=(1, 2))
     return 0.5 * params["scale"] * jnp.sum(squares * batch.weight), carry
 
 
@@ -33,24 +36,32 @@ def _initial(key: Any, batch: Batch, hparams: Any) -> dict[str, jax.Array]:
     return {"scale": jnp.float32(1), "table": jnp.linspace(-1, 1, 2 * ROWS).reshape(ROWS, 2)}
 
 
-def test_an_epoch_is_that_of_all_rows() -> None:
-    """Dies if repeated rows are added up otherwise or written twice, if rows that another bucket
-    lacks are left out, if others or padding are changed, or if a row's state is another's."""
+def _toy(
+    batch_size: int, table: Table | None
+) -> tuple[member.Program, member.Shared, member.Inputs]:
+    """A program that reads at most 5 rows of the table per row of a batch, in two buckets."""
     generator = np.random.default_rng(0)
     words = [generator.integers(2, 14, (rows, width)) for rows, width in ((10, 2), (7, 5))]
     words[1][:, 3:] += 20  # of the wider bucket alone
-    table = Table("table", lambda batch: batch.rows["x"].reshape(-1))
     unused: Any = None
     scoring = unused, unused, unused, Metric("loss")
     task = Task(_initial, lambda size: (), _loss, *scoring, table=table)
     adagrad = optimisers.Optimiser(name="adagrad", clip="value", clip_at=2.0)
-    program = member.Program(task, adagrad, BATCH, BATCH)
-    steps = schedule.steps([10, 7], BATCH)
+    program = member.Program(task, adagrad, batch_size, batch_size)
+    steps = schedule.steps([10, 7], batch_size)
     hparams = {"learning_rate": np.float32(RATE), "epsilon": np.float32(1e-8)}
     hparams["clip_at"] = np.float32(2)
     rows = [np.arange(len(x), dtype=np.int32) for x in words]
     inputs = member.Inputs(np.uint32(3), hparams, rows, {})
     corpus = Corpus(tuple({"x": x.astype(np.int32)} for x in words), {})
+    return program, member.Shared(corpus, steps), inputs
+
+
+def test_an_epoch_is_that_of_all_rows() -> None:
+    """Dies if repeated rows are added up otherwise or written twice, if rows that another bucket
+    lacks are left out, if others or padding are changed, or if a row's state is another's."""
+    program, shared, inputs = _toy(BATCH, TABLE)
+    steps, words = shared.steps, [bucket["x"] for bucket in shared.corpus.buckets]
 
     @jax.jit
     def epoch(shared: member.Shared, inputs: member.Inputs) -> tuple:
@@ -59,7 +70,7 @@ def test_an_epoch_is_that_of_all_rows() -> None:
         trained, _ = training.train_epoch(program, shared, state, inputs)
         return trained, schedule.epoch_order(key, inputs.train, BATCH)
 
-    state, order = epoch(member.Shared(corpus, steps), inputs)
+    state, order = epoch(shared, inputs)
     expected, squares = _in_numpy(words, order, steps)
     sums = optax.tree.get(state.optimiser, "sum_of_squares")
     np.testing.assert_allclose(state.params["table"], expected, rtol=1e-5)
@@ -84,6 +95,16 @@ def _in_numpy(words: Any, order: Any, steps: schedule.Steps) -> tuple[np.ndarray
         table = table - RATE * gradient / np.sqrt(squares + 1e-8)
         scale = scale - RATE * by_scale / np.sqrt(of_scale + 1e-8)
     return table, squares
+
+
+@pytest.mark.parametrize(("batch_size", "alone"), [(7, True), (8, False)])
+def test_a_batch_that_reads_as_many_rows_updates_all(batch_size: int, alone: bool) -> None:
+    """Dies if rows are updated alone where a batch reads no fewer, repeated ones counted."""
+    program, shared, inputs = _toy(batch_size, TABLE)
+    state = jax.eval_shape(functools.partial(member.init, program), shared, inputs)
+    train = functools.partial(training.train_epoch, program)
+    # rows are put back by a scatter; gradients of all rows are summed by scatter-add
+    assert ("scatter[" in str(jax.make_jaxpr(train)(shared, state, inputs))) == alone
 
 
 def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
