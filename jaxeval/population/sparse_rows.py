@@ -34,7 +34,8 @@ def leaves_others(settings: optimisers.Optimiser) -> bool:
     """Whether an update of some rows is, to the last bit, the update of all of them.
 
     It is not where a weight without gradient moves on or decays, nor where all gradients are
-    added up. (Operation by operation; XLA may round other weights otherwise that it fuses anew.)
+    added up. (Operation by operation; XLA fuses otherwise, and so the last bits of all weights of
+    a compiled program may be others.)
     """
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
