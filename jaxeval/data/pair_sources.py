@@ -169,7 +169,7 @@ def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
 def read_unlabelled(path: Path) -> list[Row]:
     """Pairs of JSON lines as SNLI's, of two columns, or PPDB's; what stands beside is not read.
 
-    Lines are PPDB's if the first one is: a score from 0 to 5, a label in brackets, two phrases.
+    Lines are PPDB's if the first one is: a number, a label in brackets, two phrases.
 
     Raises:
       DataError: a line that is no pair, or none at all.
@@ -211,12 +211,12 @@ def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
 
 
 def _is_ppdb(file: Path) -> bool:
-    """Whether the first line is one of PPDB's scored pairs."""
+    """Whether the first line is one of PPDB's scored pairs; the score may be out of its range."""
     columns = next((line for line in text.iterate_lines(file) if line), "").split("\t")
     if len(columns) < 4:
         return False
     score, label = columns[:2]
-    return 0 <= _score(score) <= 5 and label.startswith("[") and label.endswith("]")
+    return not math.isnan(_score(score)) and label.startswith("[") and label.endswith("]")
 
 
 def _score(column: str) -> float:

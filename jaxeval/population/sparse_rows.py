@@ -34,15 +34,23 @@ def leaves_others(settings: optimisers.Optimiser) -> bool:
     """Whether an update of some rows is, to the last bit, the update of all of them.
 
     It is not where a weight without gradient moves on or decays, nor where all gradients are
-    added up. (Operation by operation; XLA may round other weights otherwise that it fuses anew.)
+    added up. (Operation by operation; XLA fuses otherwise, and so the last bits of all weights of
+    a compiled program may be others.)
     """
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
+
+
+def size(table: Table, params: Tree) -> int:
+    """R."""
+    leaves = jax.tree_util.tree_leaves_with_path(params)
+    (size,) = (len(leaf) for path, leaf in leaves if _is_table(table, path))
+    return size
 
 
 def of_batch(table: Table, batch: Batch, params: Tree) -> tuple[Read, Batch, Tree]:
     """What a batch reads, and the batch and the parameters with a table of these rows alone."""
     rows = table.rows(batch)
-    places = jnp.zeros(_rows(table, params), jnp.int32).at[rows].set(jnp.arange(len(rows)))
+    places = jnp.zeros(size(table, params), jnp.int32).at[rows].set(jnp.arange(len(rows)))
     split = {**batch.split, "read": rows, "place": places}
     read = Read(rows, places[rows])
     return read, batch._replace(split=split), take(table, params, read)
@@ -75,13 +83,6 @@ def put(table: Table, tree: Tree, updated: Tree, read: Read) -> Tree:
         )
     ]
     return jax.tree.unflatten(structure, chosen)
-
-
-def _rows(table: Table, params: Tree) -> int:
-    """R."""
-    leaves = jax.tree_util.tree_leaves_with_path(params)
-    (size,) = (len(leaf) for path, leaf in leaves if _is_table(table, path))
-    return size
 
 
 def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:

@@ -76,9 +76,9 @@ def train_epoch(
     order_key = member.key_of(inputs.seed, member.ORDER, state.epoch)
     order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
-    sparse = whole and sparse_rows.leaves_others(program.optimiser)
-    table = program.task.table if sparse else None
-    epoch = EpochInputs(program, shared, inputs, order, filled, table)
+    epoch = EpochInputs(program, shared, inputs, order, filled)
+    table = _table(epoch, state.params) if whole else None
+    epoch = epoch._replace(table=table)
     branches = [
         functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
         for branch in range(len(filled))
@@ -101,6 +101,14 @@ def train_epoch(
     params, optimiser_state, carry, total, weight = last
     state = member.MemberState(params, optimiser_state, state.best, carry, state.epoch + 1)
     return state, total / weight
+
+
+def _table(epoch: EpochInputs, params: Tree) -> Table | None:
+    """The task's, where it is right and less work to update the rows alone that a batch reads."""
+    table = epoch.program.task.table
+    if table is None or not sparse_rows.leaves_others(epoch.program.optimiser):
+        return None
+    return table if _most_read(epoch, table) < sparse_rows.size(table, params) else None
 
 
 def _updated(

@@ -101,6 +101,9 @@ def test_ppdbs_lines_without_use_of_their_scores(tmp_path: Path) -> None:
     file.write_text("4.0\t[NP]\tthis video\tthe movie\nhis sister\ther brother\n")
     with pytest.raises(DataError, match=r"pairs.txt:2: expected a column 3"):
         pair_sources.read_unlabelled(file)
+    file.write_text("5.4\t[NP]\tthis video\tthe movie\n")  # not a pair of "5.4" and "[NP]"
+    with pytest.raises(DataError, match=r"pairs.txt:1: expected a mean score from 0 to 5"):
+        pair_sources.read_unlabelled(file)
 
 
 def test_pairs_are_dealt_as_python_2_shuffles() -> None:
