@@ -189,10 +189,9 @@ class Tagger(module.Module):
         return TaggerLogits(emissions, crf.Potentials(transitions, start, end))
 
 
-def rows_read(choices: settings.TaggerSettings, batch: Batch) -> Array:
-    """[n] rows of the word table that the features of a batch are made of, and UNKNOWN."""
-    if choices.encoder == "window":
-        batch = _padded(batch, choices.window.reach)
+def rows_of_windows(reach: int, batch: Batch) -> Array:
+    """[n] rows of the word table that the windows of a batch are made of, and UNKNOWN."""
+    batch = _padded(batch, reach)
     rows = word_vectors.known_rows(batch, batch.rows["forms"]).reshape(-1)
     return jnp.pad(rows, (0, 1), constant_values=word_vectors.UNKNOWN)
 

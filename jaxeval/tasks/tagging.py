@@ -101,9 +101,19 @@ def task_of(
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
         return accuracy if table is None else accuracy | spans.f1(dict(counts))
 
-    trained = Table("features/words", functools.partial(models.rows_read, choices))
     functions = init, lambda size: (), loss, predict, count, score
-    return Task(*functions, metric, normaliser, table=trained if choices.words.trained else None)
+    return Task(*functions, metric, normaliser, table=_word_table(choices))
+
+
+def _word_table(choices: tagging_settings.TaggerSettings) -> Table | None:
+    """Of windows alone: their step takes less than an update of all words.
+
+    That of an LSTM takes longer, and would gain little for other last bits than earlier versions.
+    """
+    if choices.encoder != "window" or not choices.words.trained:
+        return None
+    reach = choices.window.reach
+    return Table("features/words", functools.partial(models.rows_of_windows, reach))
 
 
 def _applied(
