@@ -143,10 +143,10 @@ def with_budget(columns: Features) -> Features:
     return Features(group, columns.warped, columns.groups + 1)
 
 
-def complete(columns: Features, rows: np.ndarray) -> np.ndarray:
-    """Features [n, D], of settings that have their whole training where nothing else is said."""
+def complete(columns: Features, rows: np.ndarray, budget: float = 1.0) -> np.ndarray:
+    """Features [n, D], of this budget (1: a whole training) where they are to have one."""
     missing = len(columns.group) - rows.shape[1]
-    return np.pad(rows, ((0, 0), (0, missing)), constant_values=1.0) if missing else rows
+    return np.pad(rows, ((0, 0), (0, missing)), constant_values=budget) if missing else rows
 
 
 def is_categorical(distribution: Distribution) -> TypeGuard[Choices]:

@@ -4,6 +4,7 @@ What is proposed depends on nothing but the space, the history and the seed: ask
 settings gives what asking eight times for one gives.
 """
 
+import functools
 import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from jaxeval.tuning import (
 )
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gaussian_process import Data, Model
+from jaxeval.tuning.halving import AtRung
 from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.warping import Targets
 
@@ -46,10 +48,11 @@ class Fitted(NamedTuple):
     Attributes:
       model: of the scores; None before the first.
       success: of failures; None before the first.
-      settings: those with scores, in the order of the model's data.
+      settings: those with results, in the order of the model's data, which scores at rungs follow.
       features: [n, D] theirs, without the budgets that the model knows.
       places: [n, P] theirs.
-      targets: [n] what the model was fitted to; None before the first.
+      targets: what the model was fitted to; None before the first.
+      budget: at which the next setting is to improve (`_supported`); 1: of whole trainings.
     """
 
     model: Model | None
@@ -58,6 +61,7 @@ class Fitted(NamedTuple):
     features: np.ndarray
     places: np.ndarray
     targets: Targets | None
+    budget: float
 
 
 def propose(
@@ -121,22 +125,48 @@ def fit(space: Space, history: History) -> Fitted:
     scored = tuple(setting for setting in settings if setting.scores)
     places = encoding.places(space, [setting.values for setting in scored])
     features = encoding.features(space, places)
-    model, targets = None, None
+    model, targets, budget = None, None, 1.0
     if scored:
-        targets = warping.targets([s.scores for s in scored], history.higher_is_better)
-        observed = _with_budgets(features, scored)
+        rungs = halving.at_rungs(history)
+        scores = [*(setting.scores for setting in scored), *((rung.score,) for rung in rungs)]
+        targets = warping.targets(scores, history.higher_is_better)
+        observed = _observed(space, history, features, scored, rungs)
         data = Data(observed, targets.values, targets.variances, targets.shares)
-        model = _model(space, data)
-    return Fitted(model, _success(space, settings), scored, features, places, targets)
+        model, budget = _model(space, data), _supported(space, scored, rungs)
+    return Fitted(model, _success(space, settings), scored, features, places, targets, budget)
 
 
-def _with_budgets(features: np.ndarray, scored: tuple[Setting, ...]) -> np.ndarray:
-    """Features [n, D], with a column of budgets where a training was stopped.
+def _observed(
+    space: Space,
+    history: History,
+    features: np.ndarray,
+    scored: tuple[Setting, ...],
+    rungs: list[AtRung],
+) -> np.ndarray:
+    """Features [n, D] and those of scores at rungs, with a column of budgets where some stopped.
 
     So scores of few epochs say what they say of the whole training (Klein et al. 2020).
     """
-    budgets = np.array([halving.budget(setting.stopped) for setting in scored])
-    return features if np.all(budgets == 1.0) else np.column_stack([features, budgets])
+    if all(setting.stopped is None for setting in scored):
+        return features
+    values = [history.evaluations[rung.number].values for rung in rungs]
+    rows = np.concatenate([features, encoding.features(space, encoding.places(space, values))])
+    budgets = [*(halving.budget(s.stopped) for s in scored), *(rung.budget for rung in rungs)]
+    return np.column_stack([rows, budgets])
+
+
+def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[AtRung]) -> float:
+    """The largest budget that more settings have had than there are hyperparameters.
+
+    (As BOHB chooses one, Falkner et al. 2018, algorithm 2, from two settings more.) Of larger ones
+    nearly nothing is known anywhere: their expected improvement is largest in the corners of the
+    space.
+    """
+    furthest = {setting.numbers[0]: halving.budget(setting.stopped) for setting in scored}
+    for rung in rungs:
+        furthest[rung.number] = max(rung.budget, furthest.get(rung.number, 0.0))
+    ordered = sorted(furthest.values(), reverse=True)
+    return ordered[min(len(space.parameters), len(ordered) - 1)]
 
 
 def _acquisition(
@@ -148,16 +178,17 @@ def _acquisition(
         return fitted.places, lambda rows: success.log_probability(
             fitted.success, encoding.features(space, rows)
         )
-    order = ranked(fitted)
-    best = float(gaussian_process.predict(model, fitted.features).mean[order[0]])
+    order = ranked(fitted, fitted.budget)
+    at = functools.partial(encoding.complete, model.columns, budget=fitted.budget)
+    best = float(gaussian_process.predict(model, at(fitted.features)).mean[order[0]])
     near = fitted.places[order[:_NEAR]]
     pending = acquisition.fantasise(
-        model, encoding.features(space, running), best, fantasies, seed
+        model, at(encoding.features(space, running)), best, fantasies, seed
     )
 
     def value(rows: np.ndarray) -> np.ndarray:
         features = encoding.features(space, rows)
-        improvement = acquisition.log_batch_improvement(model, pending, features)
+        improvement = acquisition.log_batch_improvement(model, pending, at(features))
         return improvement + success.log_probability(fitted.success, features)
 
     return near, value
@@ -209,13 +240,22 @@ def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
     return fitted.settings[ranked(fitted)[0]].values
 
 
-def ranked(fitted: Fitted) -> np.ndarray:
+def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     """Indices of the settings with scores that can be taken, the best posterior mean first.
 
-    One that was stopped, or of which an evaluation failed, cannot while another one can.
+    One that was stopped before a budget, or of which an evaluation failed, cannot while another
+    one can.
+
+    Args:
+      budget: of which the mean is; 1: a whole training.
     """
     assert fitted.model is not None
-    means = gaussian_process.predict(fitted.model, fitted.features).mean
+    features = encoding.complete(fitted.model.columns, fitted.features, budget)
+    means = gaussian_process.predict(fitted.model, features).mean
     order = np.argsort(-means, kind="stable")
-    whole = [k for k in order if fitted.settings[k].whole]
-    return np.array(whole) if whole else order
+    able = [
+        k
+        for k in order
+        if not (s := fitted.settings[k]).failures and halving.budget(s.stopped) >= budget
+    ]
+    return np.array(able) if able else order

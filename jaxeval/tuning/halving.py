@@ -9,6 +9,7 @@ far. Nobody waits for anybody; whoever is stopped frees its lane for a new setti
 import dataclasses
 import math
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -46,6 +47,19 @@ class Halving:
             rungs.append(rung)
             rung *= self.factor
         return rungs
+
+
+class AtRung(NamedTuple):
+    """The best score so far of a training that went on.
+
+    Attributes:
+      number: of the evaluation.
+      budget: that it had had by then, as of `budget`.
+    """
+
+    number: int
+    score: float
+    budget: float
 
 
 def judge(
@@ -87,3 +101,22 @@ def budget(stopped: Stopped | None) -> float:
     if stopped is None:
         return 1.0
     return math.log(stopped.epochs) / math.log(stopped.of)
+
+
+def at_rungs(history: History) -> list[AtRung]:
+    """Scores at rungs of trainings that went on there, and have not failed: running ones too.
+
+    The budget of a rung is that of those stopped there. A rung where nobody was is left out.
+    """
+    results = [e.result for e in history.evaluations]
+    stopped = [None if result is None else result.stopped for result in results]
+    rungs = [
+        len(e.rungs) - (at is not None) for e, at in zip(history.evaluations, stopped, strict=True)
+    ]
+    budgets = {rung: budget(at) for rung, at in zip(rungs, stopped, strict=True) if at is not None}
+    return [
+        AtRung(evaluation.number, evaluation.rungs[rung], budgets[rung])
+        for evaluation, result, last in zip(history.evaluations, results, rungs, strict=True)
+        for rung in range(last)
+        if rung in budgets and not (result and result.failure)
+    ]

@@ -2,14 +2,17 @@
 
 import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import encoding, gaussian_process, gp, halving, kernels
+from jaxeval.space.distributions import Value
+from jaxeval.tuning import acquisition, encoding, gaussian_process, gp, halving, kernels, sampling
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import History, Result, Stopped
 from jaxeval.tuning.search import Search
@@ -133,3 +136,100 @@ def test_a_process_that_does_not_know_of_epochs_is_refused() -> None:
     with pytest.raises(ConfigError, match="halving: expected another method than botorch"):
         Search(SPACE, "botorch", halving=Halving(2))
     Search(SPACE, "botorch")
+
+
+def test_scores_at_rungs_of_trainings_that_went_on() -> None:
+    """Dies if a result is told twice, running or whole trainings are left out or failed ones are
+    not, or a rung has the budget of another."""
+    history = _running(6)
+    for rung, epochs in enumerate((1, 3)):
+        running = [e.number for e in histories.pending(history)]
+        reached = {n: (0.1 * n + rung, Stopped(epochs, 9)) for n in running}
+        history = halving.judge(Halving(3), history, reached)
+    assert [e.number for e in histories.pending(history)] == [5]
+    known = [(at.number, at.score, at.budget) for at in halving.at_rungs(history)]
+    # 4 was stopped at the second rung
+    assert known == [(4, 0.4, 0.0), (5, 0.5, 0.0), (5, 1.5, 0.5)]
+    whole = histories.tell(history, 5, Result((3.0,)))
+    assert halving.at_rungs(whole) == halving.at_rungs(history)
+    failed = histories.tell(history, 5, Result(failure="diverged"))
+    assert [at.number for at in halving.at_rungs(failed)] == [4]
+    assert halving.at_rungs(_running(3)) == []
+
+
+ORDER = np.random.default_rng(0).permutation(12) / 12  # of losses
+
+
+def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
+    """Against expected improvement written out; dies if it is sought at another budget than the
+    largest that three settings (two hyperparameters, and one) have had."""
+    space = spaces.from_dict({name: {"integer": [0, 9]} for name in "ab"})
+    history = History((), False)
+    for values in sampling.sobol(space, history, 12, 0):
+        history = histories.propose(history, values, histories.fresh_seeds(history, 1))
+    for epochs in (1, 3, 9):
+        running = histories.pending(history)
+        score = {e.number: ORDER[e.number] + 9 / epochs for e in running}
+        reached = {n: (score[n], Stopped(epochs, 27)) for n in score}
+        history = halving.judge(Halving(3), history, reached)
+    (last,) = histories.pending(history)
+    history = histories.tell(history, last.number, Result((0.0,)))
+    furthest = [len(e.rungs) for e in history.evaluations]
+    assert sorted(furthest)[-5:] == [1, 2, 2, 2, 3]  # and one of those of 3 has ended
+    fitted = gp.fit(space, history)
+    model = fitted.model
+    assert model is not None and fitted.budget == pytest.approx(1 / 3)
+    # three rungs and the end; of the third one no budget is known, as nobody was stopped there
+    assert len(model.data.targets) == 12 + 4 + 0 + 1
+    places = encoding.everything(space)
+    assert places is not None
+    at = np.column_stack([encoding.features(space, places), np.full(len(places), 1 / 3)])
+    predicted = gaussian_process.predict(model, at)
+    known = encoding.places(space, [e.values for e in history.evaluations])
+    taken = (places[:, None] == known).all(axis=2).any(axis=1)
+    able = (places[:, None] == known[np.array(furthest) > 1]).all(axis=2).any(axis=1)
+    sd, best = np.sqrt(predicted.variance), predicted.mean[able].max()
+    values = acquisition.log_expected_improvement(predicted.mean, sd, best)
+    expected = encoding.settings(space, places[~taken][[np.argmax(values[~taken])]])
+    assert gp.propose(space, history, 1, 0) == expected
+
+
+GRID = spaces.from_dict({f"x{k}": {"integer": [0, 7]} for k in range(3)})
+
+
+def _loss(values: Mapping[str, Value]) -> float:
+    return sum((float(values[f"x{k}"]) / 7 - 0.3) ** 2 for k in range(3))
+
+
+def _after_epoch(history: History, epochs: dict[int, int], halved: bool) -> History:
+    """One more of all that run, of nine: the loss falls by 1 / epoch, of all settings alike."""
+    running = {e.number: _loss(e.values) for e in histories.pending(history)}
+    for n in running:
+        epochs[n] = epochs.get(n, 0) + 1
+        running[n] += 1 / epochs[n]
+    rungs = Halving(3).rungs(9) if halved else []
+    reached = {n: (running[n], Stopped(epochs[n], 9)) for n in running if epochs[n] in rungs}
+    history = halving.judge(Halving(3), history, reached)
+    for n in running:
+        if epochs[n] == 9:
+            history = histories.tell(history, n, Result((running[n],)))
+    return history
+
+
+def _regret(halved: bool, seed: int) -> float:
+    """After 18 epochs of four lanes, as many as eight whole trainings have."""
+    search = Search(GRID, "gp", seed, halving=Halving(3) if halved else None)
+    history, epochs = History((), False), dict[int, int]()
+    for _ in range(18):
+        free = 4 - len(histories.pending(history))
+        history, _ = searches.ask(search, history, free)
+        history = _after_epoch(history, epochs, halved)
+    best = searches.best(search, history)
+    assert best is not None
+    return _loss(best.values)
+
+
+def test_halving_finds_better_settings_in_as_many_epochs() -> None:
+    """Where the best early are the best at the end. Dies if the process learns from no rung, and
+    improves on whole trainings before it knows enough of them."""
+    assert _regret(True, 2) < 0.01 < _regret(False, 2)
