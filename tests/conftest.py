@@ -61,6 +61,12 @@ def fresh_caches(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.collect()
 
 
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is switched off there is no such hook
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than cores: some wait for processes that they started, or for the disk."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
     """Imported modules are garbage of no collection: tracing, which makes many objects, sets off
     one after the other."""
