@@ -3,8 +3,7 @@
 The test estimates its standard error and its degrees of freedom. Of normal scores the mean squares
 that both are made of are independent and chi-squared; the power is the mean, over these, of the
 probability that a normal difference lies beyond the test's own limits. It is taken over a rank-1
-lattice (Korobov) instead of random draws: errors are .0003 on average, at most .01 (two runs), and
-the same on every call.
+lattice (Korobov) instead of random draws, so that the same call has the same answer.
 Notation: P points of the lattice.
 """
 
