@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api import compare, read_scores, select, sweep, train, tune
+    from jaxeval.api.comparing import compare, read_scores
+    from jaxeval.api.searching import select, tune
+    from jaxeval.api.training import predict, sweep, train
     from jaxeval.errors import JaxevalError
     from jaxeval.results import Comparison, Runs, Selection, Tuned, load
 
@@ -29,6 +31,7 @@ __all__ = [
     "Tuned",
     "compare",
     "load",
+    "predict",
     "read_scores",
     "select",
     "sweep",
@@ -37,8 +40,11 @@ __all__ = [
     "tuning",
 ]
 _ROOMS = ("tuning",)
-_MODULES = {  # name -> where it is defined; all others are of `api`
+_MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
+    **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
+    **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
     "JaxevalError": "jaxeval.errors",
 }
 
@@ -63,7 +69,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _ROOMS:
         return importlib.import_module(f"jaxeval.{name}")
-    return getattr(importlib.import_module(_MODULES.get(name, "jaxeval.api")), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

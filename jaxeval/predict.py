@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
-    from jaxeval.studies import saved
+    from jaxeval.studies.predicting import Choice, Which
 
 _DESCRIPTION = """\
 Uses models that `train` or `sweep` has kept in a runs folder (training.save_models=true): taggers
@@ -75,37 +74,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.studies import saved
-    from jaxeval.tasks import registry
+    from jaxeval.studies import predicting
     from jaxeval.tasks.prediction import Options
 
-    folder = Path(args.folder)
-    if not folder.is_dir():
-        raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    models = saved.find(folder, args.experiment, args.seed)
-    chosen = models if args.all or args.vote else models[:1]
-    predict = registry.kind(chosen[0].about.task).predict
-    if predict is None:
-        raise ConfigError(f"task: models of {chosen[0].about.task} predict nothing")
+    which: Which = "vote" if args.vote else "all" if args.all else "best"
+    chosen = predicting.choose(Path(args.folder), which, args.experiment, args.seed)
     options = Options(args.vote, args.n_best, args.beam, args.max_length, args.whole)
-    _say(chosen, len(models))
+    _say(chosen)
     with _file(args.input) as file:
-        lines = predict(saved.load(chosen), file, options)
+        lines = predicting.lines(chosen.used, file, options)
         cli.write_out(args.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 
-def _say(chosen: "Sequence[saved.ModelFile]", known: int) -> None:
+def _say(chosen: "Choice") -> None:
     """Which models are used, in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
-        for path, about in chosen[:8]
+        for path, about in chosen.used[:8]
     ]
-    more = ", ..." if len(chosen) > len(names) else ""
-    about = chosen[0].about
+    more = ", ..." if len(chosen.used) > len(names) else ""
+    about = chosen.used[0].about
     print(
-        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen)} of {known} "
-        f"saved models, by {about.metric} of dev",
+        f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen.used)} of "
+        f"{chosen.saved} saved models, by {about.metric} of dev",
         file=sys.stderr,
     )
 

@@ -10,9 +10,11 @@ import jax
 import numpy as np
 import pytest
 
-from jaxeval import predict, runs, studies
+import jaxeval
+from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.predict import main as predict
 from jaxeval.studies import cohorts, saved
 from jaxeval.studies import prepared as preparing
 from jaxeval.studies import trial as trials
@@ -70,7 +72,7 @@ def _predicted(trained: Trained, *words: str, file: Path | None = None) -> list[
     folder, dev, _ = trained
     target = folder.parent / "predicted"
     paths = ["--input", str(file or dev), "--output", str(target)]
-    assert predict.main([str(folder), *paths, *words]) == 0
+    assert predict([str(folder), *paths, *words]) == 0
     return [line.split("\t") for line in target.read_text().splitlines()]
 
 
@@ -115,6 +117,23 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     for line, (word, *tag), (_, *first) in zip(each, votes, best, strict=True):
         assert line[0] == word and first == line[1:2]
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
+
+
+def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> None:
+    """Dies if a call predicts with other models than the command, or takes what that refuses."""
+    folder, dev, rows = tags
+    for which, words in (("best", []), ("all", ["--all"]), ("vote", ["--vote"])):
+        lines = jaxeval.predict(folder, dev, which=which)
+        assert [line.split("\t") for line in lines] == _predicted(tags, *words)
+    of_runs = jaxeval.predict(jaxeval.Runs(tuple(rows), str(folder)), dev, seed=2)
+    assert [line.split("\t") for line in of_runs] == _predicted(tags, "--seed", "2")
+    for wrong in ({"which": "most"}, {"n_best": 0}, {"beam": 2.5}, {"max_length": -1}):
+        with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: expected"):
+            jaxeval.predict(folder, dev, **wrong)
+    with pytest.raises(RunError, match="no such folder"):
+        jaxeval.predict(tmp_path / "none", dev)
+    two = [rows[0], rows[1]._replace(experiment="of another")]
+    assert jaxeval.predict(jaxeval.Runs(tuple(two), str(folder)), dev)  # one is saved: it is that
 
 
 def test_a_seed_is_its_own_column(tags: Trained) -> None:
@@ -181,9 +200,9 @@ def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
 def test_what_is_not_there_is_said(tags: Trained, tmp_path: Path) -> None:
     """Dies if a wrong name ends in a traceback, or does not say what there is."""
     with pytest.raises(RunError, match="no such folder"):
-        predict.main([str(tmp_path / "none"), "--input", "-"])
+        predict([str(tmp_path / "none"), "--input", "-"])
     with pytest.raises(RunError, match=r"no saved model; train with training\.save_models=true"):
-        predict.main([str(tmp_path), "--input", "-"])
+        predict([str(tmp_path), "--input", "-"])
     with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
         _predicted(tags, "--seed", "9")
     with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):

@@ -40,6 +40,18 @@ def numbered(name: str, asked: int | Sequence[int]) -> list[int]:
     return distinct
 
 
+def counts(**named: int | None) -> None:
+    """Refuses what is neither None nor a whole number from 1.
+
+    Raises:
+      ConfigError: naming it.
+    """
+    for name, count in named.items():
+        if count is not None and not (isinstance(count, int) and 1 <= count <= cli.MOST):
+            expected = f"a whole number from 1 to {cli.MOST}"
+            raise ConfigError(f"{name}: expected {expected}, got {count!r}")
+
+
 def path(data: str | Path | None) -> str | None:
     """Where data is, as a text."""
     return None if data is None else str(data)

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import predict, runs, studies
+from jaxeval import runs, studies
 from jaxeval.contracts import Batch
 from jaxeval.data import generated_pairs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
+from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
 from jaxeval.train import main as train
 from tests import conformance, quick
@@ -129,7 +130,7 @@ def test_predictions_are_those_that_were_scored(
         for first, second in [*texts, ("quux", "Zwölf Boxkämpfer jagen ihn quer")]
     ]
     file.write_text("\n".join(lines) + "\n")
-    assert predict.main([str(trained), "--all", "--input", str(file), "--output", str(out)]) == 0
+    assert predict([str(trained), "--all", "--input", str(file), "--output", str(out)]) == 0
     *told, unknown = map(json.loads, out.read_text().splitlines())
     assert [(line["premise"], line["hypothesis"]) for line in told] == texts
     members = sorted(runs.load(trained), key=lambda row: (-(row.dev or 0), row.seed))
@@ -148,7 +149,7 @@ def test_what_is_no_pair_is_refused(trained: Path, tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(content)
         with pytest.raises(DataError, match=message):
-            predict.main([str(trained), "--input", str(tmp_path / name)])
+            predict([str(trained), "--input", str(tmp_path / name)])
 
 
 def test_random_splits_need_all_words() -> None:

@@ -10,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import predict, runs, studies
+from jaxeval import runs, studies
 from jaxeval.config import shipped
 from jaxeval.contracts import Batch
 from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import sentiment as models
+from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import sentiment
 from jaxeval.train import main as train
@@ -229,7 +230,7 @@ def test_tdlstm_learns_what_targets_are_said_to_be(tdlstm: tuple[Path, list]) ->
 def _predicted(folder: Path, file: Path, *words: str) -> list[dict[str, Any]]:
     output = folder / "predicted"
     options = ["--input", str(file), "--output", str(output)]
-    assert predict.main([str(folder), *options, *words]) == 0
+    assert predict([str(folder), *options, *words]) == 0
     return [json.loads(line) for line in output.read_text().splitlines()]
 
 
@@ -264,7 +265,7 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     assert best["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
     with pytest.raises(ConfigError, match="--n-best: not for sentiment models"):
-        predict.main([str(folder), "--input", str(file), "--n-best", "2"])
+        predict([str(folder), "--input", str(file), "--n-best", "2"])
     file.write_text('{"text": "no target here"}\n')
     with pytest.raises(DataError, match="target"):
-        predict.main([str(folder), "--input", str(file)])
+        predict([str(folder), "--input", str(file)])

@@ -1,0 +1,85 @@
+"""Compares scores of any origin."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxeval.results import Comparison, Runs
+    from jaxeval.runs.layout import Missing
+    from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.units import Unit
+    from jaxeval.stats.multiple import Method
+
+
+def compare(
+    *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
+    table: "str | Path | ScoreTable | Runs | None" = None,
+    paired: bool = False,
+    higher_is_better: bool = True,
+    unit: "Unit | None" = None,
+    alpha: float = 0.05,
+    correction: "Method" = "holm",
+    margin: float | None = None,
+    control: str | None = None,
+    gamma: float | None = None,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> "Comparison":
+    """Is model A really better than B? By the distributions of their scores.
+
+    Args:
+      models: sequences of scores (which are called A, B ...), or one dict of them by name; runs;
+        or names in `table`, without which all models of the table are compared.
+      table: a file of scores, a runs folder or a database URL, or what was read of one.
+      paired: the k-th scores of all sequences belong together (one split).
+      higher_is_better: of sequences and files; runs know it.
+      unit: of replication; scores within one are averaged (docs/compare.md).
+      alpha: level, after the `correction` over all tests looked at.
+      margin: smallest difference that matters, in the scores' unit.
+      control: compare all others with this model only.
+      gamma: score of a data set that is solved.
+      resamples, seed: of permutations and bootstraps.
+
+    Raises:
+      ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
+    """
+    from jaxeval import results
+    from jaxeval.compare import sources, studying
+    from jaxeval.stats import pairwise
+
+    rules = pairwise.Rules(alpha, correction, margin, resamples=resamples, seed=seed)
+    scores = sources.table(models, table, paired=paired, higher_is_better=higher_is_better)
+    return results.Comparison(studying.study(scores, rules, unit, control=control, gamma=gamma))
+
+
+def read_scores(
+    path: str | Path,
+    models: Sequence[str] = (),
+    *,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: "Missing" = "error",
+    higher_is_better: bool = True,
+    rows: int | None = None,
+) -> "ScoreTable":
+    """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
+
+    Args:
+      models: only these.
+      columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
+        name.
+      metric: only rows of this one.
+      missing: what to do with a score that is missing: error, drop, or zero.
+      rows: only the first so many.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    from jaxeval.compare import sources
+    from jaxeval.runs import layout
+
+    table_layout = layout.Layout(
+        dict(columns or {}), list(models), metric, missing, higher_is_better
+    )
+    return sources.read(path, table_layout, rows)

@@ -1,0 +1,132 @@
+"""Finds the best of several models, or the best setting of one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from jaxeval import backend
+from jaxeval.config import arguments
+from jaxeval.config.arguments import Changes
+from jaxeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxeval.bandits import Rule
+    from jaxeval.config.reading import Source
+    from jaxeval.results import Part, Selection, Tuned
+    from jaxeval.space.space import Space
+    from jaxeval.tuning.methods import Name
+
+
+def select(
+    models: "Sequence[Source] | Mapping[str, Callable[[int], float]]",
+    *,
+    delta: float = 0.05,
+    budget: int | None = None,
+    rule: "Rule | None" = None,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    changes: Changes | None = None,
+    splits: Literal["random", "own"] | None = None,
+    part: "Part | None" = None,
+    seconds: float | None = None,
+    store: str | None = None,
+    higher_is_better: bool = True,
+    quiet: bool = False,
+) -> "Selection":
+    """Finds the best of several models with few evaluations.
+
+    Args:
+      models: configs, which are trained; or functions by name, which give the score of the k-th
+        evaluation (seed k, split k), k from 1.
+      delta: stops when one is the best with probability 1 - delta.
+      budget: most evaluations.
+      rule: one of `jaxeval.bandits`, instead of top-two Thompson sampling with these two.
+      splits: of configs, evaluation k has random split k or the data's own; None: random where
+        the task has them.
+      part: of configs, whose score counts; None: test on random splits, else dev.
+      seconds: of configs, of training, after which the leader is named.
+      higher_is_better: of functions; configs know it.
+      data, out, changes, store, quiet: of configs, as of `train`.
+
+    Raises:
+      ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
+    """
+    from jaxeval import bandits, results
+
+    if rule is not None and (delta, budget) != (0.05, None):
+        raise ConfigError("select: expected either delta and budget, or a rule that has its own")
+    chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
+    if isinstance(models, Mapping):
+        from jaxeval.select import functions
+
+        tree = functions.select(chosen, models, higher_is_better=higher_is_better, quiet=quiet)
+        return results.Selection(tree)
+    backend.prepare()
+    from jaxeval import observe
+    from jaxeval.select import configs, training
+
+    random_splits = None if splits is None else splits == "random"
+    arms = configs.arms(
+        list(models), arguments.words(changes), arguments.path(data), random_splits, part
+    )
+    chosen = training.fitted(chosen, arms, rule is None)
+    with observe.interruptible():
+        tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+    return results.Selection(tree)
+
+
+def tune(
+    config: "Source",
+    space: "str | Path | Mapping[str, object] | Space",
+    trials: int = 64,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    *,
+    method: "Name" = "gp",
+    parallel: int | None = None,
+    seeds: 'int | Literal["adaptive"]' = 1,
+    halving: int | None = None,
+    min_epochs: int | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
+    retrain: int = 8,
+    changes: Changes | None = None,
+    store: str | None = None,
+    quiet: bool = False,
+) -> "Tuned":
+    """Searches a space for the best setting, and trains it with fresh seeds.
+
+    Args:
+      space: as of `sweep`.
+      trials: settings in all; with more of them later it goes on where it ended.
+      method: what proposes (docs/tuning.md).
+      parallel: settings at once; None: 8, or as many as there are devices.
+      seeds: of each setting.
+      halving: successive halving: at each rung, of min_epochs, min_epochs * halving ... epochs,
+        one of so many trainings goes on; None: all do.
+      min_epochs: of halving: epochs of the first rung; None: 1.
+      seed: of the proposals.
+      seconds: of wall time, after which nothing more is proposed.
+      retrain: fresh seeds of the best setting in the end.
+      data, out, changes, store, quiet: as of `train`.
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
+    """
+    backend.prepare()
+    from jaxeval import observe, results
+    from jaxeval.space import space as spaces
+    from jaxeval.tune import options, targets, training
+    from jaxeval.tuning.search import Search, whole
+
+    count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
+    end = options.called_end(trials, seconds, retrain, count)
+    stops = options.halving(halving, min_epochs)
+    parallel = None if parallel is None else whole("parallel", parallel, 1)
+    of, where = spaces.of(space)
+    search = Search(of, method, seed, count, adaptive, stops)
+    target = targets.target(config, arguments.words(changes), arguments.path(data), search, where)
+    place = training.Place(Path(out), store)
+    with observe.interruptible():
+        tree = training.tune(target, search, end, place, parallel, quiet)
+    return results.Tuned(tree, training.best_path(place.state_of(target)))

@@ -1,0 +1,138 @@
+"""Trains populations, and uses what was trained."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import backend
+from jaxeval.config import arguments
+from jaxeval.config.arguments import Changes
+
+if TYPE_CHECKING:
+    from jaxeval.config.reading import Source
+    from jaxeval.results import Runs
+    from jaxeval.space.space import Space
+    from jaxeval.studies.predicting import Which
+
+
+def train(
+    config: "Source" = None,
+    seeds: int | Sequence[int] = 8,
+    data: str | Path | None = None,
+    splits: int | None = None,
+    out: str | Path = "runs",
+    *,
+    changes: Changes | None = None,
+    store: str | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> "Runs":
+    """Trains one member a seed and split; those that have ended before are not trained again.
+
+    Args:
+      seeds: so many, from 1, or these.
+      data: the corpus, instead of where the config says.
+      splits: random splits 1 .. `splits` of all the data; None: the data's own split.
+      out: the runs folder.
+      changes: keys of the config with other values.
+      store: URL of a database instead of the folder's.
+      again: also those that have ended without the saved model that is asked for.
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the data, the folder.
+    """
+    backend.prepare()
+    from jaxeval import observe, results, studies
+    from jaxeval.runs import database
+    from jaxeval.studies import proposers
+
+    whole = studies.read(config, arguments.words(changes), arguments.path(data))
+    numbers = [0] if splits is None else arguments.numbered("splits", splits)
+    trials = proposers.seeds_by_splits(whole, arguments.numbered("seeds", seeds), numbers)
+    with observe.interruptible():
+        rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
+    return results.Runs(tuple(rows), database.shown(store or out))
+
+
+def sweep(
+    config: "Source",
+    space: "str | Path | Mapping[str, object] | Space",
+    runs: int = 24,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    *,
+    seed: int = 1,
+    changes: Changes | None = None,
+    most_cohorts: int | None = None,
+    store: str | None = None,
+    again: bool = False,
+    quiet: bool = False,
+) -> "Runs":
+    """Draws runs from a search space and trains them, in as few compiled programs as pay.
+
+    Args:
+      space: a TOML file, a shipped name, a dict or a Space (docs/sweeps.md).
+      runs: how many are drawn; with more of them later it goes on where it ended.
+      seed: of the draws; run k has seed k.
+      most_cohorts: compiled programs at most, whatever padding costs.
+      data, out, changes, store, again, quiet: as of `train`.
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
+    """
+    backend.prepare()
+    from jaxeval import observe, results
+    from jaxeval.runs import database
+    from jaxeval.space import space as spaces
+    from jaxeval.studies import sweeps
+
+    of, where = spaces.of(space)
+    count, words = len(arguments.numbered("runs", runs)), arguments.words(changes)
+    at, folder = arguments.path(data), Path(out)
+    drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
+    with observe.interruptible():
+        rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
+    return results.Runs(tuple(rows), database.shown(store or out))
+
+
+def predict(
+    runs: "Runs | str | Path",
+    file: str | Path,
+    *,
+    which: "Which" = "best",
+    experiment: str | None = None,
+    seed: int | None = None,
+    n_best: int | None = None,
+    beam: int | None = None,
+    max_length: int | None = None,
+    whole: bool = False,
+) -> list[str]:
+    """What saved models make of a file; they were trained with `training.save_models`.
+
+    Args:
+      runs: the runs folder, or runs of one.
+      file: text in the form that the models' task reads (docs/predict.md).
+      which: the best model of dev, all of them (a column each), or their vote.
+      experiment: id, the beginning of one, or name; None: that of `runs`, where it is one only.
+      seed: models of this seed only.
+      n_best, beam, max_length, whole: as the verb's.
+
+    Returns:
+      The lines that the verb writes.
+
+    Raises:
+      ConfigError, DataError, RunError: of the options, the file, the folder.
+    """
+    arguments.counts(n_best=n_best, beam=beam, max_length=max_length)
+    backend.prepare()
+    from jaxeval import results
+    from jaxeval.studies import predicting
+    from jaxeval.tasks.prediction import Options
+
+    if isinstance(runs, results.Runs):
+        ids = {row.experiment for row in runs.rows}
+        experiment = experiment or (ids.pop() if len(ids) == 1 else None)
+        runs = runs.location
+    chosen = predicting.choose(Path(runs), which, experiment, seed)
+    options = Options(which == "vote", n_best, beam, max_length, whole)
+    return predicting.lines(chosen.used, Path(file), options)
