@@ -45,7 +45,7 @@ def main() -> None:
     tests = [stats.brunner_munzel(line.ours, line.theirs).p_value for line in lines]
     for line, p_value in zip(lines, stats.adjust_p_values(tests, "holm"), strict=True):
         effect = stats.difference(line.ours, line.theirs)
-        told = {
+        beside = {
             "dataset": line.dataset,
             "model": line.model,
             "metric": line.metric,
@@ -56,7 +56,7 @@ def main() -> None:
             "p_corrected": round(float(p_value), 5),
             "epochs": _epochs(folders[line.dataset], ours[line.dataset][line.model]),
         }
-        common.report(benchmark="beside_released", **told)
+        common.report(benchmark="beside_released", **beside)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,15 +74,15 @@ def _experiments(folder: str) -> dict[str, str]:
     Raises:
       DataError: two experiments have one name, such as runs with other vectors.
     """
-    found: dict[str, str] = {}
+    experiments: dict[str, str] = {}
     for row in runs.load(folder):
-        known = found.setdefault(row.name, row.experiment)
+        known = experiments.setdefault(row.name, row.experiment)
         if row.name in RELEASED and row.experiment != known:
             raise DataError(
                 f"{folder}: experiments {known} and {row.experiment} are both named {row.name}; "
                 "expected one: train the other into a folder of its own"
             )
-    return {name: found[name] for name in RELEASED if name in found}
+    return {name: experiments[name] for name in RELEASED if name in experiments}
 
 
 def _lines(

@@ -45,7 +45,7 @@ def sentences(file: Path) -> Iterator[list[Word]]:
 
 def tags(words: Sequence[Word]) -> list[str]:
     """BIO tags of base phrases."""
-    heads = [_phrase_head(words, place) for place in range(len(words))]
+    heads = [_phrase_head(words, position) for position in range(len(words))]
     tags = []
     for head, places in itertools.groupby(range(len(words)), heads.__getitem__):
         phrase = _PHRASES.get(words[head].tag)
@@ -53,16 +53,16 @@ def tags(words: Sequence[Word]) -> list[str]:
     return tags
 
 
-def _phrase_head(words: Sequence[Word], place: int) -> int:
+def _phrase_head(words: Sequence[Word], position: int) -> int:
     """The place of the word that heads a word's base phrase."""
-    while _inside(words, place):
-        place = words[place].head
-    return place
+    while _inside(words, position):
+        position = words[position].head
+    return position
 
 
-def _inside(words: Sequence[Word], place: int) -> bool:
+def _inside(words: Sequence[Word], position: int) -> bool:
     """Whether a word belongs to the base phrase of its head."""
-    word = words[place]
+    word = words[position]
     if word.head < 0:
         return False
     head = words[word.head]
@@ -70,12 +70,12 @@ def _inside(words: Sequence[Word], place: int) -> bool:
         return True
     if head.tag in _NOMINAL:
         possessive = word.relation == "case" and head.relation == "nmod:poss"
-        before = word.relation in _OF_NOMINAL and place < word.head
+        before = word.relation in _OF_NOMINAL and position < word.head
         return possessive or before or word.relation == "flat"
     if head.tag == "VERB":
         particle = word.tag == "PART" and word.relation in _PARTICLES
-        return (particle or word.relation in _OF_VERB) and place < word.head
-    return head.tag in {"ADJ", "ADV"} and word.relation == "advmod" and place < word.head
+        return (particle or word.relation in _OF_VERB) and position < word.head
+    return head.tag in {"ADJ", "ADV"} and word.relation == "advmod" and position < word.head
 
 
 def main() -> None:

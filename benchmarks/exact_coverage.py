@@ -106,8 +106,8 @@ def total(share: float, items: int, runs: int) -> np.ndarray:
 
 def _nearest(probabilities: np.ndarray) -> float:
     cumulative = np.concatenate([[0.0], np.cumsum(probabilities)])
-    found = cumulative[np.newaxis] - cumulative[:, np.newaxis]
-    return float(found.ravel()[np.argmin(np.abs(found - CONFIDENCE))])
+    inside = cumulative[np.newaxis] - cumulative[:, np.newaxis]
+    return float(inside.ravel()[np.argmin(np.abs(inside - CONFIDENCE))])
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def _power(count: int) -> list[dict]:
             )
             for name, test in (("Brunner-Munzel", "brunner_munzel"), ("Welch", "t"))
         }
-        seen = {
+        powers = {
             name: float(
                 np.mean(
                     _p_values(
@@ -115,7 +115,7 @@ def _power(count: int) -> list[dict]:
             )
             for name, gap in gaps.items()
         }
-        rows.append({"n of A, B": f"{n}, {m}", **seen})
+        rows.append({"n of A, B": f"{n}, {m}", **powers})
     return _table("Power of Brunner-Munzel at level .025 at the difference promised .8", rows)
 
 

@@ -102,12 +102,12 @@ def _rows(
     for right, units, runs in sizes:
         once = max(1, min(count, AT_ONCE // (units * runs)))
         starts = range(0, count, once)
-        held = [draw(generator, min(once, count - k), units, runs, right) for k in starts]
+        draws = [draw(generator, min(once, count - k), units, runs, right) for k in starts]
         shares = {
-            name: float(np.mean(np.concatenate([part[name] for part in held])))
-            if len(held[0][name])
+            name: float(np.mean(np.concatenate([part[name] for part in draws])))
+            if len(draws[0][name])
             else "-"
-            for name in held[0]
+            for name in draws[0]
         }
         yield {"p": f"{right:g}", unit: units, "runs": runs, **shares}
 

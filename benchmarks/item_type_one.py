@@ -139,9 +139,9 @@ def _shares(models: Models, group: int, draws: int) -> dict[str, float]:
 
 def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
     a, b = of_a.values, of_b.values
-    found = {}
+    p_values = {}
     if of_a.counts is None or of_b.counts is None:
-        found["McNemar, first runs"] = stats.mcnemar(a[:, 0], b[:, 0]).p_value
+        p_values["McNemar, first runs"] = stats.mcnemar(a[:, 0], b[:, 0]).p_value
     else:
         pairs = {"first runs": (of_a.counts[..., 0], of_b.counts[..., 0])}
         if a.shape[1] > 1:
@@ -150,19 +150,19 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
             test = examples.approximate_randomization(
                 *counts, score=of_a.score, iterations=SHUFFLES
             )
-            found[f"randomisation, {which}"] = test.p_value
-    found["paired t over items"] = (
+            p_values[f"randomisation, {which}"] = test.p_value
+    p_values["paired t over items"] = (
         float(scipy.stats.ttest_rel(a.mean(1), b.mean(1)).pvalue)
         if np.any(a.mean(1) != b.mean(1))
         else 1.0
     )
-    found["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
-    found["ours, items"] = items.difference(a, b, over=["items"]).p_value or 0.0
+    p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
+    p_values["ours, items"] = items.difference(a, b, over=["items"]).p_value or 0.0
     if a.shape[1] > 1:
-        found["Welch over runs"] = stats.welch_t(a.mean(0), b.mean(0)).p_value
-        found["ours, runs"] = items.difference(a, b, over=["runs"]).p_value or 0.0
-        found["ours, items and runs"] = items.difference(a, b).p_value or 0.0
-    return found
+        p_values["Welch over runs"] = stats.welch_t(a.mean(0), b.mean(0)).p_value
+        p_values["ours, runs"] = items.difference(a, b, over=["runs"]).p_value or 0.0
+        p_values["ours, items and runs"] = items.difference(a, b).p_value or 0.0
+    return p_values
 
 
 def _unpaired(a: np.ndarray, b: np.ndarray) -> float:

@@ -33,8 +33,8 @@ class Loop(nn.Module):
         for level, recurrent in enumerate(self.recurrent):
             gates = recurrent(state) + (inputs if level == 0 else 0)
             candidate, carry = gates.chunk(2, dim=-1)
-            kept = torch.sigmoid(carry)
-            state = kept * state + (1 - kept) * torch.tanh(candidate)
+            carried = torch.sigmoid(carry)
+            state = carried * state + (1 - carried) * torch.tanh(candidate)
         return state
 
     def _nas(self, inputs: torch.Tensor, state: Any) -> Any:

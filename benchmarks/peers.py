@@ -58,7 +58,7 @@ def measure(
     `ours` gives the seconds of its turn, divided by the members in it.
     """
     ours()  # a warm-up; so is the first turn of each choice
-    peers = {name: _fastest(group, some) for name, some in offered.items()}
+    peers = {name: _fastest(group, offers) for name, offers in offered.items()}
     measured = Rounds([], {name: [] for name in peers}, peers, {})
     for _ in range(rounds):
         measured.ours.append(ours())
@@ -69,11 +69,11 @@ def measure(
     return measured
 
 
-def _fastest(group: processes.Group, some: Sequence[Peer]) -> Peer:
+def _fastest(group: processes.Group, peers: Sequence[Peer]) -> Peer:
     """By the better of two turns, taken in alternation: a busy machine stalls two threads."""
-    best = dict.fromkeys(some, float("inf"))
-    for number in range(3 if len(some) > 1 else 1):
-        for peer in some:
+    best = dict.fromkeys(peers, float("inf"))
+    for number in range(3 if len(peers) > 1 else 1):
+        for peer in peers:
             turn = group.turn(peer.way, peer.threads, peer.processes)
             if number > 0:
                 best[peer] = min(best[peer], turn.seconds / peer.processes)

@@ -67,11 +67,11 @@ def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[
         optimize.brentq(lambda d: planned(d) - TARGET, 0.1 * error, 200 * error, xtol=1e-4 * error)
     )
     generator = np.random.default_rng([int(1e6 * spread.runs), *size])
-    found = [_finds(generator, spread, size, difference) for _ in range(experiments)]
+    detected = [_finds(generator, spread, size, difference) for _ in range(experiments)]
     return {
         "planned": planned(difference),
         "noncentral t": shown(difference / error, df, 0.05),
-        "reached": float(np.mean(found)),
+        "reached": float(np.mean(detected)),
     }
 
 

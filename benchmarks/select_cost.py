@@ -135,11 +135,11 @@ def _search(words: Sequence[str], folder: Path, cache: Path) -> Timed:
             stderr=file,
         )
     seconds, cpu = time.perf_counter() - begin, _cpu_seconds() - spent
-    told = json.loads(answer.read_text())
-    told["best"] = _name(told["best"])
-    told["scores"] = {_name(model): scores for model, scores in told["scores"].items()}
+    result = json.loads(answer.read_text())
+    result["best"] = _name(result["best"])
+    result["scores"] = {_name(model): scores for model, scores in result["scores"].items()}
     chosen = [(_name(model), number) for model, number in CHOSEN.findall(progress.read_text())]
-    return Timed(seconds, cpu, chosen, told)
+    return Timed(seconds, cpu, chosen, result)
 
 
 def _name(model: str) -> str:

@@ -228,7 +228,7 @@ def payload(
         **model_of(prepared),
         "weights": [sentiment_agreement.named(member) for member in params],
         "batches": [
-            [tuple(sentiment_pytorch.prepare(batch, row)) for batch in some] for some in batches
+            [tuple(sentiment_pytorch.prepare(batch, row)) for batch in rows] for rows in batches
         ],
     }
 

@@ -43,9 +43,9 @@ def check(
     ours = jax.jit(jax.value_and_grad(own_loss))
     # a ReLU whose input is rounded to either side of 0 alters a gradient by a thousandth: of some
     # batches the nearest gradient counts
-    some = [rows[first :: len(rows) // 8][:8] for first in range(4)]  # each of all lengths
+    batches = [rows[first :: len(rows) // 8][:8] for first in range(4)]  # each of all lengths
     each = [
-        _gradients(theirs, chosen, ours(params, _padded(chosen)), smoothing) for chosen in some
+        _gradients(theirs, chosen, ours(params, _padded(chosen)), smoothing) for chosen in batches
     ]
     loss, gradient = max(loss for loss, _ in each), min(gradient for _, gradient in each)
     assert loss < 1e-4, f"losses differ by {loss}"

@@ -177,8 +177,8 @@ class Transformer(nn.Module):
                 own[number] = new
                 x = x + self._back(layer.self_attn, attend(query, *new))
                 (query,) = self._projected(layer.multihead_attn, layer.norm2(x), 0, 1)
-                seen = attend(query, *across[number], attn_mask=visible)
-                x = x + self._back(layer.multihead_attn, seen)
+                context = attend(query, *across[number], attn_mask=visible)
+                x = x + self._back(layer.multihead_attn, context)
                 x = x + layer.linear2(torch.relu(layer.linear1(layer.norm3(x))))
             token = yield self.output(self.decoder.norm(x))[:, 0]
             position += 1

@@ -56,10 +56,10 @@ def main() -> None:
     apart = _in_processes("apart", cores)
     import common
 
-    asked = ("architecture", "runs", "items", "epochs")
+    names = ("architecture", "runs", "items", "epochs")
     common.report(
         benchmark="sweep_cost",
-        **{name: getattr(args, name) for name in asked},
+        **{name: getattr(args, name) for name in names},
         ragged=_summed([ragged]),
         apart={**_summed(apart), "processes": cores},
         ratio=round(max(run["seconds"] for run in apart) / ragged["seconds"], 2),
@@ -100,6 +100,35 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _measured(args: argparse.Namespace) -> dict[str, Any]:
     """One way, from reading the config to the last score."""
+    compiled = _compilations()
+    from jaxeval import observe, studies
+    from jaxeval.space import space
+    from jaxeval.studies import cohorts, proposers
+
+    begin = time.perf_counter()
+    path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
+    changes = [f"training.epochs={args.epochs}", f"data.train_items={args.items}"]
+    changes.append(f"data.path={json.dumps(args.data)}")
+    of = space.read(CONFIGS / f"space_{args.architecture}_small.toml")
+    session = studies.Session()
+    trials = proposers.draws(path, changes, of, 1, args.runs)
+    entries = cohorts.entries(trials, session.loader)
+    prepared = session.loader.prepare(studies.read(path, changes))
+    entries, estimates, operations = _planned(args, entries, prepared)
+    work = cohorts.by_estimates(entries, estimates, session.loader)
+    with tempfile.TemporaryDirectory() as folder:
+        observe.train_cohorts(work, Path(folder), session=session)
+    return {
+        "seconds": round(time.perf_counter() - begin, 1),
+        "programs": len(work),
+        "compilations": len(compiled),
+        "compile_seconds": sum(compiled),
+        **operations,
+    }
+
+
+def _compilations() -> list[float]:
+    """Prepares JAX; seconds of every compilation, which are added as they end."""
     from jaxeval import backend
 
     backend.prepare()
@@ -112,19 +141,15 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
             compiled.append(seconds)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    from jaxeval import observe, studies
-    from jaxeval.space import space
-    from jaxeval.studies import cohorts, costs, proposers, sweeps
+    return compiled
 
-    begin = time.perf_counter()
-    path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
-    changes = [f"training.epochs={args.epochs}", f"data.train_items={args.items}"]
-    changes.append(f"data.path={json.dumps(args.data)}")
-    of = space.read(CONFIGS / f"space_{args.architecture}_small.toml")
-    session = studies.Session()
-    trials = proposers.draws(path, changes, of, 1, args.runs)
-    entries = cohorts.entries(trials, session.loader)
-    prepared = session.loader.prepare(studies.read(path, changes))
+
+def _planned(
+    args: argparse.Namespace, entries: list[Any], prepared: Any
+) -> tuple[list[Any], list[Any], dict[str, float]]:
+    """The runs as they are planned, their cohorts, and operations: computed, and needed."""
+    from jaxeval.studies import cohorts, costs, sweeps
+
     jobs, sizes = cohorts.jobs(entries), cohorts.bucket_sizes(prepared)
     machine = sweeps.machine_of(prepared)
     if args.how == "ragged":
@@ -135,20 +160,10 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         entries = [_without_extent(entry) for entry in entries]
         apart = costs.plan(cohorts.jobs(entries), sizes, machine, join=False)
         estimates = _by_operations(apart, jobs)[args.part :: args.parts]
-        mine = [jobs[number] for estimate in estimates for number in estimate.jobs]
-        operations = sum(_operations(job, _padded_rows(job, sizes)) for job in mine)
-        needed = sum(_operations(job, sum(sizes)) for job in mine)
-    work = cohorts.by_estimates(entries, estimates, session.loader)
-    with tempfile.TemporaryDirectory() as folder:
-        observe.train_cohorts(work, Path(folder), session=session)
-    return {
-        "seconds": round(time.perf_counter() - begin, 1),
-        "programs": len(work),
-        "compilations": len(compiled),
-        "compile_seconds": sum(compiled),
-        "operations": operations,
-        "needed": needed,
-    }
+        of_part = [jobs[number] for estimate in estimates for number in estimate.jobs]
+        operations = sum(_operations(job, _padded_rows(job, sizes)) for job in of_part)
+        needed = sum(_operations(job, sum(sizes)) for job in of_part)
+    return entries, estimates, {"operations": operations, "needed": needed}
 
 
 def _without_extent(entry: Any) -> Any:

@@ -43,14 +43,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--noise", type=float, default=0.3)
     parser.add_argument("--seeds", type=int, default=1)
-    asked = parser.parse_args()
-    told = [
+    args = parser.parse_args()
+    searched = [
         pair
-        for number in range(asked.first, asked.first + asked.searches)
-        for pair in search(number, asked.noise, asked.seeds)
+        for number in range(args.first, args.first + args.searches)
+        for pair in search(number, args.noise, args.seeds)
     ]
-    claimed, true = np.array(told).T
-    print(json.dumps({**vars(asked), "benchmark": "tuner_calibration", **summary(claimed, true)}))
+    claimed, true = np.array(searched).T
+    print(json.dumps({**vars(args), "benchmark": "tuner_calibration", **summary(claimed, true)}))
 
 
 def objective(random: np.random.Generator) -> Objective:
@@ -75,7 +75,7 @@ def search(number: int, noise: float, seeds: int) -> list[tuple[float, bool]]:
     random = np.random.default_rng([number, seeds])
     function = objective(random)
     everywhere = function(stats.qmc.Sobol(3, rng=number).random_base2(14)).max()
-    history, told = History(), []
+    history, predictions = History(), []
     while len(history.evaluations) < AFTER[-1]:
         for values in gp.propose(SPACE, history, AT_ONCE, number):
             mean = float(function(np.array([[values[name] for name in "abc"]]))[0])
@@ -90,23 +90,23 @@ def search(number: int, noise: float, seeds: int) -> list[tuple[float, bool]]:
             own = function(np.array([[taken[name] for name in "abc"]]))[0]
             for margin in MARGINS:
                 claim = posterior.probability_of_better(SPACE, history, margin, number)
-                told.append((claim, bool(best - own > margin)))
-    return told
+                predictions.append((claim, bool(best - own > margin)))
+    return predictions
 
 
 def summary(claimed: np.ndarray, true: np.ndarray) -> dict[str, object]:
     """Bins, and Brier scores."""
-    which = np.clip(np.digitize(claimed, BINS) - 1, 0, len(BINS) - 2)
+    bins = np.clip(np.digitize(claimed, BINS) - 1, 0, len(BINS) - 2)
     rows = [
         {
             "from": BINS[k],
             "to": BINS[k + 1],
-            "claims": int(np.sum(which == k)),
-            "claimed": round(float(claimed[which == k].mean()), 3),
-            "true": round(float(true[which == k].mean()), 3),
+            "claims": int(np.sum(bins == k)),
+            "claimed": round(float(claimed[bins == k].mean()), 3),
+            "true": round(float(true[bins == k].mean()), 3),
         }
         for k in range(len(BINS) - 1)
-        if np.any(which == k)
+        if np.any(bins == k)
     ]
     return {
         "bins": rows,

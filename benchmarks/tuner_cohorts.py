@@ -38,13 +38,13 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--prices", default="0,0.1,0.3")
     parser.add_argument("--problems", default=",".join(COMPILED))
-    asked = parser.parse_args()
-    for name in asked.problems.split(","):
+    args = parser.parse_args()
+    for name in args.problems.split(","):
         problem = tuner_problems.load(name)
         scale = random_regret(problem)
-        for price in map(float, asked.prices.split(",")):
+        for price in map(float, args.prices.split(",")):
             begin = time.process_time()
-            runs = [run(problem, price, COMPILED[name], k) for k in range(asked.repetitions)]
+            runs = [run(problem, price, COMPILED[name], k) for k in range(args.repetitions)]
             programs, regrets = zip(*runs, strict=True)
             line = {
                 **{"benchmark": "tuner_cohorts", "problem": name, "price": price},

@@ -43,17 +43,17 @@ def main() -> None:
     parser.add_argument("--methods", default="gp,random")
     parser.add_argument("--factors", default="0,3", help="eta; 0: no halving")
     parser.add_argument("--worth", default="9,18,27,36,48", help="budgets, in whole trainings")
-    asked = parser.parse_args()
-    worth = [*map(int, asked.worth.split(","))]
-    for method in asked.methods.split(","):
-        for factor in map(int, asked.factors.split(",")):
+    args = parser.parse_args()
+    worth = [*map(int, args.worth.split(","))]
+    for method in args.methods.split(","):
+        for factor in map(int, args.factors.split(",")):
             begin = time.process_time()
-            runs = [search(method, factor, number, worth) for number in range(asked.repetitions)]
+            runs = [search(method, factor, number, worth) for number in range(args.repetitions)]
             regret, settings = (np.array(of) for of in zip(*runs, strict=True))
             quartiles = np.quantile(regret, [0.25, 0.5, 0.75], axis=0)
             line = {
                 **{"benchmark": "tuner_halving", "method": method, "factor": factor},
-                **{"repetitions": asked.repetitions, "trainings_worth": worth},
+                **{"repetitions": args.repetitions, "trainings_worth": worth},
                 "regret": np.round(quartiles[1], 4).tolist(),
                 "quartiles": np.round(quartiles[[0, 2]], 4).tolist(),
                 "settings": np.median(settings, axis=0).tolist(),
@@ -94,8 +94,8 @@ def search(
     settings: list[int] = []
     while len(regrets) < len(worth):
         free = LANES - len(histories.pending(history))
-        history, asked = searches.ask(how, history, free)
-        for evaluation in asked:
+        history, proposed = searches.ask(how, history, free)
+        for evaluation in proposed:
             place = encoding.places(SPACE, [evaluation.values])[0]
             curves[evaluation.number] = Curve(place, direction, random)
         running = [evaluation.number for evaluation in histories.pending(history)]
@@ -104,8 +104,8 @@ def search(
         history = judged(halving, history, {n: curves[n] for n in running})
         spent += len(running)
         if spent >= worth[len(regrets)] * EPOCHS:
-            taken = searches.best(how, history)
-            place = encoding.places(SPACE, [taken.values])[0] if taken else np.full(6, 0.5)
+            best = searches.best(how, history)
+            place = encoding.places(SPACE, [best.values])[0] if best else np.full(6, 0.5)
             regrets.append(hartmann(place))
             settings.append(len(history.evaluations))
     return regrets, settings

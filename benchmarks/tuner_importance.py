@@ -13,10 +13,12 @@ and for each hyperparameter; mean widths; mean signed errors; CPU seconds of one
 """
 
 import argparse
+import collections
 import json
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -59,68 +61,67 @@ def main() -> None:
     parser.add_argument("--functions", default=",".join(FUNCTIONS))
     parser.add_argument("--methods", default="sobol,gp")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.1, 0.5])
-    asked = parser.parse_args()
-    for name in asked.functions.split(","):
-        for method in asked.methods.split(","):
-            for noise in asked.noise:
-                row = coverage(name, method, noise, asked.repetitions, asked.told)
+    args = parser.parse_args()
+    for name in args.functions.split(","):
+        for method in args.methods.split(","):
+            for noise in args.noise:
+                row = coverage(name, method, noise, args.repetitions, args.told)
                 print(json.dumps({"benchmark": "tuner_importance", **row}), flush=True)
 
 
 def coverage(
-    name: str, method: str, noise: float, repetitions: int, told: int
+    name: str, method: str, noise: float, repetitions: int, evaluations: int
 ) -> dict[str, object]:
     """Of one function, method of proposal and noise."""
     function, count = FUNCTIONS[name]
     space = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(count)})
     sample = np.random.default_rng(0).random((4096, count))
     spread = float(function(sample).std())
-    held: dict[str, list[bool]] = {"first": [], "total": []}
-    widths: dict[str, list[float]] = {"first": [], "total": []}
-    errors: dict[str, list[float]] = {"first": [], "total": []}
+    measured: dict[str, list[float]] = collections.defaultdict(list)
     seconds = 0.0
     for repetition in range(repetitions):
         search = Search(space, method, repetition)  # type: ignore[arg-type]
-        history = _searched(search, function, noise * spread, told)
+        history = _searched(search, function, noise * spread, evaluations)
         indices = true_indices(function, count, history, noise * spread)
-        truth = dict(zip(("first", "total"), indices, strict=True))
         begin = time.process_time()
         rows = sorted(importance.importance(space, history, repetition))
         seconds += time.process_time() - begin
         for of in rows:
-            axis = int(of.name[1:])
-            for kind, value, over_draws in (
-                ("first", of.first, of.first_spread),
-                ("total", of.total, of.total_spread),
-            ):
-                true = float(truth[kind][axis])
-                held[kind].append(over_draws.low - 1e-3 <= true <= over_draws.high + 1e-3)
-                widths[kind].append(over_draws.high - over_draws.low)
-                errors[kind].append(value - true)
-    means = {"coverage": held, "width": widths, "error": errors}
+            first, total = (float(index[int(of.name[1:])]) for index in indices)
+            _add(measured, "first", of.first, of.first_spread, first)
+            _add(measured, "total", of.total, of.total_spread, total)
     return {
-        **{"function": name, "method": method, "noise": noise, "told": told},
+        **{"function": name, "method": method, "noise": noise, "told": evaluations},
         "repetitions": repetitions,
+        **{key: round(float(np.mean(values)), 3) for key, values in measured.items()},
         **{
-            f"{what}_{kind}": round(float(np.mean(each)), 3)
-            for what, of_kind in means.items()
-            for kind, each in of_kind.items()
-        },
-        **{
-            f"coverage_{kind}_each": np.reshape(each, (-1, count)).mean(axis=0).round(3).tolist()
-            for kind, each in held.items()
+            f"coverage_{kind}_each": np.reshape(measured[f"coverage_{kind}"], (-1, count))
+            .mean(axis=0)
+            .round(3)
+            .tolist()
+            for kind in ("first", "total")
         },
         "cpu_seconds_each": round(seconds / repetitions, 2),
     }
 
 
-def _searched(search: Search, function: Function, noise: float, told: int) -> History:
+def _add(
+    measured: dict[str, list[float]], kind: str, value: float, over_draws: Any, true: float
+) -> None:
+    """Of an index: whether its interval holds the true one, how wide that is, and the error."""
+    held = over_draws.low - 1e-3 <= true <= over_draws.high + 1e-3
+    measured[f"coverage_{kind}"].append(held)
+    measured[f"width_{kind}"].append(over_draws.high - over_draws.low)
+    measured[f"error_{kind}"].append(value - true)
+
+
+def _searched(search: Search, function: Function, noise: float, evaluations: int) -> History:
     """Eight at once, lower is better."""
     random, history = np.random.default_rng([search.seed, 7]), History((), False)
-    while len(history.evaluations) < told:
-        count = min(8, told - len(history.evaluations))
-        history, asked = searches.ask(search, history, count)
-        for evaluation in asked:
+    while len(history.evaluations) < evaluations:
+        count = min(8, evaluations - len(history.evaluations))
+        history, proposed = searches.ask(search, history, count)
+        for evaluation in proposed:
             row = encoding.places(search.space, [evaluation.values])
             score = float(function(row)[0] + noise * random.normal())
             history = histories.tell(history, evaluation.number, Result((score,)))

@@ -89,7 +89,7 @@ def _table(kind: str, name: str) -> Problem:
         score = float(random.choice(row(values)))
         return score if math.isfinite(score) else None
 
-    space = spaces.from_dict({axis: {"choices": list(given)} for axis, given in choices.items()})
+    space = spaces.from_dict({axis: {"choices": [*values]} for axis, values in choices.items()})
     return Problem(space, lambda values: float(row(values).mean()) - best, observe)
 
 

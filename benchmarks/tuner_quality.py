@@ -48,15 +48,15 @@ Propose = Callable[[Space, History, int, int], list[dict[str, Value]]]
 
 def main() -> None:
     """Runs what --csv lacks, prints the summary."""
-    given = _parser().parse_args()
-    file = Path(given.csv)
-    names, engines = given.problems.split(","), given.engines.split(",")
+    args = _parser().parse_args()
+    file = Path(args.csv)
+    names, engines = args.problems.split(","), args.engines.split(",")
     recorded = _read(file)
     if not recorded:
         after = [str(trials) for trials in range(EVERY, TRIALS + 1, EVERY)]
         columns = ["problem", "engine", "version", "seed", *after, "seconds"]
         file.write_text(",".join(columns) + "\n")
-    for seed in range(given.first, given.first + given.seeds):
+    for seed in range(args.first, args.first + args.seeds):
         for name in names:
             missing = [e for e in engines if (name, e, str(seed)) not in recorded]
             if not missing:
@@ -109,13 +109,13 @@ def summary(
     recorded: Mapping[tuple[str, str, str], np.ndarray], engines: list[str], names: list[str]
 ) -> dict[str, object]:
     """Median regret after 25, 50 and 100 trials by problem, and the median over problems."""
-    told: dict[str, object] = {"benchmark": "tuner_quality"}
+    line: dict[str, object] = {"benchmark": "tuner_quality"}
     for engine in engines:
         rows = {
             n: [c for (p, e, _), c in recorded.items() if (p, e) == (n, engine)] for n in names
         }
         medians = {n: np.median(c, axis=0)[[4, 9, 19]] for n, c in rows.items() if c}
-        told[engine] = {
+        line[engine] = {
             "regret_25_50_100": [
                 round(float(v), 4) for v in np.median([*medians.values()], axis=0)
             ],
@@ -123,11 +123,11 @@ def summary(
             "runs": sum(map(len, rows.values())),
         }
     first = engines[0]
-    told["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
-    told["better_25_50_100"] = {
+    line["differences_at_100"] = {e: difference(recorded, first, e, names) for e in engines[1:]}
+    line["better_25_50_100"] = {
         e: [better(recorded, first, e, names, k) for k in (4, 9, 19)] for e in engines[1:]
     }
-    return told
+    return line
 
 
 def difference(

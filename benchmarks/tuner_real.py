@@ -64,46 +64,46 @@ TASKS = {
 
 def main() -> None:
     """Runs what FILE lacks."""
-    asked = _parser().parse_args()
-    file = Path(asked.file)
+    args = _parser().parse_args()
+    file = Path(args.file)
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     keys = ("task", "training", "trials", "repetition", "method")
     recorded = {tuple(line[key] for key in keys) for line in lines}
-    for repetition in range(asked.repetitions):
-        for name in asked.tasks.split(","):
-            for method in asked.methods.split(","):
-                key = (name, asked.training, asked.trials, repetition, method)
+    for repetition in range(args.repetitions):
+        for name in args.tasks.split(","):
+            for method in args.methods.split(","):
+                key = (name, args.training, args.trials, repetition, method)
                 if key in recorded:
                     continue
                 line = {"benchmark": "tuner_real", **dict(zip(keys, key, strict=True))}
-                line |= search(TASKS[name], asked, line)
+                line |= search(TASKS[name], args, line)
                 with file.open("a") as out:
                     out.write(json.dumps(line) + "\n")
                 print(json.dumps(line), flush=True)
 
 
-def search(task: Task, asked: argparse.Namespace, line: dict[str, object]) -> dict[str, object]:
+def search(task: Task, args: argparse.Namespace, line: dict[str, object]) -> dict[str, object]:
     """What one search found."""
-    short = asked.training == "short"
-    data = Path(asked.data) / task.data
-    work = Path(asked.work) / "_".join(
+    short = args.training == "short"
+    data = Path(args.data) / task.data
+    work = Path(args.work) / "_".join(
         [str(line[key]) for key in ("task", "training", "trials", "repetition")]
     )
     work.mkdir(parents=True, exist_ok=True)
     if short:
         data = _part(data, work)
     # programs are compiled once: the seconds of the first search have it in them
-    cache = {"JAX_COMPILATION_CACHE_DIR": str(Path(asked.work).absolute() / "cache")}
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(Path(args.work).absolute() / "cache")}
     out = work / str(line["method"]).replace(":", "_")
-    found = out.with_suffix(".json")
+    result = out.with_suffix(".json")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     words = [sys.executable, "-m", "jaxeval.tune", task.config, *(task.short if short else ())]
-    words += ["--data", str(data), "--space", task.space, "--out", str(out), "--json", str(found)]
-    words += ["--method", str(line["method"]), "--trials", str(asked.trials), "--parallel", "8"]
-    words += ["--seed", str(line["repetition"]), "--retrain", str(asked.retrain)]
+    words += ["--data", str(data), "--space", task.space, "--out", str(out), "--json", str(result)]
+    words += ["--method", str(line["method"]), "--trials", str(args.trials), "--parallel", "8"]
+    words += ["--seed", str(line["repetition"]), "--retrain", str(args.retrain)]
     subprocess.run(words, check=True, env={**os.environ, **cache}, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tree = json.loads(found.read_text())
+    tree = json.loads(result.read_text())
     return {
         "best_so_far": [value and round(value, 5) for value in tree["best_so_far"]],
         "retrained": [round(value, 5) for value in tree["retrained"]["scores"]["dev"]],

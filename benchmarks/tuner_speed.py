@@ -41,8 +41,8 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    for told, running in SIZES:
-        history = _history(told, running)
+    for ended, running in SIZES:
+        history = _history(ended, running)
         searches.ask(_search(0), history, 8)
         wall, cpu = zip(*(_timed(history, seed) for seed in range(1, repeats + 1)), strict=True)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -50,7 +50,7 @@ def main() -> None:
             json.dumps(
                 {
                     "benchmark": "tuner_speed",
-                    "told": told,
+                    "told": ended,
                     "running": running,
                     "asked": 8,
                     "wall_seconds": _quartiles(wall),
@@ -66,13 +66,13 @@ def main() -> None:
         )
 
 
-def _history(told: int, running: int) -> History:
+def _history(ended: int, running: int) -> History:
     """Random settings with a noisy score; the last ones run."""
     random, history = np.random.default_rng(0), History((), higher_is_better=False)
-    for run in range(told + running):
+    for run in range(ended + running):
         values = spaces.draw(SPACE, 0, run)
         history = histories.propose(history, values, (0,))
-        if run < told:
+        if run < ended:
             numbers = [
                 float(v) for name, v in values.items() if name not in ("learning_rate", "l2")
             ]

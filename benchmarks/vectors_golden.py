@@ -44,14 +44,14 @@ def main() -> None:
         _print(
             result.name, (_rounded(score.skip), score.covered, result.pairs), _RHOS[result.name]
         )
-    asked = questions.read(data / "analogies" / "questions-words.txt")
+    analogies = questions.read(data / "analogies" / "questions-words.txt")
     for method in ("3CosAdd", "3CosMul"):
-        answered = accuracy.answer(asked, read, method)
-        found = accuracy.evaluate(asked, method, {"v": answered}, once).scores["v"]
-        _print(method, found.overall, (_RIGHT[method], _COVERED, _ASKED))
+        answered = accuracy.answer(analogies, read, method)
+        accuracies = accuracy.evaluate(analogies, method, {"v": answered}, once).scores["v"]
+        _print(method, accuracies.overall, (_RIGHT[method], _COVERED, _ASKED))
         if method == "3CosAdd":
             for name, expected in {**_PARTS, **_SECTIONS}.items():
-                part = {**found.groups, **found.sections}[name]
+                part = {**accuracies.groups, **accuracies.sections}[name]
                 _print(f"{method} {name}", part[:2], expected)
 
 
@@ -60,8 +60,8 @@ def _rounded(value: float | None) -> float:
     return round(value, 4)
 
 
-def _print(name: str, found: tuple[float, ...], expected: tuple[float, ...]) -> None:
-    line = {"figure": name, "found": found, "expected": expected, "same": found == expected}
+def _print(name: str, values: tuple[float, ...], expected: tuple[float, ...]) -> None:
+    line = {"figure": name, "found": values, "expected": expected, "same": values == expected}
     print(json.dumps(line))
 
 

@@ -29,23 +29,14 @@ _TYPES = 300_000
 
 def main() -> None:
     """Makes the vectors, prints one JSON line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--tokens", type=int, default=17_000_000)
-    parser.add_argument("--min-count", type=int, default=100)
-    parser.add_argument("--window", type=int, default=2)
-    parser.add_argument("--dimension", type=int, default=100)
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
-    args = parser.parse_args()
+    args = _arguments()
     options = baseline.Options(
         Windows(args.window), min_count=args.min_count, dimension=args.dimension
     )
     with tempfile.TemporaryDirectory() as folder:
         path = args.corpus or _zipf(Path(folder, "corpus.txt"), args.tokens)
         begin = time.perf_counter()
-        made = baseline.make(path, Path(folder, "v.txt"), options, args.processes)
+        summary = baseline.make(path, Path(folder, "v.txt"), options, args.processes)
         wall = time.perf_counter() - begin
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -55,8 +46,8 @@ def main() -> None:
         json.dumps(
             {
                 "benchmark": "vectors_svd",
-                **made._asdict(),
-                "seconds": {step: round(value, 1) for step, value in made.seconds.items()},
+                **summary._asdict(),
+                "seconds": {step: round(value, 1) for step, value in summary.seconds.items()},
                 "wall_seconds": round(wall, 1),
                 "cpu_seconds_with_corpus": round(cpu, 1),
                 "peak_mib": round(own.ru_maxrss / 1024),
@@ -71,6 +62,19 @@ def main() -> None:
             }
         )
     )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--tokens", type=int, default=17_000_000)
+    parser.add_argument("--min-count", type=int, default=100)
+    parser.add_argument("--window", type=int, default=2)
+    parser.add_argument("--dimension", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    return parser.parse_args()
 
 
 def _zipf(path: Path, tokens: int) -> Path:

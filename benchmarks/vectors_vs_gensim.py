@@ -83,22 +83,22 @@ def main() -> None:
         (_write_text if args.what == "read" else _write_binary)(path, args.words, args.size)
         turns: dict[str, list[list[dict[str, float]]]] = {"ours": [], "gensim": []}
         for _ in range(args.rounds):
-            given = (path, questions, args.asked)
-            turns["ours"].append(_turn(sys.executable, _OURS[args.what], *given))
+            arguments = (path, questions, args.asked)
+            turns["ours"].append(_turn(sys.executable, _OURS[args.what], *arguments))
             if args.gensim:
-                turns["gensim"].append(_turn(args.gensim, _GENSIMS[args.what], *given))
+                turns["gensim"].append(_turn(args.gensim, _GENSIMS[args.what], *arguments))
     print(json.dumps({**_summary(args, turns, count), **_machine(args)}))
 
 
-def _turn(python: str, code: str, *given: object) -> list[dict[str, float]]:
+def _turn(python: str, code: str, *arguments: object) -> list[dict[str, float]]:
     """What a process says of each of its laps."""
-    here = str(Path(__file__).parents[1])
+    root = str(Path(__file__).parents[1])
     done = subprocess.run(
-        [python, "-c", _TURN + code, *map(str, given)],
+        [python, "-c", _TURN + code, *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": here},
+        env={**os.environ, "PYTHONPATH": root},
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -108,12 +108,14 @@ def _summary(
 ) -> dict[str, Any]:
     """Of each side and lap all its figures; ratios by round, of the slower of our laps."""
     summary: dict[str, Any] = {"benchmark": f"vectors_vs_gensim {args.what}"}
-    asked = {"ours": count, "gensim": args.asked}
+    questions = {"ours": count, "gensim": args.asked}
     for side, rounds in turns.items():
         for lap in range(len(rounds[0]) if rounds else 0):
             figures = {key: [round(r[lap][key], 2) for r in rounds] for key in rounds[0][lap]}
             if args.what == "analogies":
-                figures["per_second"] = [round(asked[side] / r[lap]["wall"], 1) for r in rounds]
+                figures["per_second"] = [
+                    round(questions[side] / r[lap]["wall"], 1) for r in rounds
+                ]
             summary[f"{side}_{lap}" if len(rounds[0]) > 1 else side] = figures
     more = count / args.asked if args.what == "analogies" else 1.0
     for key in ("wall", "cpu") if args.gensim else ():

@@ -163,7 +163,7 @@ def _payload(prepared: studies.Prepared, params: list[Any], batches: list[Any]) 
         "vectors": torch.from_numpy(prepared.data.table.vectors),
         "weights": [vectors_agreement.named(member) for member in params],
         "batches": [
-            [vectors_pytorch.prepare(kind, batch, tables) for batch in some] for some in batches
+            [vectors_pytorch.prepare(kind, batch, tables) for batch in rows] for rows in batches
         ],
         "rate": optimiser.hyperparameters["learning_rate"],
         "decay": optimiser.l2,
@@ -175,19 +175,21 @@ def _commands(
     files: Sequence[str], data: dict[str, str], arguments: argparse.Namespace, folder: Path
 ) -> None:
     """CPU seconds of whole commands; the compilation caches of both ways are empty at first."""
-    given = [f"--data={task}={path}" for task, path in data.items()]
-    judge = ["vectors", "judge", *files, *given, "--modes", "fixed", *arguments.changes]
+    data_flags = [f"--data={task}={path}" for task, path in data.items()]
+    judge = ["vectors", "judge", *files, *data_flags, "--modes", "fixed", *arguments.changes]
     judged = _cpu_seconds([*judge, "--seeds", str(arguments.seeds)], folder / "judge")
-    one = [_cpu_seconds(call, folder / "train") for call in _train_calls(files, data, arguments)]
+    train_seconds = [
+        _cpu_seconds(call, folder / "train") for call in _train_calls(files, data, arguments)
+    ]
     calls = len(files) * arguments.seeds * len(data)
     common.report(
         benchmark="vectors_vs_sequential",
         task="commands",
         tasks=[*data],
         judge_cpu_seconds=round(judged, 1),
-        train_cpu_seconds_per_call=common.quartiles(one),
+        train_cpu_seconds_per_call=common.quartiles(train_seconds),
         train_calls=calls,
-        ratio=round(float(np.mean(one)) * calls / judged, 2),
+        ratio=round(float(np.mean(train_seconds)) * calls / judged, 2),
         changes=arguments.changes,
     )
 
@@ -199,8 +201,8 @@ def _train_calls(
     for task, path in data.items():
         changes = judge_options.changes_of(task, arguments.changes)
         for seed in range(1, arguments.commands + 1):
-            given = ["--data", path, "--seed-list", str(seed), f"data.vectors={files[0]}"]
-            yield ["train", f"nayak2016/{task}_fixed", *given, *changes]
+            flags = ["--data", path, "--seed-list", str(seed), f"data.vectors={files[0]}"]
+            yield ["train", f"nayak2016/{task}_fixed", *flags, *changes]
 
 
 def _cpu_seconds(words: Sequence[str], out: Path) -> float:

@@ -96,7 +96,7 @@ def _temperature(text: str) -> float | str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
-    asked = cli.parse_config(parser(), arguments)
+    args = cli.parse_config(parser(), arguments)
     from jaxeval import backend
 
     backend.prepare()
@@ -105,32 +105,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.report.runs import conditions
     from jaxeval.studies import cohorts, evaluation, proposers
 
-    config = studies.read(asked.config, asked.changes, asked.data)
+    config = studies.read(args.config, args.changes, args.data)
     if config.task != "language":
-        _refuse_readings(asked, config.task)
-    if asked.mean:
-        _refuse_rates(markers.active(config.model), asked.rate_factor)
-    trials = proposers.seeds_by_splits(config, cli.seeds_of(asked))
+        _refuse_readings(args, config.task)
+    if args.mean:
+        _refuse_rates(markers.active(config.model), args.rate_factor)
+    trials = proposers.seeds_by_splits(config, cli.seeds_of(args))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
-    models = evaluation.load(cohort, Path(asked.out))
-    if asked.input:
-        models = evaluation.on_file(models, asked.input)
+    models = evaluation.load(cohort, Path(args.out))
+    if args.input:
+        models = evaluation.on_file(models, args.input)
     rows: list[dict[str, Json]] = []
-    for condition in _conditions(asked, models):
+    for condition in _conditions(args, models):
         described = "as in training" if condition is None else str(condition)
         print(f"{described} ...", file=sys.stderr, flush=True)
         if condition is None:
-            scores = evaluation.as_trained(models, asked.part)
+            scores = evaluation.as_trained(models, args.part)
         else:
-            scores = evaluation.scores(models, condition, asked.part)
-        rows += _rows(models, scores, described, asked.input or asked.part)
+            scores = evaluation.scores(models, condition, args.part)
+        rows += _rows(models, scores, described, args.input or args.part)
         # at once: later conditions may take hours
-        if asked.json and asked.json != "-":
-            cli.write_json(asked.json, rows)
+        if args.json and args.json != "-":
+            cli.write_json(args.json, rows)
         print(conditions.line(rows, described), file=sys.stderr, flush=True)
-    if asked.json == "-":
-        cli.write_json(asked.json, rows)
-    if asked.json != "-":
+    if args.json == "-":
+        cli.write_json(args.json, rows)
+    if args.json != "-":
         conditions.show(rows)
     return 0
 
@@ -154,10 +154,10 @@ def _rows(
     ]
 
 
-def _refuse_readings(asked: argparse.Namespace, task: str) -> None:
+def _refuse_readings(args: argparse.Namespace, task: str) -> None:
     """Raises ConfigError where evaluations of language models are asked for, of another task."""
     for name in ("batch", "temperature", "mean", "dynamic"):
-        if getattr(asked, name):
+        if getattr(args, name):
             raise ConfigError(f"--{name}: for language models only; this config's task is {task}")
 
 
@@ -175,7 +175,7 @@ def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
 
 
 def _conditions(
-    asked: argparse.Namespace, models: "evaluation.Models"
+    args: argparse.Namespace, models: "evaluation.Models"
 ) -> "Iterator[evaluation.Condition | None]":
     """The plain evaluations first; then, in as many streams as the first, those asked for.
 
@@ -188,20 +188,20 @@ def _conditions(
     from jaxeval.tasks.dynamic_evaluation import Dynamic
     from jaxeval.tasks.language_averaging import Averaging
 
-    batches = asked.batch or sorted({1, models.prepared.config.training.batch_size})
+    batches = args.batch or sorted({1, models.prepared.config.training.batch_size})
     for rows in batches:
         yield evaluation.Condition(rows)
     first = evaluation.Condition(batches[0])
-    if asked.temperature == "search":
+    if args.temperature == "search":
         most = models.prepared.config.training.evaluation_batch_size
         yield first._replace(temperature=evaluation.best_temperature(models, most))
-    elif asked.temperature is not None:
-        yield first._replace(temperature=asked.temperature)
-    for mean in dict.fromkeys(asked.mean or []):
-        averaging = Averaging(mean, asked.samples)
-        yield first._replace(averaging=averaging, rate_factor=asked.rate_factor)
-    if asked.dynamic:
-        how = Dynamic(asked.dynamic_rate, asked.dynamic_decay, asked.dynamic_epsilon)
+    elif args.temperature is not None:
+        yield first._replace(temperature=args.temperature)
+    for mean in dict.fromkeys(args.mean or []):
+        averaging = Averaging(mean, args.samples)
+        yield first._replace(averaging=averaging, rate_factor=args.rate_factor)
+    if args.dynamic:
+        how = Dynamic(args.dynamic_rate, args.dynamic_decay, args.dynamic_epsilon)
         yield first._replace(dynamic=how)
 
 

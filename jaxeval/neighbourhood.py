@@ -95,19 +95,19 @@ def ranges_of(
     Raises:
       ConfigError: no such hyperparameter, or no range.
     """
-    asked = {}
+    ranges = {}
     for text in spans:
         name, equals, span = text.partition("=")
         if not equals or name not in traced:
             raise ConfigError(f"range: expected one of {', '.join(traced)}, got {text!r}")
-        asked[name] = parse_range(span)
-        _possible(name, asked[name], traced[name].marker.limits)
+        ranges[name] = parse_range(span)
+        _possible(name, ranges[name], traced[name].marker.limits)
     for name, hyperparameter in traced.items():
         default = hyperparameter.marker.range
-        if name in asked or default is None or (default.log and hyperparameter.value == 0):
+        if name in ranges or default is None or (default.log and hyperparameter.value == 0):
             continue
-        asked[name] = default
-    return {name: asked[name] for name in traced if name in asked}
+        ranges[name] = default
+    return {name: ranges[name] for name in traced if name in ranges}
 
 
 def _possible(name: str, span: "markers.Range", limits: "markers.Limits") -> None:

@@ -102,22 +102,22 @@ def main(words: Sequence[str] | None = None) -> int:
         how = {"pilot": pilot is not None, "power": args.power, "alpha": args.alpha}
         return items.plan(args.difference, of, now, costs, **how)
 
-    told = report.Planned(pilot, spread, planned(spread))
+    summary = report.Planned(pilot, spread, planned(spread))
     if pilot:
         low = planned(pilot.low) if pilot.low else None
-        told = told._replace(low=low, high=planned(pilot.high))
-        if told.plan.cheapest:
-            size, alpha = told.plan.cheapest.size, args.alpha
+        summary = summary._replace(low=low, high=planned(pilot.high))
+        if summary.plan.cheapest:
+            size, alpha = summary.plan.cheapest.size, args.alpha
             expected = pilot.expected_power(args.difference, size, alpha=alpha)
-            told = told._replace(expected_power=expected)
+            summary = summary._replace(expected_power=expected)
     elif now.runs == 1:
         levels = {"power": args.power, "alpha": args.alpha}
         number = items.millers_items(args.difference, spread, **levels)
-        told = told._replace(millers_items=number)
+        summary = summary._replace(millers_items=number)
     if args.json:
-        cli.write_json(args.json, report.to_dict(told))
+        cli.write_json(args.json, report.to_dict(summary))
     if args.json != "-":
-        report.show(told)
+        report.show(summary)
     return 0
 
 

@@ -85,12 +85,12 @@ def _of_logs(
     missing: "Missing",
 ) -> "Paired":
     from jaxeval.runs.logs import finding, pairing
-    from jaxeval.runs.logs.records import Wanted
+    from jaxeval.runs.logs.records import Keys
 
     if not (key is None or isinstance(key, str)):
         raise ConfigError("assert_better: of logs, clusters is the key that holds them")
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    table = finding.read(paths, Wanted(key or ""))
+    table = finding.read(paths, Keys(key or ""))
     metrics = [metric] if metric else []
     rules = pairing.Rules(_NAMES, metrics, missing, lower_is_better=not higher_is_better)
     return pairing.paired(table, rules)

@@ -106,8 +106,8 @@ def _train(trials: "Sequence[studies.Trial]", args: argparse.Namespace) -> int:
     from jaxeval import observe
     from jaxeval.report.runs import summary, terminal
 
-    asked: dict[str, bool] = {"again": args.again, "outputs": args.outputs}
-    rows = observe.train(trials, Path(args.out), args.store, **asked)
+    options: dict[str, bool] = {"again": args.again, "outputs": args.outputs}
+    rows = observe.train(trials, Path(args.out), args.store, **options)
     scores = summary.of_members(rows)
     if args.json:
         cli.write_json(args.json, summary.to_dict(scores))

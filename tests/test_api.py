@@ -95,7 +95,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
 def test_tuned(capsys: pytest.CaptureFixture) -> None:
     """Dies if a search of Python is another one than the verb's, is not retrained, or is loud."""
     space = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "trials": 5,
         "method": "sobol",
         "parallel": 2,
@@ -104,13 +104,13 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
         "quiet": True,
         "changes": {"training.patience": 0, "training.epochs": 4},
     }
-    tuned = jaxeval.tune(TOY, space, **asked)
+    tuned = jaxeval.tune(TOY, space, **options)
     assert capsys.readouterr() == ("", "")
     tree = tuned.to_dict()
     assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
     assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
     assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
-    assert jaxeval.tune(TOY, space, **asked).tree["evaluations"] == tuned.tree["evaluations"]
+    assert jaxeval.tune(TOY, space, **options).tree["evaluations"] == tuned.tree["evaluations"]
     again = jaxeval.train(str(tuned.path), seeds=[1_000_001, 1_000_002], quiet=True)
     assert list(again.scores("dev")) == tuned.tree["retrained"]["scores"]["dev"]  # type: ignore[index, call-overload]
     with pytest.raises(errors.ConfigError, match="expected one of best_so_far"):
@@ -121,7 +121,7 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "said"),
     [
         ({"parallel": -1}, "parallel: expected a whole number of at least 1, got -1"),
         ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
@@ -134,10 +134,10 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
         ({"min_epochs": 2}, "min_epochs: goes with halving"),
     ],
 )
-def test_a_search_refuses_what_the_command_refuses(asked: dict[str, Any], said: str) -> None:
+def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said: str) -> None:
     """Dies if a call searches nothing, or for ever, where the command has a line to say."""
     with pytest.raises(errors.JaxevalError, match=said):
-        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **asked)
+        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **options)
 
 
 def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:
@@ -176,11 +176,11 @@ def test_verdicts_mirror() -> None:
     here, there = (_compare({"x": A, "y": B}), _compare({"y": B, "x": A}))
     for forward, backward in zip(str(here).split("\n"), str(there).split("\n"), strict=True):
         assert forward.split(":")[0] == backward.split(":")[0]
-    one, other = (compared.to_dict()["pairs"][0] for compared in (here, there))
-    assert (one["verdict"]["higher"], other["verdict"]["higher"]) == ("a", "b")
+    here_pair, there_pair = (compared.to_dict()["pairs"][0] for compared in (here, there))
+    assert (here_pair["verdict"]["higher"], there_pair["verdict"]["higher"]) == ("a", "b")
     gap, won = "difference", "probability_of_improvement"
-    assert one[gap]["estimate"] == pytest.approx(-other[gap]["estimate"])
-    assert one[won]["estimate"] == pytest.approx(1 - other[won]["estimate"])
+    assert here_pair[gap]["estimate"] == pytest.approx(-there_pair[gap]["estimate"])
+    assert here_pair[won]["estimate"] == pytest.approx(1 - there_pair[won]["estimate"])
     assert "x's distribution is higher" in str(here)
 
 

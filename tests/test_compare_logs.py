@@ -86,9 +86,9 @@ def test_runs_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     shown = verb.shown(capsys, "--log", folder, "--over", "runs")
     assert "over other runs, these items" in shown and "says nothing of other runs" not in shown
     (tmp_path / "one").mkdir()
-    one = models.runs(tmp_path / "one", {"a": 0.5, "b": 0.1}, runs=1)
+    single = models.runs(tmp_path / "one", {"a": 0.5, "b": 0.1}, runs=1)
     with pytest.raises(DataError, match="over runs: expected two or more runs"):
-        compare.main(["--log", str(one), "--over", "items,runs"])
+        compare.main(["--log", str(single), "--over", "items,runs"])
 
 
 def test_few_items_and_copies_are_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

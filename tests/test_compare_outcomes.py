@@ -22,8 +22,10 @@ def _runs(folder: Path, kept: dict[str, float], splits: tuple[int, ...] = (0,)) 
     draw, gold = np.random.default_rng(1), np.random.default_rng(2).integers(1, 4, ITEMS)
     with runs.open_store(folder) as store:
         for name, skill in kept.items():
-            one = dataclasses.replace(test_store.EXPERIMENT, id=name, name=name, config_hash=name)
-            store.register(one)
+            experiment = dataclasses.replace(
+                test_store.EXPERIMENT, id=name, name=name, config_hash=name
+            )
+            store.register(experiment)
             for split in splits:
                 for seed, dev in enumerate(DEV, 1):
                     right = draw.binomial(gold, skill)

@@ -44,13 +44,13 @@ def test_any_task_is_evaluated(
     assert recorded != pytest.approx({row.seed: row.test for row in runs.load(folder)}, rel=1e-3)
     mine = shutil.copy(dev, tmp_path / f"mine{dev.suffix}")
     capsys.readouterr()
-    for asked in (["--part", "dev"], ["--input", str(mine)]):
+    for flags in (["--part", "dev"], ["--input", str(mine)]):
         if corpus is tiny_corpora.text:
-            asked += ["--batch", "1"]
-        assert evaluate.main([*words, *asked, "--json", "-"]) == 0
+            flags += ["--batch", "1"]
+        assert evaluate.main([*words, *flags, "--json", "-"]) == 0
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
-        assert {row["part"] for row in rows} == {asked[1]}
+        assert {row["part"] for row in rows} == {flags[1]}
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
             evaluate.main([*words, "--dynamic"])

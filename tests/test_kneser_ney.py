@@ -90,7 +90,7 @@ def test_as_the_slow_model(order: int) -> None:
     ]
     np.testing.assert_allclose(probabilities, expected, rtol=0, atol=1e-10)
     if order > 1:  # otherwise only the fallback would have been compared
-        assert any(len(set(one.discounts)) == 3 for one in orders)
+        assert any(len(set(model.discounts)) == 3 for model in orders)
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])

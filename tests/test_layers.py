@@ -71,16 +71,16 @@ def _imports(file: Path, types: bool = True) -> frozenset[tuple[str, ...]]:
     """
     tree = ast.parse(file.read_text())
     unseen = set() if types else {n for top in ast.walk(tree) if _checking(top) for n in top.body}
-    found = set()
+    imported = set()
     for node in set(ast.walk(tree)) - unseen:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval"):
             base = (node.module or "").split(".")[1:]
-            found |= {(*base, alias.name) for alias in node.names}
+            imported |= {(*base, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {
+            imported |= {
                 tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")
             }
-    return frozenset(found)
+    return frozenset(imported)
 
 
 def _checking(node: ast.AST) -> TypeGuard[ast.If]:
@@ -109,11 +109,11 @@ def _reached(start: Path) -> set[Path]:
     # the package itself hands on what it names at its first use, by importlib
     seen, todo = {start, PACKAGE / "__init__.py"}, [start]
     while todo:
-        found = {
+        imported = {
             file for parts in _imports(todo.pop(), types=False) for file in _run(parts)
         } - seen
-        seen |= found
-        todo += found
+        seen |= imported
+        todo += imported
     return seen
 
 

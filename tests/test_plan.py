@@ -59,8 +59,8 @@ def test_what_a_pilot_cannot_separate_is_unknown(tmp_path: Path, capsys: Shown) 
     assert "runs unknown, items x runs unknown, samples unknown" in shown
     assert "more items alone" in shown and "runs alone" not in shown and "-:" not in shown
     assert plan.main([*call, "--json", "-"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [found[name] for name in ("runs", "items_x_runs", "samples")] == [None] * 3
+    tree = json.loads(capsys.readouterr().out)
+    assert [tree[name] for name in ("runs", "items_x_runs", "samples")] == [None] * 3
     _table(table)
     assert plan.main(call) == 0
     shown = capsys.readouterr().out
@@ -80,13 +80,13 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
     a, b = _table(tmp_path / "items.csv")
     words = ["--items", str(tmp_path / "items.csv"), "--model", "A", "--minus", "B"]
     assert plan.main([*words, "--difference", "0.1", "--run-cost", "9", "--json", "-"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    tree = json.loads(capsys.readouterr().out)
     spread, now = items.spread(a, b)
     expected = items.plan(0.1, spread, now, items.Costs(run=9))
-    assert found["runs"] == spread.runs and found["samples"] is None
-    assert [found["now"][name] for name in ("items", "runs", "samples")] == [40, 3, 1]
+    assert tree["runs"] == spread.runs and tree["samples"] is None
+    assert [tree["now"][name] for name in ("items", "runs", "samples")] == [40, 3, 1]
     assert expected.cheapest is not None
-    assert found["cheapest"]["cost"] == expected.cheapest.cost
+    assert tree["cheapest"]["cost"] == expected.cheapest.cost
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     assert ends["cheapest_low"]["cost"] <= tree["cheapest"]["cost"]
     high = items.Spread(**{k: v or 0.0 for k, v in ends["high"].items()})
     expected = items.plan(0.1, high, items.Size(40, 3), items.Costs(item=1, run=50)).cheapest
-    found = ends["cheapest_high"]
-    assert (found is None) == (expected is None)
-    assert expected is None or found["cost"] == expected.cost
+    cheapest = ends["cheapest_high"]
+    assert (cheapest is None) == (expected is None)
+    assert expected is None or cheapest["cost"] == expected.cost
     assert (
         "The pilot leaves open how much" in shown
         and f"[{ends['low']['items'] ** 0.5:.3g}" in shown

@@ -40,15 +40,15 @@ def _go_on(
     arms: configs.Arms, folder: Path, state: Any, stop: int | None = None, **more: Any
 ) -> Any:
     """Every state that is to be saved, until so many scores are told."""
-    states, told = [], 0
+    states, count = [], 0
     with runs.open_store(folder) as store:
         happening = configs.select(RULE, state, arms, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
                 if isinstance(event, configs.BatchStarted | Told):
                     states.append(event.state)
-                told += isinstance(event, Told)
-                if told == stop:
+                count += isinstance(event, Told)
+                if count == stop:
                     break
     return states
 
@@ -104,8 +104,8 @@ def test_lanes_in_lock_step(
 ) -> None:
     """Dies if a model's population has a lane for every evaluation of the other models too, or
     has fewer lanes where a part of the batch was trained before the selection was stopped."""
-    asked = []
-    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(asked.append(lanes) or ()))
+    widths = []
+    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
     of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
     different = {
         n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
@@ -118,7 +118,7 @@ def test_lanes_in_lock_step(
             assert isinstance(next(happening), configs.BatchStarted)
             next(happening)
             happening.close()
-    assert {*asked} == {lanes}
+    assert {*widths} == {lanes}
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     states = _go_on(arms, tmp_path / "r", RULE.begin([*arms.configs]))
     rows = runs.load(tmp_path / "r")
     assert all(row.seed == row.split for row in rows)
-    told = states[-1].scores[0]
-    assert told == {row.seed: row.test for row in rows if row.name == "good"}
+    scores = states[-1].scores[0]
+    assert scores == {row.seed: row.test for row in rows if row.name == "good"}
     own = configs.arms(_files(tmp_path), [], None, random_splits=False)
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
 
@@ -149,10 +149,10 @@ def test_a_model_without_a_score_is_dropped() -> None:
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
-    (told,) = configs._told(RULE, state, "test", ("wild", 1), record)
-    assert told.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
-    assert told.score is None
-    assert list(configs._told(RULE, told.state, "test", ("wild", 2), record)) == []
+    (event,) = configs._told(RULE, state, "test", ("wild", 1), record)
+    assert event.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
+    assert event.score is None
+    assert list(configs._told(RULE, event.state, "test", ("wild", 2), record)) == []
 
 
 @pytest.mark.parametrize(

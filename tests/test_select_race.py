@@ -45,8 +45,8 @@ def test_models_that_cannot_win_are_asked_no_more(tmp_path: Path) -> None:
     order = Blocks(605, 20).order()
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
     for model, scores in tree["scores"].items():
-        asked = [items for name, items in calls if name == model]
-        assert asked == [",".join(map(str, block)) for block in order[: len(scores)].tolist()]
+        blocks = [items for name, items in calls if name == model]
+        assert blocks == [",".join(map(str, block)) for block in order[: len(scores)].tolist()]
     race = tree["race"]
     assert tree["best"] == "good" and tree["reason"] == "confident"
     assert race == {"items": 605, "block": 20, "answers": 20 * len(calls), "all": 3 * 605}

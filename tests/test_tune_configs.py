@@ -102,13 +102,13 @@ def test_what_cannot_be_trained_has_failed(
     target = _target(monkeypatch, search)
     history = histories.propose(History(), {"batch": -4}, [1])
     (evaluation,) = history.evaluations
-    asked = configs.batch(target, [evaluation])
-    assert not asked.cohorts and "training.batch_size" in asked.failed[0].failure
+    batch = configs.batch(target, [evaluation])
+    assert not batch.cohorts and "training.batch_size" in batch.failed[0].failure
     with runs.open_store(tmp_path) as store:
         bounds = configs.Bounds(1, 1)
         happening = configs.tune(target, search, history, store, tmp_path, bounds)
-        *_, told = happening
-    assert isinstance(told, configs.Told) and not histories.pending(told.history)
+        *_, event = happening
+    assert isinstance(event, configs.Told) and not histories.pending(event.history)
 
 
 def test_what_the_memory_has_no_room_for_has_failed(
@@ -118,12 +118,12 @@ def test_what_the_memory_has_no_room_for_has_failed(
     another error of the device counts as this one."""
     target, real = _target(monkeypatch), studies.run_cohorts
     widths: list[int | None] = []
-    told = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
+    message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
 
     def run_cohorts(planned: Any, *arguments: Any, lanes: int | None, **more: Any) -> Any:
         widths.append(lanes)
         if lanes != 1 or len(widths) > 2:
-            raise jax.errors.JaxRuntimeError(told)
+            raise jax.errors.JaxRuntimeError(message)
         yield from real(planned, *arguments, lanes=lanes, **more)
 
     monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
@@ -132,7 +132,7 @@ def test_what_the_memory_has_no_room_for_has_failed(
     assert len(histories.ended(whole)) == 6
     failures = {result.failure for result in results if result is not None}
     assert failures == {"", "out of memory"} and widths == [6, 1, 6, 1]
-    told = "INTERNAL: something else"
+    message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         _go_on(target, tmp_path / "other", History())
 
@@ -182,9 +182,9 @@ def test_settings_with_one_program_are_one_population(monkeypatch: pytest.Monkey
     history = History()
     for rate in (0.1, 0.2, 0.3):
         history = histories.propose(history, {"rate": rate, "noise": 0.2}, [1, 2])
-    asked = configs.batch(target, history.evaluations)
-    assert [len(cohort.members) for cohort in asked.cohorts] == [6]
-    assert all(isinstance(trial, studies.Trial) for trial in asked.trials)
+    batch = configs.batch(target, history.evaluations)
+    assert [len(cohort.members) for cohort in batch.cohorts] == [6]
+    assert all(isinstance(trial, studies.Trial) for trial in batch.trials)
 
 
 def test_checkpoints_of_other_shapes_are_removed_with_their_batch(

@@ -93,9 +93,9 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(
         assert evaluation.result.scores == evaluation.rungs[-1:]
     recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
     for e in whole.evaluations:
-        row, told = recorded[e.seeds[0]], e.result
-        assert told is not None and row.dev == told.scores[0] and row.test is not None
-        assert row.epochs == (told.stopped.epochs if told.stopped else 5)
+        row, result = recorded[e.seeds[0]], e.result
+        assert result is not None and row.dev == result.scores[0] and row.test is not None
+        assert row.epochs == (result.stopped.epochs if result.stopped else 5)
     # a lane is idle only where no setting is left, or one of another program waits
     for event in epochs[:2]:
         assert sum(slot.active for slot in event.report.slots) + event.report.waiting >= 1

@@ -74,9 +74,9 @@ def test_a_setting_fails_for_its_own_size_only(
     monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
     with runs.open_store(tmp_path) as store:
         bounds = configs.Bounds(2, 2)
-        *_, told = configs.tune(target, search, history, store, tmp_path, bounds)
+        *_, event = configs.tune(target, search, history, store, tmp_path, bounds)
     assert tried == [(8, 2, 2), (8, 2, 1), (4, 1, 1), (8, 1, 1)] and len(names) == 1
-    assert [e.result for e in told.history.evaluations] == [
+    assert [e.result for e in event.history.evaluations] == [
         Result((0.5,)),
         Result(failure="out of memory"),
     ]
@@ -110,12 +110,12 @@ def test_the_second_batch_compiles_nothing(tmp_path: Path) -> None:
     padded_to = configs.shape_buckets_of(target, 20, 2)
     programs, sizes, history = set(), set(), History()
     for _ in range(6):
-        history, asked = searches.ask(search, history, 2)
-        for cohort in configs.batch(target, asked, padded_to).cohorts:
+        history, proposed = searches.ask(search, history, 2)
+        for cohort in configs.batch(target, proposed, padded_to).cohorts:
             steps = engine.most_steps(cohort.members, cohort.problem.split(0))
             names = tuple(name for name, _ in cohort.members[0].hparams)
             programs.add((cohort.program, max(steps, cohort.steps), names))
-            sizes.add((tuple(max(e.values[name] for e in asked) for name in _SIZES), steps))
+            sizes.add((tuple(max(e.values[name] for e in proposed) for name in _SIZES), steps))
     assert len(sizes) > 3  # what the batches need differs
     assert len(programs) == 1
 
@@ -142,8 +142,8 @@ def test_a_population_has_room_for_further_steps(
     _words(tmp_path)
     search = Search(spaces.from_dict(_SIZES), "random", seed=1)
     target = targets.target(_WORDS, ["data.max_widths=1"], str(tmp_path), search)
-    _, asked = searches.ask(search, History(), 1)
-    (cohort,) = configs.batch(target, asked).cohorts
+    _, proposed = searches.ask(search, History(), 1)
+    (cohort,) = configs.batch(target, proposed).cohorts
     most = 4 * engine.most_steps(cohort.members, cohort.problem.split(0))
     trained: list[loop.Population] = []
 

@@ -107,18 +107,15 @@ def predict(
     max_length: int | None = None,
     whole: bool = False,
 ) -> list[str]:
-    """What saved models make of a file; they were trained with `training.save_models`.
+    """The lines that the verb writes: what saved models make of a file.
 
     Args:
-      runs: the runs folder, or runs of one.
+      runs: the folder of runs with `training.save_models`, or runs of one.
       file: text in the form that the models' task reads (docs/predict.md).
       which: the best model of dev, all of them (a column each), or their vote.
       experiment: id, the beginning of one, or name; None: that of `runs`, where it is one only.
       seed: models of this seed only.
       n_best, beam, max_length, whole: as the verb's.
-
-    Returns:
-      The lines that the verb writes.
 
     Raises:
       ConfigError, DataError, RunError: of the options, the file, the folder.

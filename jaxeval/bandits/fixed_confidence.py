@@ -129,12 +129,12 @@ class Confident(Rule):
         """Required evaluations first, then as the rule draws, up to `batch_size` under way."""
         pending = np.array([len(state.pending[k]) for k in state.alive])
         moments = self.moments(state)
-        told, required = moments.counts.astype(int), self.required(moments).astype(int)
+        counts, required = moments.counts.astype(int), self.required(moments).astype(int)
         left = math.inf if self.budget is None else self.budget - state.evaluations - pending.sum()
-        missing = np.maximum(required - told - pending, 0)
+        missing = np.maximum(required - counts - pending, 0)
         if missing.any():
-            chosen = np.repeat(np.arange(len(told)), missing)
-        elif np.any(told < required):
+            chosen = np.repeat(np.arange(len(counts)), missing)
+        elif np.any(counts < required):
             return ()
         else:
             chosen = self._next(state, pending)
@@ -225,9 +225,9 @@ class NonAdaptive(Confident):
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of this round; nothing new before all results are in."""
-        told = [len(state.scores[k]) for k in state.alive]
-        begun = [n + len(state.pending[k]) for n, k in zip(told, state.alive, strict=True)]
-        target = max(self.initial, *begun, min(told) + 1)
+        counts = [len(state.scores[k]) for k in state.alive]
+        begun = [n + len(state.pending[k]) for n, k in zip(counts, state.alive, strict=True)]
+        target = max(self.initial, *begun, min(counts) + 1)
         missing = [
             [state.models[k]] * (target - n) for n, k in zip(begun, state.alive, strict=True)
         ]
@@ -235,13 +235,13 @@ class NonAdaptive(Confident):
 
     def decided(self, state: State) -> Answer | None:
         """As for all, but decided between rounds only."""
-        told = [len(state.scores[k]) for k in state.alive]
-        if min(told) < max(told):
+        counts = [len(state.scores[k]) for k in state.alive]
+        if min(counts) < max(counts):
             return None
         if self.delta is not None:
             return super().decided(state)
-        spent = self._spent(np.array(state.evaluations), len(told))
-        if min(told) < self.initial or not spent:
+        spent = self._spent(np.array(state.evaluations), len(counts))
+        if min(counts) < self.initial or not spent:
             return None
         best = state.models[int(np.argmax(self.means(state)))]
         return Answer(best, None, SPENT, state.evaluations)

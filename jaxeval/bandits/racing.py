@@ -53,13 +53,13 @@ def simulate(
     items = counts.pop()
     sign = 1 if rule.higher_is_better else -1
     best = max(values, key=lambda model: sign * float(values[model].mean()))
-    asked, right = [], []
+    answered, right = [], []
     for repetition in range(repetitions):
         order = Blocks(items, block, seed + repetition).order()
         blocks = {model: of_model[order].mean(axis=1) for model, of_model in values.items()}
         race = simulation.simulate(
             rule, blocks, repetitions=1, pairing="kept", seed=seed + repetition
         )
-        asked.append(int(race.evaluations[0]) * block / (len(values) * items))
+        answered.append(int(race.evaluations[0]) * block / (len(values) * items))
         right.append(race.best[0] == best)
-    return Race(float(np.mean(asked)), float(np.mean(right)))
+    return Race(float(np.mean(answered)), float(np.mean(right)))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.bandits import replay as replaying
-from jaxeval.bandits.fixed_confidence import Confident, Moments
+from jaxeval.bandits.fixed_confidence import Confident, Decision, Moments
 from jaxeval.bandits.replay import RECORD_SPENT, Pairing, Replay
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
 from jaxeval.errors import DataError
@@ -132,9 +132,7 @@ def trials(
         fits = _planned(places, len(models)) + moments.counts[going] <= limits
         reasons[going[~fits.all(axis=1)]] = RECORD_SPENT
         for k in np.flatnonzero(reasons != ""):
-            best = decision.best[k]
-            probability = float(decision.probabilities[k, best]) if decision.known[k] else None
-            answers[active[k]] = Answer(models[best], probability, str(reasons[k]), int(spent[k]))
+            answers[active[k]] = _answer(models, decision, int(k), str(reasons[k]), int(spent[k]))
         active, places = active[reasons == ""], places[fits.all(axis=1)]
         for slot in range(places.shape[1]):
             used = places[:, slot] >= 0
@@ -167,6 +165,13 @@ class _Sums:
         """Of some selections."""
         counts = self.counts[selections]
         return Moments(counts, self.means[selections], self.squares[selections] / counts)
+
+
+def _answer(models: Sequence[str], decision: Decision, k: int, reason: str, spent: int) -> Answer:
+    """Of the k-th selection, which has ended."""
+    best = decision.best[k]
+    probability = float(decision.probabilities[k, best]) if decision.known[k] else None
+    return Answer(models[best], probability, reason, spent)
 
 
 def _rows(moments: Moments, rows: np.ndarray) -> Moments:

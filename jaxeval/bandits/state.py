@@ -80,8 +80,8 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
         number = waiting[0] if waiting else state.next_number(model)
     if number in state.scores[arm]:
         raise DataError(f"{model}: evaluation {number} was told before")
-    told = {**state.scores[arm], number: float(score)}
-    changed = dataclasses.replace(state, scores=_put(state.scores, arm, told))
+    scores = {**state.scores[arm], number: float(score)}
+    changed = dataclasses.replace(state, scores=_put(state.scores, arm, scores))
     return _with_pending(changed, model, [k for k in state.pending[arm] if k != number])
 
 

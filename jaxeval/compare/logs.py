@@ -97,10 +97,10 @@ def refuse_without_logs(args: argparse.Namespace) -> None:
     Raises:
       ConfigError: naming the argument.
     """
-    given = {"cluster": args.cluster, "over": args.over, "junit": args.junit, "html": args.html}
-    given |= {"gate": args.gate or None}
-    given |= {"mismatched": None if args.mismatched == "error" else args.mismatched}
-    for name, value in given.items():
+    flags = {"cluster": args.cluster, "over": args.over, "junit": args.junit, "html": args.html}
+    flags |= {"gate": args.gate or None}
+    flags |= {"mismatched": None if args.mismatched == "error" else args.mismatched}
+    for name, value in flags.items():
         if value is not None:
             raise ConfigError(f"--{name}: expected with --log")
 

@@ -10,7 +10,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.runs.checks import Unusable
-    from jaxeval.stats.configurations import SeedEffect
+    from jaxeval.stats.configurations import OptionComparison, SeedEffect
 
 _DESCRIPTION = """\
 Compares the values of one option (a column of a table with a row a trained network) within
@@ -68,29 +68,18 @@ def main(words: Sequence[str]) -> int:
     args = parser().parse_args(words)
     for name in ("group", "ignore", "key"):
         setattr(args, name, arguments.names(getattr(args, name) or ()))
-    from jaxeval import stats
     from jaxeval.report import text
     from jaxeval.report.comparison import options
     from jaxeval.report.plain import plain
 
     table, unusable = _table(args)
     key = _key(table, args)
-    comparisons = stats.paired_options(
-        table,
-        args.option,
-        args.score,
-        by=args.group,
-        key=key,
-        options=args.values.split(",") if args.values else _ordered(table[args.option]),
-        repeats=args.repeats,
-        higher_is_better=not args.lower_is_better,
-        ddof=args.ddof,
-    )
+    comparisons = _compared(table, args, key)
     effect = _seed_effect(table, args, key)
     adjusted = options.adjusted(comparisons)
     if args.json:
-        asked = {"option": args.option, "score": args.score, "key": key}
-        results = {
+        tree = {
+            **{"option": args.option, "score": args.score, "key": key},
             "rows": len(next(iter(table.values()))),
             "missing": args.missing,
             "unusable": plain(unusable),
@@ -98,7 +87,7 @@ def main(words: Sequence[str]) -> int:
             "paired_options": options.with_adjusted(comparisons, adjusted),
             "seed_effect": plain(effect),
         }
-        cli.write_json(args.json, {**asked, **results})
+        cli.write_json(args.json, tree)
     if args.json != "-":
         if unusable:
             print(text.unusable(unusable, args.missing))
@@ -149,6 +138,24 @@ def _ordered(values: Sequence[Hashable]) -> list[Hashable]:
 def _key(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> list[str]:
     taken = {args.option, args.score, *args.group, *args.ignore}
     return args.key or [name for name in table if name not in taken]
+
+
+def _compared(
+    table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace, key: Sequence[str]
+) -> "list[OptionComparison]":
+    from jaxeval import stats
+
+    return stats.paired_options(
+        table,
+        args.option,
+        args.score,
+        by=args.group,
+        key=key,
+        options=args.values.split(",") if args.values else _ordered(table[args.option]),
+        repeats=args.repeats,
+        higher_is_better=not args.lower_is_better,
+        ddof=args.ddof,
+    )
 
 
 def _seed_effect(

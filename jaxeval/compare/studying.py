@@ -56,9 +56,9 @@ def study(
     from jaxeval.stats import study as studies
 
     rules = rules or pairwise.Rules()
-    told = progress.shown()
+    show_progress = progress.shown()
     return studies.study(
-        table, rules, unit, control=control, gamma=gamma, trained=trained, told=told
+        table, rules, unit, control=control, gamma=gamma, trained=trained, progress=show_progress
     )
 
 

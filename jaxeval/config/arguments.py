@@ -22,21 +22,21 @@ def words(changes: Changes | None, prefix: str = "") -> list[str]:
     return listed
 
 
-def numbered(name: str, asked: int | Sequence[int]) -> list[int]:
-    """1 .. `asked`, or the numbers that are asked for, each once.
+def numbered(name: str, count: int | Sequence[int]) -> list[int]:
+    """1 .. `count`, or the numbers that it lists, each once.
 
     Raises:
       ConfigError: none, or no whole numbers that can be seeds.
     """
-    counted = isinstance(asked, int) and 1 <= asked <= cli.MOST
-    numbers = [*range(1, asked + 1)] if counted else asked  # type: ignore[operator]
+    counted = isinstance(count, int) and 1 <= count <= cli.MOST
+    numbers = [*range(1, count + 1)] if counted else count  # type: ignore[operator]
     try:
         distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
         if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
             raise ValueError
     except (TypeError, ValueError):
         expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
-        raise ConfigError(f"{name}: expected {expected}, got {asked!r}") from None
+        raise ConfigError(f"{name}: expected {expected}, got {count!r}") from None
     return distinct
 
 

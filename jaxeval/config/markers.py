@@ -185,13 +185,13 @@ def static(settings: object, ragged: bool = False) -> dict[str, Json]:
     return tree
 
 
-def keys(settings: object, asked: Marker, prefix: str = "") -> Iterator[str]:
+def keys(settings: object, sought: Marker, prefix: str = "") -> Iterator[str]:
     """The keys that bear a marker, such as `IMMATERIAL`."""
     for key, value, marker in _marked(settings):
-        if marker is asked:
+        if marker is sought:
             yield prefix + key
         elif dataclasses.is_dataclass(value):
-            yield from keys(value, asked, f"{prefix}{key}.")
+            yield from keys(value, sought, f"{prefix}{key}.")
 
 
 def unchanged(settings: object, prefix: str = "") -> Iterator[str]:

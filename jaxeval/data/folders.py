@@ -41,5 +41,5 @@ def names(folder: Path) -> list[str]:
 
 def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) -> str:
     count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
-    there = ", ".join(names(folder)[:8])
-    return f"{count} the {part} pattern {pattern!r}; the folder holds {there}; set {key}=NAME"
+    listed = ", ".join(names(folder)[:8])
+    return f"{count} the {part} pattern {pattern!r}; the folder holds {listed}; set {key}=NAME"

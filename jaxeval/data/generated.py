@@ -244,8 +244,8 @@ def _speech(s: _Scene) -> Words:
 
 def _trade(s: _Scene) -> Words:
     who = s.entity("ORG") if s.chance(0.7) else s.entity("PER")
-    what = s.entity("ORG") if s.chance(0.4) else s.noun_phrase()
-    return who + s.word(_ACTIONS) + what + (s.plain("for") + s.number() if s.chance(0.3) else [])
+    goods = s.entity("ORG") if s.chance(0.4) else s.noun_phrase()
+    return who + s.word(_ACTIONS) + goods + (s.plain("for") + s.number() if s.chance(0.3) else [])
 
 
 def _journey(s: _Scene) -> Words:

@@ -36,15 +36,15 @@ def parts(seed: int) -> dict[str, list[LabelledPair]]:
 def _pair(draw: np.random.Generator) -> LabelledPair:
     label = str(draw.choice(["contradiction", "entailment", "neutral"]))
     first = _THINGS[0] if draw.random() < _MOST else str(draw.choice(_THINGS))
-    other = str(draw.choice([thing for thing in _THINGS if thing != first]))
+    other = str(draw.choice([topic for topic in _THINGS if topic != first]))
     likes = bool(draw.random() < _MOST)
     second = other if label == "neutral" else first
     same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
     opinions = ((first, likes), (second, likes == same))
-    premise, hypothesis = (_sentence(draw, thing, like) for thing, like in opinions)
+    premise, hypothesis = (_sentence(draw, topic, like) for topic, like in opinions)
     return LabelledPair(premise, hypothesis, label)
 
 
-def _sentence(draw: np.random.Generator, thing: str, likes: bool) -> tuple[str, ...]:
+def _sentence(draw: np.random.Generator, topic: str, likes: bool) -> tuple[str, ...]:
     frame, word = str(draw.choice(_FRAMES)), str(draw.choice(_OPINIONS[likes]))
-    return tuple(frame.format(thing=thing, word=word).split())
+    return tuple(frame.format(thing=topic, word=word).split())

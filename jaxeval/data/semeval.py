@@ -82,8 +82,8 @@ def _span(sentence: _Sentence, content: str, term: Element, words: str) -> tuple
         sentence.fail(f"from={ends[0]!r} to={ends[1]!r} of {words!r}; expected whole numbers")
     start, end = map(int, ends)
     if content[start:end] != words or not words.strip():
-        there = content[start:end]
-        sentence.fail(f"expected {words!r} at characters {start} to {end}, found {there!r}")
+        covered = content[start:end]
+        sentence.fail(f"expected {words!r} at characters {start} to {end}, found {covered!r}")
     return start, end
 
 

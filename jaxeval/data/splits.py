@@ -55,9 +55,9 @@ def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
         )
 
 
-def numbered(given: Rows, number: int) -> Rows:
+def numbered(rows: Rows, number: int) -> Rows:
     """The rows of split `number`: 0 is the given one, others are drawn anew."""
-    return given if number == GIVEN_SPLIT else random(given, number)
+    return rows if number == GIVEN_SPLIT else random(rows, number)
 
 
 def split_of(rows: Rows, tables: Tree) -> Split:

@@ -37,12 +37,14 @@ def splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> dic
     Raises:
       DataError: a required part is lacking; names those there are.
     """
-    there = builder.info.splits
-    named = {part: next((n for n in names if n in there), None) for part, names in SPLITS.items()}
+    available = builder.info.splits
+    named = {
+        part: next((n for n in names if n in available), None) for part, names in SPLITS.items()
+    }
     for part in required:
         if named[part] is None:
             expected = " or ".join(SPLITS[part])
-            raise DataError(f"{name}: no split {expected}; it has {', '.join(there)}")
+            raise DataError(f"{name}: no split {expected}; it has {', '.join(available)}")
     return {part: split for part, split in named.items() if split is not None}
 
 

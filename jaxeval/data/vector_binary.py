@@ -50,15 +50,15 @@ def read_word2vec(path: str | Path, into: Collection) -> int:
         count, size = sizes
         vector_rows.check_size(size, path, 1)
         _check_bytes(path, count * (4 * size + 2))
-        found = 0
+        words_read = 0
         for words, raw in _word2vec_blocks(stream, size, path):
-            found += len(words)
-            _add(_decoded(words, found - len(words), path), raw, into, path)
-            if found > count:
+            words_read += len(words)
+            _add(_decoded(words, words_read - len(words), path), raw, into, path)
+            if words_read > count:
                 break
-    if found != count:
-        least = "at least " if found > count else ""
-        message = f"its first line promises {count} vectors, found {least}{found}; cut short?"
+    if words_read != count:
+        least = "at least " if words_read > count else ""
+        message = f"its first line promises {count} vectors, found {least}{words_read}; cut short?"
         raise DataError(message, path)
     return size
 
@@ -140,8 +140,8 @@ def _decoded(words: list[bytes], before: int, path: str | Path) -> list[str]:
     try:
         return [word.decode() for word in words]
     except UnicodeDecodeError as error:
-        place = before + words.index(error.object) + 1
-        raise DataError(f"word {place} is not UTF-8: {error.object[:40]!r}", path) from None
+        number = before + words.index(error.object) + 1
+        raise DataError(f"word {number} is not UTF-8: {error.object[:40]!r}", path) from None
 
 
 def _add(names: list[str], table: np.ndarray, into: Collection, path: str | Path) -> None:

@@ -123,8 +123,8 @@ class Population:
     def _load_next(self, lane: int) -> bool:
         """Loads the next waiting member whose split can be made; says whether there was one."""
         while True:
-            here = (m for m in self.waiting if self._arrival(m) <= self.epochs)
-            who = next(here, None)
+            arrived = (m for m in self.waiting if self._arrival(m) <= self.epochs)
+            who = next(arrived, None)
             if who is None:
                 return False
             try:

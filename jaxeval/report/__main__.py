@@ -36,35 +36,35 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
-    asked = parser().parse_args(arguments)
+    args = parser().parse_args(arguments)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.sensitivity import recorded
 
-    source = runs.shown(asked.runs)
-    rows = _chosen(runs.load(asked.runs), asked.experiment, source)
-    points = runs.load_curves(asked.runs)
+    source = runs.shown(args.runs)
+    rows = _chosen(runs.load(args.runs), args.experiment, source)
+    points = runs.load_curves(args.runs)
     groups = summary.by_experiment(rows)
     planned = {
-        members[0].experiment: recorded.planned(asked.runs, members[0].experiment)
+        members[0].experiment: recorded.planned(args.runs, members[0].experiment)
         for members in groups
     }
     summaries = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
-    if asked.json:
-        cli.write_json(asked.json, [summary.to_dict(described) for described in summaries])
-    if asked.json != "-":
+    if args.json:
+        cli.write_json(args.json, [summary.to_dict(described) for described in summaries])
+    if args.json != "-":
         for described in summaries:
             terminal.print_summary(described)
-    target = _page_path(asked.html, asked.runs)
-    if target is None and not asked.figures:
+    target = _page_path(args.html, args.runs)
+    if target is None and not args.figures:
         return 0
     drawn = page.draw(groups, points)
     if target is not None:
         cli.write_text(target, page.render(groups, drawn, source, planned))
-        if asked.json != "-":
+        if args.json != "-":
             print(f"\npage: {target}")
-    if asked.figures:
-        _write_figures(groups, drawn, Path(asked.figures))
+    if args.figures:
+        _write_figures(groups, drawn, Path(args.figures))
     return 0
 
 
@@ -72,8 +72,8 @@ def _chosen(rows: list, name: str | None, source: str) -> list:
     chosen = [row for row in rows if name in (None, row.name, row.experiment)]
     if not chosen:
         names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
-        what = f"no experiment {name!r}" if name else "no member has ended"
-        raise RunError(f"{source}: {what}; experiments with members: {names}")
+        problem = f"no experiment {name!r}" if name else "no member has ended"
+        raise RunError(f"{source}: {problem}; experiments with members: {names}")
     return chosen
 
 

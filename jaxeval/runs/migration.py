@@ -55,8 +55,8 @@ def _rename_keys(connection: sa.Connection) -> None:
         connection.execute(change.values(config=config))
     # other studies record hyperparameters under names that are their own
     drawn = [row.id for row in rows if row.name.endswith(", neighbourhood")]
-    there = sa.inspect(connection).get_table_names()
-    for name in set(_WITH_HPARAMS) & set(there):
+    tables = sa.inspect(connection).get_table_names()
+    for name in set(_WITH_HPARAMS) & set(tables):
         _rename_hyperparameters(connection, schema.metadata.tables[name], drawn)
     connection.execute(sa.update(schema.versions).values(version=3))
 

@@ -47,16 +47,18 @@ def _columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") -
 
 def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
     """The model of each row: one name on all data sets, told apart where it must be."""
-    there = {row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)}
-    taken = Counter((row.name, dataset) for row, dataset in there.values())
+    by_experiment = {
+        row.experiment: (row, dataset) for row, dataset in zip(rows, datasets, strict=True)
+    }
+    taken = Counter((row.name, dataset) for row, dataset in by_experiment.values())
     shared = {name for (name, _), count in taken.items() if count > 1}
-    configs = {(row.name, dataset, row.config_hash) for row, dataset in there.values()}
+    configs = {(row.name, dataset, row.config_hash) for row, dataset in by_experiment.values()}
     # the config's hash is the same on every data set; an experiment's id is not
-    by_config = len(set(datasets)) > 1 and len(configs) == len(there)
+    by_config = len(set(datasets)) > 1 and len(configs) == len(by_experiment)
 
     def named(row: MemberRow) -> str:
-        told = row.config_hash if by_config else row.experiment
-        name = f"{row.name} ({told[:8]})" if row.name in shared else row.name
+        model = row.config_hash if by_config else row.experiment
+        name = f"{row.name} ({model[:8]})" if row.name in shared else row.name
         return name if row.hparams == "{}" else f"{name} {row.hparams}"
 
     return [named(row) for row in rows]

@@ -139,8 +139,8 @@ def _by_table(args: argparse.Namespace) -> int:
         notes.append(text.unusable(table.unusable, table.missing))
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
-    told = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return options.write({**tree, **told}, show, args, notes)
+    origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
+    return options.write({**tree, **origin}, show, args, notes)
 
 
 def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
@@ -181,10 +181,10 @@ def _by_command(args: argparse.Namespace) -> int:
             steps = evaluate.run(
                 rule, state, command, workers=args.workers, retries=args.retries, most=most
             )
-            for told in steps:
-                state = told.state
+            for event in steps:
+                state = event.state
                 selected.save(state)
-                print(terminal.progress(rule, told), file=sys.stderr, flush=True)
+                print(terminal.progress(rule, event), file=sys.stderr, flush=True)
             answer = evaluate.answer(rule, state, most)
         except RunError as error:
             if state.alive:

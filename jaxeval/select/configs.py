@@ -168,9 +168,9 @@ def select(
             yield event
             if isinstance(event, events.Ended):
                 spent += event.result.wall_seconds
-                for told in _told(rule, state, of.part, trials[event.trial], event.result):
-                    state = told.state
-                    yield told
+                for scored in _told(rule, state, of.part, trials[event.trial], event.result):
+                    state = scored.state
+                    yield scored
 
 
 def _spent(state: State, of: Arms, store: runs.Store) -> float:

@@ -30,10 +30,10 @@ def select(
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
     rule = dataclasses.replace(rule, higher_is_better=higher_is_better)
     state = rule.begin([*functions])
-    for told in evaluate.run(rule, state, lambda name, number: functions[name](number)):
-        state = told.state
+    for event in evaluate.run(rule, state, lambda name, number: functions[name](number)):
+        state = event.state
         if not quiet:
-            print(terminal.progress(rule, told), file=sys.stderr, flush=True)
+            print(terminal.progress(rule, event), file=sys.stderr, flush=True)
     answer = rule.answer(state)
     assert answer is not None
     return as_json.result(rule, state, answer)

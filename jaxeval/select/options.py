@@ -108,7 +108,6 @@ def rule(
       ConfigError: arguments that do not go together.
     """
     from jaxeval import bandits
-    from jaxeval.bandits import posterior
 
     common: dict[str, Any] = {
         "higher_is_better": higher_is_better,
@@ -116,14 +115,7 @@ def rule(
         "seed": args.seed,
     }
     if args.rule == "sequential-halving":
-        if args.budget is None:
-            raise ConfigError("--rule sequential-halving: expected --budget N")
-        unused = ("delta", "batch", "epsilon", "min_evaluations")
-        if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
-            raise ConfigError(
-                "--rule sequential-halving: takes --budget, which sets its rounds (a round is a "
-                "batch), but no --delta, --batch, --epsilon, --min-evaluations or --alpha"
-            )
+        _check_halving(args)
         return bandits.SequentialHalving(budget=args.budget, **common)
     common |= {
         "delta": 0.05 if args.delta is None else args.delta,
@@ -139,11 +131,25 @@ def rule(
             common["delta"] = None
         return bandits.NonAdaptive(**common)
     size = args.batch or default_batch
-    if size is not None and args.rule != "non-adaptive":
+    if size is not None:
         common["batch_size"] = size
     if args.rule == "batch":
         return bandits.BatchThompson(**common)
     return bandits.TopTwoThompson(**common)
+
+
+def _check_halving(args: argparse.Namespace) -> None:
+    """Raises ConfigError for arguments that sequential halving lacks, or has no use for."""
+    from jaxeval.bandits import posterior
+
+    if args.budget is None:
+        raise ConfigError("--rule sequential-halving: expected --budget N")
+    unused = ("delta", "batch", "epsilon", "min_evaluations")
+    if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
+        raise ConfigError(
+            "--rule sequential-halving: takes --budget, which sets its rounds (a round is a "
+            "batch), but no --delta, --batch, --epsilon, --min-evaluations or --alpha"
+        )
 
 
 def blocks(args: argparse.Namespace) -> "Blocks | None":

@@ -105,12 +105,14 @@ def _refuse_absent(
     sources: Sequence[SweepScores], locations: Sequence[str], request: Request
 ) -> None:
     """What was asked for must be a hyperparameter of some sweep."""
-    there = list(dict.fromkeys(name for source in sources for name in source.values))
-    asked = (*request.hyperparameters, *request.declared.names)
-    absent = [name for name in asked if name not in there]
+    listed = list(dict.fromkeys(name for source in sources for name in source.values))
+    names = (*request.hyperparameters, *request.declared.names)
+    absent = [name for name in names if name not in listed]
     if absent:
-        there = there or list(dict.fromkeys(n for location in locations for n in _names(location)))
-        raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(there)}")
+        listed = listed or list(
+            dict.fromkeys(n for location in locations for n in _names(location))
+        )
+        raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(listed)}")
 
 
 def _read(location: str, request: Request) -> list[SweepScores]:

@@ -130,8 +130,8 @@ def parse(table: Mapping[str, object], where: str) -> Distribution:
     """
     named = [kind for kind in KINDS if kind in table]
     if len(named) != 1:
-        got = " and ".join(named) or "none of them"
-        raise ConfigError(f"{where}: expected one of {', '.join(KINDS)}, got {got}")
+        present = " and ".join(named) or "none of them"
+        raise ConfigError(f"{where}: expected one of {', '.join(KINDS)}, got {present}")
     for key, kind in (("step", "integer"), ("ordered", "choices")):
         if key in table and kind not in table:
             raise ConfigError(f"{where}.{key}: only {kind} has it, not {named[0]}")

@@ -42,12 +42,12 @@ class PairwiseComparisons:
 
 
 def compare(
-    scores: Sequence[Scores], rules: Rules, told: Callable[[float], None] = lambda share: None
+    scores: Sequence[Scores], rules: Rules, progress: Callable[[float], None] = lambda share: None
 ) -> PairwiseComparisons:
     """Tests, effects and planning for all pairs of models on all data sets.
 
     Args:
-      told: is called now and then with the share that is done.
+      progress: is called now and then with the share that is done.
 
     Raises:
       DataError: a model has one score only, which says nothing about a distribution.
@@ -62,14 +62,14 @@ def compare(
                 )
     tests = []
     for done, pair in enumerate(scores):
-        told(_SHARE_OF_TESTS * done / len(scores))
+        progress(_SHARE_OF_TESTS * done / len(scores))
         tests.append(pairwise.tests(pair, rules))
     adjusted, verdict, further = pairwise.corrected(
         tests, [pair.verdict_tests for pair in scores], rules
     )
     pairs = []
     for done, pair in enumerate(scores):
-        told(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
+        progress(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
         sizes, rope = pairwise.sizes(pair, rules, len(scores)), pairwise.rope(pair, rules)
         plan = planning.plan(pair, rules, verdict)
         pairs.append(Pair(pair, tests[done], adjusted[done], sizes, rope, plan))

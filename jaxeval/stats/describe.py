@@ -79,9 +79,9 @@ def order_interval(values: np.ndarray, confidence: float) -> Interval:
     fraction(confidence, "confidence")
     size = len(values)
     below = max(1, int(stats.binom.ppf((1 - confidence) / 2, size, 0.5)))
-    held = 1 - 2 * float(stats.binom.cdf(below - 1, size, 0.5))
+    coverage = 1 - 2 * float(stats.binom.cdf(below - 1, size, 0.5))
     low, high = (float(v) for v in np.sort(values)[[below - 1, size - below]])
-    return Interval(low, high, min(confidence, held), "order statistics")
+    return Interval(low, high, min(confidence, coverage), "order statistics")
 
 
 def bca_interval(

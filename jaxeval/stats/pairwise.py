@@ -197,7 +197,7 @@ def corrected(
     """P-values of all pairs, corrected in two families: the verdict's tests and all others.
 
     Args:
-      found: for each pair its tests.
+      results: for each pair its tests.
       named: for each pair the names of the tests that its verdict rests on.
 
     Returns:

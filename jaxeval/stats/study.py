@@ -73,7 +73,7 @@ def study(
     control: str | None = None,
     gamma: float | None = None,
     trained: Sequence[TrainedModel] | None = None,
-    told: Callable[[float], None] = lambda share: None,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> ScoreStudy:
     """Describes and compares all models of a score table.
 
@@ -82,7 +82,7 @@ def study(
       gamma: the score at which a data set counts as solved; 1 where scores are fractions.
       trained: trained models of each model, to be compared item by item; the first of each on a
         data set stands for it where single ones are compared.
-      told: is called now and then with the share that is done.
+      progress: is called now and then with the share that is done.
 
     Raises:
       DataError: fewer than two models on every data set, a model with one score, no such control.
@@ -94,7 +94,7 @@ def study(
     pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
     if not pairs:
         raise DataError(_no_pairs(table, samples), table.source)
-    compared = comparison.compare(pairs, rules, told)
+    compared = comparison.compare(pairs, rules, progress)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
         for dataset in samples.datasets

@@ -29,6 +29,6 @@ def groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tup
             if part
             and not any(part < other or (part == other and m < n) for m, other in enumerate(split))
         ]
-    places = {name: place for place, name in enumerate(models)}
+    places = {name: rank for rank, name in enumerate(models)}
     ordered = (tuple(sorted(part, key=places.__getitem__)) for part in parts)
     return sorted(ordered, key=lambda group: [places[name] for name in group])

@@ -174,8 +174,8 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
     return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
 
 
-def _is(key: str, name: str, asked: str) -> bool:
-    return name == asked or (len(asked) >= 4 and key.startswith(asked))
+def _is(key: str, name: str, query: str) -> bool:
+    return name == query or (len(query) >= 4 and key.startswith(query))
 
 
 def _described(path: Path) -> Description:

@@ -182,17 +182,17 @@ def tune(
             history, pending = searches.ask(search, history, count, of.compiled)
             if not pending:
                 return
-        asked = batch(of, pending, padded_to)
-        yield Asked(history, asked)
-        results = yield from _train(of, asked, store, folder, lanes)
-        _forget(asked, of.record.id, folder)
+        proposals = batch(of, pending, padded_to)
+        yield Asked(history, proposals)
+        results = yield from _train(of, proposals, store, folder, lanes)
+        _forget(proposals, of.record.id, folder)
         for number in sorted(results):
             history = histories.tell(history, number, results[number])
         yield Told(history)
 
 
 def _train(
-    of: Target, asked: Batch, store: runs.Store, folder: Path, lanes: int
+    of: Target, proposals: Batch, store: runs.Store, folder: Path, lanes: int
 ) -> Generator[events.Event | Scored, None, dict[int, Result]]:
     """Trains a batch; what was trained of it before is not trained again.
 
@@ -206,33 +206,33 @@ def _train(
     Returns:
       results by number of the evaluation.
     """
-    results = dict(asked.failed)
-    yield from (Scored(e, results[e.number]) for e in asked.evaluations if e.number in results)
-    if not asked.cohorts:
+    results = dict(proposals.failed)
+    yield from (Scored(e, results[e.number]) for e in proposals.evaluations if e.number in results)
+    if not proposals.cohorts:
         return results
-    mode = widths.resolve(asked.cohorts[0].problem.training.lane_mode)
-    width = lanes if len(asked.cohorts) == 1 or mode == "map" else None
-    attempts = [(cohort, own) for cohort in asked.cohorts for own in dict.fromkeys((width, 1))]
-    lacking = {cohort.name: cohort for cohort in asked.cohorts}
+    mode = widths.resolve(proposals.cohorts[0].problem.training.lane_mode)
+    width = lanes if len(proposals.cohorts) == 1 or mode == "map" else None
+    attempts = [(cohort, own) for cohort in proposals.cohorts for own in dict.fromkeys((width, 1))]
+    lacking = {cohort.name: cohort for cohort in proposals.cohorts}
     for cohort, own in attempts:
         if cohort.name in lacking:
             happening = studies.run_cohorts([cohort], store, folder, session=of.session, lanes=own)
-            if (yield from _fits(_scored(asked, happening, results))):
+            if (yield from _fits(_scored(proposals, happening, results))):
                 del lacking[cohort.name]
     for cohort in [part for whole in lacking.values() for part in _unpadded(whole)]:
         happening = studies.run_cohorts([cohort], store, folder, session=of.session, lanes=1)
-        yield from _fits(_scored(asked, happening, results))
-    for evaluation in asked.evaluations:
+        yield from _fits(_scored(proposals, happening, results))
+    for evaluation in proposals.evaluations:
         if evaluation.number not in results:
             results[evaluation.number] = Result(failure="out of memory")
             yield Scored(evaluation, results[evaluation.number])
     return results
 
 
-def _forget(asked: Batch, experiment: str, folder: Path) -> None:
+def _forget(proposals: Batch, experiment: str, folder: Path) -> None:
     """Removes what is left of a batch that has ended: a search that went on with other shapes has
     not taken up the checkpoints of the old ones."""
-    of_batch = f"{experiment}-{_part(asked.evaluations)}"
+    of_batch = f"{experiment}-{_part(proposals.evaluations)}"
     for left in sorted((folder / "checkpoints").glob(f"{of_batch}*")):
         if left.is_dir():
             with contextlib.suppress(RunError), running.locked(folder, left.name):
@@ -266,7 +266,7 @@ def _is_padded(cohort: Cohort) -> bool:
 
 
 def _scored(
-    asked: Batch,
+    proposals: Batch,
     happening: Generator[events.Event, None, None],
     results: dict[int, Result],
 ) -> Generator[events.Event | Scored, None, None]:
@@ -275,13 +275,13 @@ def _scored(
     for event in happening:
         yield event
         if isinstance(event, events.Ended):
-            evaluation = asked.trials[event.trial]
+            evaluation = proposals.trials[event.trial]
             ended = members.setdefault(evaluation.number, {})
             ended[event.trial.seed] = event.result
             if len(ended) == len(evaluation.seeds) and evaluation.number not in results:
-                told = result([ended[seed] for seed in evaluation.seeds])
-                results[evaluation.number] = told
-                yield Scored(evaluation, told)
+                scored = result([ended[seed] for seed in evaluation.seeds])
+                results[evaluation.number] = scored
+                yield Scored(evaluation, scored)
 
 
 def result(members: Sequence[runs.MemberResult]) -> Result:

@@ -171,10 +171,12 @@ class _Live:
         """Asks for settings for all lanes that are free; those that join the population now."""
         joining = []
         while (free := self._free()) > 0 and not self.bounds.stop(self.history):
-            self.history, asked = searches.ask(self.search, self.history, free, self.of.compiled)
-            if not asked:
+            self.history, proposed = searches.ask(
+                self.search, self.history, free, self.of.compiled
+            )
+            if not proposed:
                 break
-            for evaluation in asked:
+            for evaluation in proposed:
                 entry = self._entry(evaluation)
                 if entry is not None and _program(entry) == self.program:
                     joined = (population, epochs)
@@ -243,8 +245,8 @@ class _Live:
                     self._tell(evaluation.number, _NO_ROOM)
         self.save(self.history)
 
-    def _refuse_undone(self, told: Sequence[Evaluation]) -> None:
-        undone = [e.number for e in told if self._unrecorded(e) is not None]
+    def _refuse_undone(self, ended: Sequence[Evaluation]) -> None:
+        undone = [e.number for e in ended if self._unrecorded(e) is not None]
         if undone:
             raise RunError(
                 f"setting {undone[0]}: its training has ended, and to record it there is no "

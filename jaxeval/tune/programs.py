@@ -56,8 +56,12 @@ def _search(
     for step in steps:
         state.save(step.history)
         if step.evaluation is not None:
-            told = step.history.evaluations[step.evaluation.number]
-            said = terminal.ended(told, _METRIC) if told.result else f"{told.number}: {step.note}"
+            evaluation = step.history.evaluations[step.evaluation.number]
+            said = (
+                terminal.ended(evaluation, _METRIC)
+                if evaluation.result
+                else f"{evaluation.number}: {step.note}"
+            )
             sofar = terminal.progress(search, step.history, args.trials, _METRIC, state.seconds)
             print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
@@ -76,8 +80,8 @@ def _retrained(
         state.save_fresh(setting, seed, result)
         shown = result if isinstance(result, str) else f"{result:g}"
         print(f"best setting, fresh seed {seed}: {shown}", file=sys.stderr, flush=True)
-    told = [state.fresh[setting][seed] for seed in seeds]
+    results = [state.fresh[setting][seed] for seed in seeds]
     return Retrained(
-        {"score": [result for result in told if isinstance(result, float)]},
-        [result for result in told if isinstance(result, str)],
+        {"score": [result for result in results if isinstance(result, float)]},
+        [result for result in results if isinstance(result, str)],
     )

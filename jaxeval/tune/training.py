@@ -186,17 +186,17 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     parallel = _at_once(args.parallel)
     count = min(parallel, args.trials)
     history = History((), target.record.higher_is_better)
-    _, asked = searches.ask(search, history, count, target.compiled)
+    _, proposed = searches.ask(search, history, count, target.compiled)
     padded_to: Sequence[ShapeBucket] = ()
     if search.halving is None:
         trainings = args.trials * search.seeds
         padded_to = configs.shape_buckets_of(target, trainings, parallel * search.seeds)
-    batch = configs.batch(target, asked, padded_to)
+    batch = configs.batch(target, proposed, padded_to)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
     findings, batches = target.base.source.findings, -(-args.trials // parallel)
     of_runs.print_findings(findings.remarks, findings.warnings)
     if args.json:
-        values = [dict(evaluation.values) for evaluation in asked]
+        values = [dict(evaluation.values) for evaluation in proposed]
         first = plan.to_dict(estimates, values, None, findings.warnings)
         cli.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
@@ -212,7 +212,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
             "\n\nthe first batch:"
         )
         plan.show(estimates)
-        for evaluation, result in ((e, batch.failed.get(e.number)) for e in asked):
+        for evaluation, result in ((e, batch.failed.get(e.number)) for e in proposed):
             if result is not None:
                 print(f"setting {evaluation.number}: {result.failure}")
     return 0

@@ -37,13 +37,13 @@ class Command:
         taken = [name for name in _BESIDE if name in names]
         if taken:
             raise ConfigError(f"--command: {{{taken[0]}}} is taken; name that hyperparameter else")
-        asked = _PLACE.findall(template)
-        for name in asked:
+        placeholders = _PLACE.findall(template)
+        for name in placeholders:
             if name not in (*names, *_BESIDE):
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"did you mean {{{near[0]}}}?" if near else f"there are {', '.join(names)}"
                 raise ConfigError(f"--command: {{{name}}}: no such hyperparameter; {hint}")
-        missing = [] if "values" in asked else [name for name in names if name not in asked]
+        missing = [] if "values" in placeholders else [n for n in names if n not in placeholders]
         if missing:
             raise ConfigError(
                 f"--command: expected {{values}}, or each hyperparameter by its name: "

@@ -53,9 +53,9 @@ def settings(space: Space, rows: np.ndarray) -> list[dict[str, Value]]:
     """Places [n, P] -> plain values by name, inactive ones left out."""
     return [
         {
-            parameter.name: _value(parameter.distribution, float(place))
-            for parameter, place in zip(space.parameters, row, strict=True)
-            if not math.isnan(place)
+            parameter.name: _value(parameter.distribution, float(value))
+            for parameter, value in zip(space.parameters, row, strict=True)
+            if not math.isnan(value)
         }
         for row in rows
     ]
@@ -119,12 +119,12 @@ def features(space: Space, rows: np.ndarray) -> np.ndarray:
     """What a kernel sees [n, D] of places [n, P]."""
     columns = []
     for k, parameter in enumerate(space.parameters):
-        place = rows[:, k]
+        values = rows[:, k]
         if is_categorical(parameter.distribution):
             index = np.arange(choices(parameter.distribution))
-            columns.append((place[:, None] == index) * math.sqrt(0.5))
+            columns.append((values[:, None] == index) * math.sqrt(0.5))
         else:
-            columns.append(np.where(np.isnan(place), 0.5, place)[:, None])
+            columns.append(np.where(np.isnan(values), 0.5, values)[:, None])
     return np.concatenate(columns, axis=1)
 
 

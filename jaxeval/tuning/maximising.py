@@ -93,12 +93,12 @@ def _with(
 ) -> np.ndarray:
     """Rows [n, P] with each of some values [k, C] in columns; those that cannot have them not."""
     every = np.repeat(rows, len(values), axis=0)
-    asked = np.tile(values, (len(rows), 1))
-    every[:, columns] = asked
+    unsnapped = np.tile(values, (len(rows), 1))
+    every[:, columns] = unsnapped
     middle = encoding.unconditional(space, np.full((1, rows.shape[1]), 0.5))
     # whether a hyperparameter is active is for its conditions to say
     snapped = encoding.snap(space, np.where(np.isnan(every), middle, every))
-    same = np.nan_to_num(snapped[:, columns], nan=-1.0) == np.nan_to_num(asked, nan=-1.0)
+    same = np.nan_to_num(snapped[:, columns], nan=-1.0) == np.nan_to_num(unsnapped, nan=-1.0)
     return encoding.distinct(snapped[same.all(axis=1)])
 
 

@@ -74,10 +74,13 @@ def worse(model: Model, features: np.ndarray, own: np.ndarray, margin: float) ->
       own: [1, D] where that is.
       margin: by more than this, in targets.
     """
-    there, here = gaussian_process.predict(model, features), gaussian_process.predict(model, own)
-    shared = gaussian_process.between(model, (features, there.solved), (own, here.solved))[:, 0]
-    variance = np.maximum(there.variance + here.variance - 2 * shared, 1e-12)
-    probability: np.ndarray = special.ndtr((here.mean - there.mean - margin) / np.sqrt(variance))
+    others = gaussian_process.predict(model, features)
+    at_own = gaussian_process.predict(model, own)
+    shared = gaussian_process.between(model, (features, others.solved), (own, at_own.solved))[:, 0]
+    variance = np.maximum(others.variance + at_own.variance - 2 * shared, 1e-12)
+    probability: np.ndarray = special.ndtr(
+        (at_own.mean - others.mean - margin) / np.sqrt(variance)
+    )
     return probability
 
 

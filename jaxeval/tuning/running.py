@@ -73,9 +73,9 @@ def run(
             # as many settings as keep all workers busy
             more = min(-(-desk.free // search.seeds), trials - len(history.evaluations))
             if more > 0 and not stop(history):
-                history, asked = searches.ask(search, history, more)
-                settings.update((e.number, e.values) for e in asked)
-                desk.waiting.extend(_jobs(asked))
+                history, proposed = searches.ask(search, history, more)
+                settings.update((e.number, e.values) for e in proposed)
+                desk.waiting.extend(_jobs(proposed))
                 yield Step(history)
             if not histories.pending(history):
                 return

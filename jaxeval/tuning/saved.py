@@ -51,7 +51,7 @@ class Saved:
             {
                 "seconds": round(self.seconds, 3),
                 "fresh": {
-                    s: {str(k): v for k, v in told.items()} for s, told in self.fresh.items()
+                    s: {str(k): v for k, v in results.items()} for s, results in self.fresh.items()
                 },
                 **histories.to_dict(self.history),
             }
@@ -85,8 +85,8 @@ def opened(
 def _read(file: state_file.StateFile, tree: Any) -> Saved:
     try:
         fresh = {
-            str(setting): {int(seed): result for seed, result in told.items()}
-            for setting, told in tree["fresh"].items()
+            str(setting): {int(seed): result for seed, result in results.items()}
+            for setting, results in tree["fresh"].items()
         }
         return Saved(file, histories.from_dict(tree), fresh, float(tree["seconds"]))
     except (DataError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -47,7 +47,7 @@ def slices(
         return {}
     own = encoding.places(space, [setting.values])
     at, row = encoding.features(space, own), _everywhere(space, own[0])
-    told = {}
+    by_name = {}
     for k, parameter in enumerate(space.parameters):
         if parameter.name not in setting.values:
             continue
@@ -56,13 +56,13 @@ def slices(
         features = encoding.features(space, rows)
         predicted = gaussian_process.predict(fitted.model, features)
         centre, unit = fitted.targets.centre, fitted.targets.unit
-        told[parameter.name] = Slice(
+        by_name[parameter.name] = Slice(
             values,
             centre + unit * predicted.mean,
             abs(unit) * np.sqrt(predicted.variance),
             posterior.worse(fitted.model, features, at, margin / abs(unit)),
         )
-    return told
+    return by_name
 
 
 def alike(of: Slice, value: Value) -> list[Value]:

@@ -75,8 +75,8 @@ class Tuner:
           DataError: the count is no whole number, or below 0.
         """
         number = search.whole("count", count, 0)
-        self.history, asked = search.ask(self.search, self.history, number)
-        return asked
+        self.history, proposed = search.ask(self.search, self.history, number)
+        return proposed
 
     def tell(
         self, number: SupportsIndex, result: float | Sequence[float] | np.ndarray | str
@@ -90,8 +90,8 @@ class Tuner:
         Raises:
           DataError: as `history.tell`, and where the result is neither numbers nor words.
         """
-        asked = search.whole("number", number, 0)
-        self.history = histories.tell(self.history, asked, outcome(result))
+        index = search.whole("number", number, 0)
+        self.history = histories.tell(self.history, index, outcome(result))
 
     def best(self) -> Setting:
         """The setting to take, with all its scores: that of the best posterior mean or mean.

@@ -149,20 +149,20 @@ def _analogies(args: argparse.Namespace) -> int:
 
     files, lower = _files(args), not args.keep_case
     sets = [questions.read(path) for path in args.sets]
-    cases = [(asked, method) for asked in sets for method in analogies.METHODS]
+    cases = [(question_set, method) for question_set in sets for method in analogies.METHODS]
     answered: list[dict[str, accuracy.Answered]] = [{} for _ in cases]
     zeros = {}
     for name, path in files.items():  # one file in memory at a time
         read = lookup.read(path, lower_case=lower, most=args.most)
         zeros[name] = read.zeros
-        for known, (asked, method) in zip(answered, cases, strict=True):
-            known[name] = accuracy.answer(asked, read, method, lower)
+        for known, (question_set, method) in zip(answered, cases, strict=True):
+            known[name] = accuracy.answer(question_set, read, method, lower)
         del read
     resampling = differences.Resampling(args.resamples, args.seed)
     results = differences.adjusted(
         [
-            accuracy.evaluate(asked, method, known, resampling)
-            for known, (asked, method) in zip(answered, cases, strict=True)
+            accuracy.evaluate(question_set, method, known, resampling)
+            for known, (question_set, method) in zip(answered, cases, strict=True)
         ]
     )
     show = functools.partial(terminal.print_analogies, results, zeros, args.details)
@@ -176,9 +176,9 @@ def _svd(args: argparse.Namespace) -> int:
     from jaxeval.vectors import baseline
 
     settings = options.svd(args)
-    made = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
-    show = functools.partial(terminal.print_baseline, made, args.out)
-    return _tell(args, {**made._asdict(), "options": settings}, show)
+    summary = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
+    show = functools.partial(terminal.print_baseline, summary, args.out)
+    return _tell(args, {**summary._asdict(), "options": settings}, show)
 
 
 def _files(args: argparse.Namespace) -> dict[str, str]:

@@ -71,18 +71,18 @@ def answer(
 ) -> Answered:
     """Which questions a file covers and answers; all its words are candidates."""
     columns = zip(*questions.asked, strict=True)
-    asked = np.stack([_rows(vectors, words, lower_case) for words in columns], axis=1)
+    rows = np.stack([_rows(vectors, words, lower_case) for words in columns], axis=1)
     most = max(map(len, questions.answers))
     padded = [
         [*_rows(vectors, words, lower_case), *[-1] * (most - len(words))]
         for words in questions.answers
     ]
-    wanted = np.array(padded, np.int64)  # [Q, most]
-    covered = np.all(asked >= 0, axis=1) & np.any(wanted >= 0, axis=1)
+    gold = np.array(padded, np.int64)  # [Q, most]
+    covered = np.all(rows >= 0, axis=1) & np.any(gold >= 0, axis=1)
     right = np.zeros(covered.shape, bool)
     if covered.any():
-        found = analogies.solve(vectors.unit, asked[covered], method)
-        right[covered] = (wanted[covered] == found[:, None]).any(axis=1)
+        predicted = analogies.solve(vectors.unit, rows[covered], method)
+        right[covered] = (gold[covered] == predicted[:, None]).any(axis=1)
     return Answered(covered, right)
 
 
@@ -97,16 +97,16 @@ def evaluate(
     Files with which no question is left are left out of the differences, and named.
     """
     resampling = Resampling() if resampling is None else resampling
-    scores = {name: _score(questions, one, resampling) for name, one in answered.items()}
-    covered = {name: one.covered for name, one in answered.items()}
+    scores = {name: _score(questions, answers, resampling) for name, answers in answered.items()}
+    covered = {name: answers.covered for name, answers in answered.items()}
     names, common, left_out = differences.comparable(covered, _all_without_questions)
     right = np.stack([answered[name].right[common] for name in names])
-    found: tuple[Difference, ...] = ()
+    between: tuple[Difference, ...] = ()
     if len(names) > 1:
         draws = _draws(questions, common, right, resampling)
         shares = right.mean(axis=1).tolist()
-        found = differences.between(names, shares, draws, int(common.sum()), resampling, _ITEMS)
-    return OnQuestions(questions.name, method, scores, int(common.sum()), found, left_out)
+        between = differences.between(names, shares, draws, int(common.sum()), resampling, _ITEMS)
+    return OnQuestions(questions.name, method, scores, int(common.sum()), between, left_out)
 
 
 def _all_without_questions(names: Sequence[str], common: np.ndarray) -> Sequence[str]:
@@ -141,13 +141,13 @@ def _accuracy(answered: Answered, part: np.ndarray) -> Accuracy:
 
 
 def _draws(
-    questions: Questions, some: np.ndarray, right: np.ndarray, resampling: Resampling
+    questions: Questions, chosen: np.ndarray, right: np.ndarray, resampling: Resampling
 ) -> np.ndarray:
     """Shares of right answers [B, V] on resamples of the units of some questions."""
     used, where = np.unique(
-        np.concatenate([questions.first[some], questions.second[some]]), return_inverse=True
+        np.concatenate([questions.first[chosen], questions.second[chosen]]), return_inverse=True
     )
-    first, second = where[: some.sum()], where[some.sum() :]
+    first, second = where[: chosen.sum()], where[chosen.sum() :]
     return resampled.crossed_draws(
         right,
         first,

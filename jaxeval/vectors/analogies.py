@@ -20,7 +20,7 @@ _QUESTIONS = 128
 _MOST_COSINES = 1 << 22  # at a time
 
 
-def solve(unit: np.ndarray, asked: np.ndarray, method: Method) -> np.ndarray:
+def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     """The answer to each question: the candidate [Q] of the highest score, none of a, b and c.
 
     3CosAdd: cos(d, b) - cos(d, a) + cos(d, c) (Mikolov, Yih & Zweig 2013). 3CosMul: s(d, b)
@@ -29,21 +29,21 @@ def solve(unit: np.ndarray, asked: np.ndarray, method: Method) -> np.ndarray:
 
     Args:
       unit: [V, D] float32, rows of length 1; all are candidates.
-      asked: [Q, 3] rows of a, b and c.
+      triples: [Q, 3] rows of a, b and c.
     """
-    words, where = np.unique(asked, return_inverse=True)
-    where = where.reshape(asked.shape)
-    best = np.full(len(asked), -np.inf, np.float32)
-    answer = np.zeros(len(asked), np.int64)
+    words, where = np.unique(triples, return_inverse=True)
+    where = where.reshape(triples.shape)
+    best = np.full(len(triples), -np.inf, np.float32)
+    answer = np.zeros(len(triples), np.int64)
     width = max(1, min(_CANDIDATES, _MOST_COSINES // len(words)))
-    parts = [slice(k, k + _QUESTIONS) for k in range(0, len(asked), _QUESTIONS)]
+    parts = [slice(k, k + _QUESTIONS) for k in range(0, len(triples), _QUESTIONS)]
     with futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for start in range(0, len(unit), width):
             score = _scorer(unit[words] @ unit[start : start + width].T, method)
 
             def improve(part: slice, start: int = start, score: Score = score) -> None:
                 scores = score(*where[part].T)
-                _exclude(scores, asked[part] - start)
+                _exclude(scores, triples[part] - start)
                 column = scores.argmax(axis=1)
                 highest = scores[np.arange(len(column)), column]
                 better = highest > best[part]

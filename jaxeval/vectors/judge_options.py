@@ -106,18 +106,18 @@ def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
     return read
 
 
-def data_of(asked: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]:
+def data_of(words: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]:
     """Task -> where its corpus is, of the tasks that are judged.
 
     Args:
-      asked: TASK=PATH each, or folders that hold one a task.
+      words: TASK=PATH each, or folders that hold one a task.
       tasks: those that are judged; None: all that have data.
 
     Raises:
       ConfigError: no data, of a task that is asked for or of any; an unknown task.
     """
     paths: dict[str, str] = {}
-    for word in asked:
+    for word in words:
         task, equals, path = word.partition("=")
         if equals and task in TASKS and path:
             paths[task] = path

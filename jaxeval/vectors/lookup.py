@@ -25,7 +25,7 @@ class Lookup:
         return np.array([self.index.get(word, -1) for word in words], np.int64)
 
 
-class _Wanted:
+class _Forms:
     """Words of any spelling that lower-casing takes to one of a set."""
 
     def __init__(self, words: frozenset[str]):
@@ -52,8 +52,8 @@ def read(
     Raises:
       DataError: the file cannot be read, or all its vectors are 0.
     """
-    wanted = None if words is None else frozenset(word_of(w, lower_case) for w in words)
-    read = vectors.read(path, wanted if wanted is None or not lower_case else _Wanted(wanted))
+    forms = None if words is None else frozenset(word_of(w, lower_case) for w in words)
+    read = vectors.read(path, forms if forms is None or not lower_case else _Forms(forms))
     lengths = np.sqrt(np.einsum("vd,vd->v", read.table, read.table, dtype=np.float32))
     first = lengths[:most]
     directed = (first > 0).tolist()

@@ -45,8 +45,8 @@ def read(path: str | Path, column: int = 3) -> Pairs:
         if score is None and not rows and not headed:
             headed = True
         elif score is None:
-            found = vector_rows.shown(fields[column - 1])
-            raise DataError(f"expected a score in column {column}, found {found}", path, number)
+            shown = vector_rows.shown(fields[column - 1])
+            raise DataError(f"expected a score in column {column}, found {shown}", path, number)
         else:
             rows.append((fields[0], fields[1], score))
     if len(rows) < _FEWEST:

@@ -72,12 +72,12 @@ def factors(matrix: "sparse.csr_array", dimension: int, seed: int = 0) -> Factor
     return Factors(left * signs, values, right * signs)
 
 
-def embed(found: Factors, exponent: float = 0.5, add_contexts: bool = False) -> np.ndarray:
+def embed(factors: Factors, exponent: float = 0.5, add_contexts: bool = False) -> np.ndarray:
     """Vectors [V, D] of length 1: U S^p, or (U + C) S^p where contexts are added (w+c).
 
     A word without any positive association keeps a vector of zeros.
     """
-    left = found.words + found.contexts if add_contexts else found.words
-    table = left * found.values**exponent
+    left = factors.words + factors.contexts if add_contexts else factors.words
+    table = left * factors.values**exponent
     length = np.linalg.norm(table, axis=1, keepdims=True)
     return np.asarray(table / np.where(length > 0, length, 1), np.float32)

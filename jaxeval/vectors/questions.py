@@ -43,7 +43,7 @@ def read(path: str | Path) -> Questions:
 
 
 def _google(path: Path) -> Questions:
-    asked, section, now = [], list[int](), -1
+    triples, section, now = [], list[int](), -1
     answers: list[tuple[str, ...]] = []
     sections: dict[str, int] = {}  # one may go on later in the file
     units: dict[tuple[int, str, str], int] = {}
@@ -59,17 +59,17 @@ def _google(path: Path) -> Questions:
             message = f"expected ': section' or four words, found {len(fields)} words"
             raise DataError(message, path, number)
         a, b, c, d = fields
-        asked.append((a, b, c))
+        triples.append((a, b, c))
         answers.append((d,))
         section.append(now)
         pairs.append([units.setdefault((now, *pair), len(units)) for pair in ((a, b), (c, d))])
     groups = tuple("syntactic" if name.startswith(_SYNTACTIC) else "semantic" for name in sections)
     strata = [unit[0] for unit in units]
-    return _questions(path, asked, answers, section, [*sections], groups, pairs, strata)
+    return _questions(path, triples, answers, section, [*sections], groups, pairs, strata)
 
 
 def _bats(path: Path) -> Questions:
-    asked, answers, section, pairs = [], [], [], []
+    triples, answers, section, pairs = [], [], [], []
     sections, groups, strata = [], [], list[int]()
     for number, file in enumerate(sorted(path.glob("*/*.txt"))):
         sections.append(file.stem)
@@ -78,11 +78,11 @@ def _bats(path: Path) -> Questions:
         before = len(strata)
         strata += [number] * len(lines)
         for i, j in itertools.permutations(range(len(lines)), 2):
-            asked.append((lines[i][0], lines[i][1][0], lines[j][0]))
+            triples.append((lines[i][0], lines[i][1][0], lines[j][0]))
             answers.append(lines[j][1])
             section.append(number)
             pairs.append([before + i, before + j])
-    return _questions(path, asked, answers, section, sections, tuple(groups), pairs, strata)
+    return _questions(path, triples, answers, section, sections, tuple(groups), pairs, strata)
 
 
 def _bats_lines(file: Path) -> list[tuple[str, tuple[str, ...]]]:
@@ -92,16 +92,16 @@ def _bats_lines(file: Path) -> list[tuple[str, tuple[str, ...]]]:
         fields = line.split()
         if not fields:
             continue
-        found = tuple(answer for answer in fields[-1].split("/") if answer)
-        if len(fields) != 2 or not found:
+        answers = tuple(answer for answer in fields[-1].split("/") if answer)
+        if len(fields) != 2 or not answers:
             raise DataError("expected a word, a tab and answers separated by /", file, number)
-        lines.append((fields[0], found))
+        lines.append((fields[0], answers))
     return lines
 
 
 def _questions(
     path: Path,
-    asked: list[tuple[str, str, str]],
+    triples: list[tuple[str, str, str]],
     answers: list[tuple[str, ...]],
     section: list[int],
     sections: list[str],
@@ -109,7 +109,7 @@ def _questions(
     pairs: list[list[int]],
     strata: list[int],
 ) -> Questions:
-    if not asked:
+    if not triples:
         raise DataError("no analogy question found; expected four words a line, or BATS", path)
     units = np.array(pairs, np.int64)
     order = np.argsort(strata, kind="stable")
@@ -120,5 +120,5 @@ def _questions(
     sorted_strata = np.array(strata, np.int64)[order]
     names = tuple(sections)
     return Questions(
-        path.name, asked, answers, numbers, names, groups, first, second, sorted_strata
+        path.name, triples, answers, numbers, names, groups, first, second, sorted_strata
     )

@@ -98,8 +98,8 @@ def _on_set(pairs: Pairs, files: Mapping[str, Lookup], rules: Rules) -> OnSet:
 
     names, common, left_out = differences.comparable(covered, without_score)
     table = np.stack([filled[name][common] for name in names])
-    found = _differences(pairs.gold[common], table, names, rules)
-    return OnSet(pairs.name, len(pairs.gold), scores, int(common.sum()), found, left_out)
+    between = _differences(pairs.gold[common], table, names, rules)
+    return OnSet(pairs.name, len(pairs.gold), scores, int(common.sum()), between, left_out)
 
 
 def _score(gold: np.ndarray, values: np.ndarray, rules: Rules) -> Score:
@@ -108,8 +108,8 @@ def _score(gold: np.ndarray, values: np.ndarray, rules: Rules) -> Score:
     estimates = {missing: _spearman(*sample) for missing, sample in of.items()}
     interval = None
     if estimates[rules.missing] is not None:
-        asked, given = of[rules.missing]
-        draws = _draws(asked, given[None], rules)
+        rated, similarities = of[rules.missing]
+        draws = _draws(rated, similarities[None], rules)
         interval = resampled.interval(
             draws[:, 0], rules.resampling.confidence, rules.resampling.method(_ITEMS)
         )

@@ -47,8 +47,8 @@ def test_workers_work_at_once() -> None:
             barrier.wait()  # passes only if three are here at once
         return _score(model, number)
 
-    told = _end(bandits.TopTwoThompson(batch_size=3), ["a", "b"], together, workers=3)
-    assert told[-1].state.evaluations >= 6
+    events = _end(bandits.TopTwoThompson(batch_size=3), ["a", "b"], together, workers=3)
+    assert events[-1].state.evaluations >= 6
 
 
 def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
@@ -62,14 +62,14 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
         return _score(model, number)
 
     rule = bandits.TopTwoThompson(delta=0.1)
-    told = _end(rule, ["a", "b", "bad"], flaky, retries=2)
-    state = told[-1].state
+    events = _end(rule, ["a", "b", "bad"], flaky, retries=2)
+    state = events[-1].state
     assert calls.count(("a", 2)) == calls.count(("b", 2)) == 2
     assert max(calls.count(("bad", k)) for k in (1, 2, 3)) == 3
     assert "failed 3 times: boom" in state.excluded["bad"]
     answer = rule.answer(state)
     assert answer is not None and answer.best == "b"
-    assert any("tried again" in event.note for event in told)
+    assert any("tried again" in event.note for event in events)
     infinite = _end(rule, ["a", "b"], lambda m, k: float("inf") if m == "a" else 1.0)
     assert "the score is inf" in infinite[-1].state.excluded["a"]
 

@@ -33,10 +33,10 @@ def _rounds(models: int, budget: int) -> list[list[int]]:
     rule = SequentialHalving(budget=budget)
     state = rule.begin([str(k) for k in range(models)])
     rounds = []
-    while asked := rule.ask(state):
-        for model in asked:
+    while batch := rule.ask(state):
+        for model in batch:
             state = rule.tell(state, model, float(model))
-        rounds.append(list(Counter(asked).values()))
+        rounds.append(list(Counter(batch).values()))
     answer = rule.answer(state)
     assert answer is not None and answer.best == str(models - 1)
     return rounds
@@ -70,7 +70,7 @@ def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
 def test_fixed_budget_non_adaptive_splits_evenly() -> None:
     """Dies if the budget is overspent, or a remainder is given to some."""
     state = _play(NonAdaptive(delta=None, budget=19), dict.fromkeys(NAMES, 0.0), 1.0, 0)
-    assert [len(told) for told in state.scores] == [3] * 5
+    assert [len(scores) for scores in state.scores] == [3] * 5
     answer = NonAdaptive(delta=None, budget=19).answer(state)
     means = [np.mean(state.scores_of(m)) for m in NAMES]
     assert answer is not None and answer.best == NAMES[int(np.argmax(means))]
@@ -142,7 +142,7 @@ def test_ask_is_a_function_of_the_state() -> None:
 def test_results_may_arrive_in_any_order() -> None:
     """Dies if the order of tells changes the state or what is asked next."""
     rule = bandits.TopTwoThompson()
-    told = [
+    states_told = [
         ("a", 1, 0.5),
         ("a", 2, 0.6),
         ("a", 3, 0.4),
@@ -151,7 +151,7 @@ def test_results_may_arrive_in_any_order() -> None:
         ("b", 3, 0.1),
     ]
     ends = []
-    for order in itertools.islice(itertools.permutations(told), 0, 720, 97):
+    for order in itertools.islice(itertools.permutations(states_told), 0, 720, 97):
         state = rule.begin(["a", "b"])
         for model, number, score in order:
             state = rule.tell(state, model, score, number)
@@ -163,12 +163,12 @@ def test_pending_evaluations_fill_the_batch() -> None:
     """Dies if more than `batch_size` are under way, or a free slot stays empty."""
     rule = bandits.TopTwoThompson(batch_size=3, delta=0.01)
     state = _play(dataclasses.replace(rule, budget=9), {"a": 0.5, "b": 0.5, "c": 0.5}, 0.1, 5)
-    asked = rule.ask(state)
-    assert len(asked) == 3
-    for model in asked:
+    batch = rule.ask(state)
+    assert len(batch) == 3
+    for model in batch:
         state, _ = states.start(state, model)
     assert rule.ask(state) == ()
-    state = rule.tell(state, asked[1], 0.5)
+    state = rule.tell(state, batch[1], 0.5)
     assert len(rule.ask(state)) == 1
 
 

@@ -131,9 +131,9 @@ def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: floa
     most = np.zeros((3, 3), int)
     for start in range(sum(sizes) + 1):
         _, rest = group_splits.cut(groups.items, start, 0.2)
-        left = groups.items[rest]
-        for begin in range(int(left.sum()) + 1):
-            of_dev, of_train = group_splits.cut(left, begin, dev)
+        items = groups.items[rest]
+        for begin in range(int(items.sum()) + 1):
+            of_dev, of_train = group_splits.cut(items, begin, dev)
             part = np.full(len(sizes), TEST)
             part[rest[of_dev]], part[rest[of_train]] = DEV, TRAIN
             most = np.maximum(most, groups.row_counts(part))

@@ -110,16 +110,16 @@ def test_without_a_path_the_corpus_is_generated() -> None:
 
 def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a tfds name is a folder's, its tag feature is lost, or an error names no part."""
-    asked = []
+    loaded = []
 
     def read(name: str, feature: str | None) -> dict[str, list[Sentence]]:
-        asked.append((name, feature))
+        loaded.append((name, feature))
         return {p: [Sentence(("a",), ("I-X" if p == "dev" else "B-X",))] for p in ("train", "dev")}
 
     monkeypatch.setattr(tfds_source, "read", read)
     with pytest.raises(DataError, match=r"tfds:my \(dev\): sentence 1, word 1"):
         sources.read(sources.SentenceSource(path="tfds:my", tag_feature="pos"), "bio")
-    assert asked == [("tfds:my", "pos")]
+    assert loaded == [("tfds:my", "pos")]
 
 
 @pytest.mark.parametrize(

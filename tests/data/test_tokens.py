@@ -41,9 +41,9 @@ def test_all_but_blanks_stands_in_one_word(text: str) -> None:
     assert spans == sorted(spans)
     inside = [position for start, end in spans for position in range(start, end)]
     assert len(inside) == len({*inside})
-    left = "".join(text[position] for position in {*range(len(text))} - {*inside})
-    assert not any(character.isalnum() for character in left)
-    assert all(c.isspace() or not c.isprintable() for c in left)
+    outside = "".join(text[position] for position in {*range(len(text))} - {*inside})
+    assert not any(character.isalnum() for character in outside)
+    assert all(c.isspace() or not c.isprintable() for c in outside)
 
 
 @hypothesis.given(strategies.text(max_size=20), strategies.data())

@@ -60,10 +60,10 @@ def test_all_formats_give_the_same(data: bytes, tmp_path: Path) -> None:
     read = vectors.read(tmp_path / "v")
     assert [word.replace(" ", "_") for word in read.index] == [w.replace(" ", "_") for w in WORDS]
     np.testing.assert_array_equal(read.table, TABLE)
-    some = vectors.read(tmp_path / "v", {"the", "a.b"}, "Zoë")
-    assert some.index == {"the": 0, "a.b": 1} and some.unknown is not None
-    np.testing.assert_array_equal(some.table, TABLE[[0, 3]])
-    np.testing.assert_array_equal(some.unknown, TABLE[1])
+    subset = vectors.read(tmp_path / "v", {"the", "a.b"}, "Zoë")
+    assert subset.index == {"the": 0, "a.b": 1} and subset.unknown is not None
+    np.testing.assert_array_equal(subset.table, TABLE[[0, 3]])
+    np.testing.assert_array_equal(subset.unknown, TABLE[1])
 
 
 @pytest.mark.parametrize("at_once", [1, 1 << 10, 1 << 20])

@@ -28,6 +28,10 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
+def _relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
 def _norm(x: np.ndarray, groups: int, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
     parts = x.reshape(len(x), groups, -1)
     actual = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
@@ -36,65 +40,51 @@ def _norm(x: np.ndarray, groups: int, scale: np.ndarray, shift: np.ndarray) -> n
 
 def _loop(cell: Cell, p: dict, x: np.ndarray, state: Any, masks: Masks) -> tuple[Any, np.ndarray]:
     """The cell written again, step by step, from the paper's equations."""
-    outputs = []
+    step = {"rhn": _rhn_step, "nas": _nas_step, "lstm": _lstm_step}[cell.kind]
     drop = 1.0 if masks.state is None else np.asarray(masks.state)
     new = 1.0 if masks.update is None else np.asarray(masks.update)
+    outputs = []
     for row in x:
-        if cell.kind == "rhn":
-            s = state
-            for level in range(cell.depth):
-                z = (s * drop) @ p[f"recurrent_{level}"]
-                z = z + p[f"bias_{level}"] + (row @ p["kernel"] if level == 0 else 0)
-                parts = np.split(z, cell.blocks, axis=1)
-                c = _sigmoid(parts[1])
-                t = 1 - c if cell.gates == "tied" else _sigmoid(parts[2])
-                s = c * s + t * (np.tanh(parts[0]) * new)
-            state = s
-            outputs.append(s)
-            continue
-        h, c = state
-        if cell.kind == "nas":
-            a, b = (
-                np.split(row @ p["kernel"], 8, axis=1),
-                np.split((h * drop) @ p["recurrent"], 8, axis=1),
-            )
-            act = [
-                _sigmoid,
-                lambda v: np.maximum(v, 0),
-                _sigmoid,
-                None,
-                np.tanh,
-                _sigmoid,
-                np.tanh,
-                _sigmoid,
-            ]
-            q = [
-                np.maximum(a[k] * b[k], 0) if f is None else f(a[k] + b[k])
-                for k, f in enumerate(act)
-            ]
-            c = np.tanh(np.tanh(q[0] * q[1]) + c) * np.tanh(q[2] + q[3])
-            h = np.tanh(c * np.tanh(np.tanh(q[4] * q[5]) + _sigmoid(q[6] + q[7])))
-        else:
-            z = row @ p["kernel"] + p["bias"] + (h * drop) @ p["recurrent"]
-            if cell.layer_norm:
-                z = _norm(z, cell.blocks, p["gate_scale"], p["gate_shift"])
-            j, o, f, *i = np.split(z, cell.blocks, axis=1)
-            f = _sigmoid(f)
-            if cell.gates == "tied":
-                input_gate = 1 - f
-            else:
-                input_gate = _sigmoid(i[0])
-                input_gate = (
-                    np.minimum(1 - f, input_gate) if cell.gates == "capped" else input_gate
-                )
-            c = f * c + input_gate * np.tanh(j) * new
-            seen = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
-            h = _sigmoid(o) * np.tanh(seen)
-            if cell.clip is not None:
-                c = np.clip(c, -cell.clip, cell.clip)
-        state = (h, c)
-        outputs.append(h)
+        state = step(cell, p, row, state, drop, new)
+        outputs.append(state if cell.kind == "rhn" else state[0])
     return state, np.stack(outputs)
+
+
+def _rhn_step(cell: Cell, p: dict, row: np.ndarray, s: Any, drop: Any, new: Any) -> Any:
+    for level in range(cell.depth):
+        z = (s * drop) @ p[f"recurrent_{level}"]
+        z = z + p[f"bias_{level}"] + (row @ p["kernel"] if level == 0 else 0)
+        parts = np.split(z, cell.blocks, axis=1)
+        c = _sigmoid(parts[1])
+        t = 1 - c if cell.gates == "tied" else _sigmoid(parts[2])
+        s = c * s + t * (np.tanh(parts[0]) * new)
+    return s
+
+
+def _nas_step(cell: Cell, p: dict, row: np.ndarray, state: Any, drop: Any, new: Any) -> Any:
+    h, c = state
+    a = np.split(row @ p["kernel"], 8, axis=1)
+    b = np.split((h * drop) @ p["recurrent"], 8, axis=1)
+    of_sums = [_sigmoid, _relu, _sigmoid, None, np.tanh, _sigmoid, np.tanh, _sigmoid]
+    q = [_relu(a[k] * b[k]) if f is None else f(a[k] + b[k]) for k, f in enumerate(of_sums)]
+    c = np.tanh(np.tanh(q[0] * q[1]) + c) * np.tanh(q[2] + q[3])
+    return np.tanh(c * np.tanh(np.tanh(q[4] * q[5]) + _sigmoid(q[6] + q[7]))), c
+
+
+def _lstm_step(cell: Cell, p: dict, row: np.ndarray, state: Any, drop: Any, new: Any) -> Any:
+    h, c = state
+    z = row @ p["kernel"] + p["bias"] + (h * drop) @ p["recurrent"]
+    if cell.layer_norm:
+        z = _norm(z, cell.blocks, p["gate_scale"], p["gate_shift"])
+    j, o, f, *i = np.split(z, cell.blocks, axis=1)
+    f = _sigmoid(f)
+    input_gate = 1 - f if cell.gates == "tied" else _sigmoid(i[0])
+    if cell.gates == "capped":
+        input_gate = np.minimum(1 - f, input_gate)
+    c = f * c + input_gate * np.tanh(j) * new
+    memory = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
+    h = _sigmoid(o) * np.tanh(memory)
+    return h, c if cell.clip is None else np.clip(c, -cell.clip, cell.clip)
 
 
 def _case(cell: Cell, seed: int = 0) -> tuple[Any, dict, np.ndarray, Any, Masks]:

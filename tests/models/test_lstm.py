@@ -106,8 +106,8 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
         def step(state, now):  # type: ignore[no-untyped-def]
             gates = now[0] + bias[None] + recurrence._project(state[0], kernel, mask)
             new = cell(gates, state[1], weights)
-            held = [jnp.where(now[1][:, None], n, o) for n, o in zip(new, state, strict=True)]
-            return tuple(held), held[0]
+            carried = [jnp.where(now[1][:, None], n, o) for n, o in zip(new, state, strict=True)]
+            return tuple(carried), carried[0]
 
         return jax.lax.scan(step, start, (x, valid), reverse=reverse)[1]
 

@@ -48,9 +48,9 @@ def _train(
         ends.update({e.member.seed: e._replace(seconds=0.0) for e in report.ended})
 
     feed = Feed(dict(watched.joined), watched.after_epoch)
-    one = jax.devices()[:1]
+    device = jax.devices()[:1]
     try:
-        for _ in toy.reports(PROBLEM, members, folder, record, 2, one, feed=feed):
+        for _ in toy.reports(PROBLEM, members, folder, record, 2, device, feed=feed):
             pass
     except _Crash:
         pass

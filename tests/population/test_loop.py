@@ -201,10 +201,10 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     def compiled(name: str, members: list[Member], count: int) -> int:
         happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
         events = [*happening]
-        told = [event for event in events if isinstance(event, Compilation)]
-        assert told == events[: len(told)] and len(events) > len(told)
-        assert all(told.count((program, None)) == 1 for program, _ in told)
-        return len(told)
+        compilations = [event for event in events if isinstance(event, Compilation)]
+        assert compilations == events[: len(compilations)] and len(events) > len(compilations)
+        assert all(compilations.count((program, None)) == 1 for program, _ in compilations)
+        return len(compilations)
 
     def ended(report: Report) -> None:
         ends.update({end.member: end._replace(seconds=0.0) for end in report.ended})

@@ -26,8 +26,8 @@ def test_scores_belong_to_their_epochs() -> None:
     """Dies if test has the last epoch's number, an idle lane a score, or a loss is lost."""
     dev = [{"f1": 0.4}, {"f1": 0.65}, {}, {}]
     scores = reports.epoch_scores(LANES, METRIC, [1.0, 2.0, 0.0, np.nan], dev, TEST)
-    told = [(score.member.seed, score.epoch, score.part) for score in scores]
-    assert told == [
+    described = [(score.member.seed, score.epoch, score.part) for score in scores]
+    assert described == [
         *[(1, 3, "train"), (1, 3, "dev"), (2, 5, "train"), (2, 5, "dev"), (3, 1, "train")],
         (2, 4, "test"),
     ]

@@ -24,10 +24,10 @@ def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
     decay = weight_decay.of(jnp.float32(0.1), names)
     updates, _ = decay.update(grads, decay.init(PARAMS), PARAMS)
     for path in (("logits", "kernel"), ("logits", "bias"), ("words",)):
-        value, wanted = updates, expected
+        value, reference = updates, expected
         for key in path:
-            value, wanted = value[key], wanted[key]
-        np.testing.assert_allclose(value, wanted, rtol=1e-6)
+            value, reference = value[key], reference[key]
+        np.testing.assert_allclose(value, reference, rtol=1e-6)
 
 
 def test_a_name_that_nothing_has_is_refused() -> None:

@@ -57,19 +57,19 @@ def test_a_lacking_interval_is_told_as_lacking(capsys: pytest.CaptureFixture) ->
 def test_a_file_has_one_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if colours are by the order of scores, which differs from figure to figure."""
     judged = _judged(6, {"svd": 0.8, "a": 0.7, "b": 0.9})
-    asked: list[int] = []
+    drawn: list[int] = []
     colour = plots.colour
 
     def recorded(number: int) -> str:
-        asked.append(number)
+        drawn.append(number)
         return colour(number)
 
     monkeypatch.setattr(plots, "colour", recorded)
     figures.scores(judged.modes[0], judged)
-    assert [*judged.modes[0].vectors] == ["b", "svd", "a"] and asked == [2, 0, 1]
-    asked.clear()
+    assert [*judged.modes[0].vectors] == ["b", "svd", "a"] and drawn == [2, 0, 1]
+    drawn.clear()
     figures.reductions(judged.modes[0], judged)
-    assert asked == [2, 1, 2, 1]  # bars, then the legend
+    assert drawn == [2, 1, 2, 1]  # bars, then the legend
 
 
 def test_a_training_of_two_files_is_counted_once() -> None:

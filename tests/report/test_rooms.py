@@ -14,12 +14,12 @@ ALLOWED["vectors"] = set()
 
 def _imported(file: Path) -> set[str]:
     """Rooms of the report that a file imports."""
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval.report"):
             parts = (node.module or "").split(".")[2:]
-            found |= {parts[0]} if parts else {alias.name for alias in node.names}
-    return found & set(ALLOWED)
+            imported |= {parts[0]} if parts else {alias.name for alias in node.names}
+    return imported & set(ALLOWED)
 
 
 def test_rooms_hang_in_no_circle() -> None:

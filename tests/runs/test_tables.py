@@ -120,7 +120,7 @@ def test_unusable_scores_are_told_with_row_and_column(
     assert "column score" in str(caught.value) and "--missing" in str(caught.value)
     dropped = tables.read(path, Layout(missing="drop"))
     assert _scores(dropped) == {"A": [1.0], "B": [2.0, 3.0]}
-    assert [(one.row, one.column) for one in dropped.unusable] == [(4, "score")]
+    assert [(problem.row, problem.column) for problem in dropped.unusable] == [(4, "score")]
     assert _scores(tables.read(path, Layout(missing="zero")))["A"] == [1.0, 0.0]
 
 

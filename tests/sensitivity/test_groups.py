@@ -76,9 +76,9 @@ def test_published_tables(capsys: pytest.CaptureFixture, tmp_path: Path) -> None
             profile = (
                 means[f"by_hyperparameter.batch_size.{k}"] for k in ("maxima", "mean_change")
             )
-            _close(TABLE_5[key], [one["mean"] for one in profile], 0.05)
+            _close(TABLE_5[key], [metric["mean"] for metric in profile], 0.05)
         shares = ("max", "mean", "share_zero")
-        _close(TABLE_6[key], [means[one]["mean"] for one in shares], 0.01)
+        _close(TABLE_6[key], [means[metric]["mean"] for metric in shares], 0.01)
     # figure 2: what the best run of a sweep was drawn as
     lstm = next(g for g in tree["groups"] if g["labels"]["architecture"] == "attentive_lstm")
     path = PUBLISHED_SWEEPS / "hungarian-attentive_lstm-sig-2017-inflection.tsv"

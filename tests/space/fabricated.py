@@ -45,39 +45,43 @@ def fill(
     with runs.open_store(folder) as store:
         for number, name in enumerate(names):
             drawn_from = SPACES.get(name, SPACES["transformer"])
-            said = {"space": space.to_dict(drawn_from), "seed": 1}
+            sweep = {"space": space.to_dict(drawn_from), "seed": 1}
             experiment = dataclasses.replace(
                 test_store.EXPERIMENT,
                 id=f"sweep{number}",
                 name=f"{name}, sweep",
                 metric="accuracy",
-                config=reading.canonical({"name": name, "sweep": said}),
+                config=reading.canonical({"name": name, "sweep": sweep}),
             )
             store.register(dataclasses.replace(experiment, **changes))
-            ended = []
-            for run in range(count):
-                values = space.draw(drawn_from, 1, run)
-                dev = None if run % 10 == 9 else score(values, draw.normal())
-                ended.append(
-                    test_store.result(
-                        run + 1,
-                        experiment=experiment.id,
-                        hparams=reading.canonical(values),
-                        status="diverged" if dev is None else "early_stopped",
-                        best_epoch=None if dev is None else 3,
-                        dev=dev,
-                        test=None if dev is None else 0.98 * dev,
-                    )
-                )
-            curve = [
-                dataclasses.replace(
-                    test_store.curve(r.seed, e, (r.dev or 0) * e / 5),
-                    experiment=experiment.id,
-                    hparams=r.hparams,
-                    metric="accuracy",
-                )
-                for r in ended
-                for e in range(1, 6)
-            ]
-            store.record(ended, curve)
+            ended = [_ended(experiment.id, drawn_from, run, draw) for run in range(count)]
+            store.record(ended, [point for result in ended for point in _curve(result)])
     return folder
+
+
+def _ended(
+    experiment: str, drawn_from: space.Space, run: int, draw: np.random.Generator
+) -> runs.MemberResult:
+    values = space.draw(drawn_from, 1, run)
+    dev = None if run % 10 == 9 else score(values, draw.normal())
+    return test_store.result(
+        run + 1,
+        experiment=experiment,
+        hparams=reading.canonical(values),
+        status="diverged" if dev is None else "early_stopped",
+        best_epoch=None if dev is None else 3,
+        dev=dev,
+        test=None if dev is None else 0.98 * dev,
+    )
+
+
+def _curve(ended: runs.MemberResult) -> list[runs.EpochScore]:
+    return [
+        dataclasses.replace(
+            test_store.curve(ended.seed, epoch, (ended.dev or 0) * epoch / 5),
+            experiment=ended.experiment,
+            hparams=ended.hparams,
+            metric="accuracy",
+        )
+        for epoch in range(1, 6)
+    ]

@@ -20,15 +20,15 @@ def _scores(n: int, shift: float, seed: int, spread: float = 1.0, **how: object)
 
 def test_two_families_are_corrected_over_all_pairs() -> None:
     """Dies if a p-value is corrected within its pair only, or verdict and further tests mix."""
-    given = [_scores(20, 0.8, k) for k in range(3)]
-    found = comparison.compare(given, QUICK)
-    assert (found.verdict_tests, found.further_tests) == (6, 12)
-    verdict = [p.tests[name].p_value for p in found.pairs for name in p.scores.verdict_tests]
-    adjusted = [p.adjusted[name] for p in found.pairs for name in p.scores.verdict_tests]
+    scores = [_scores(20, 0.8, k) for k in range(3)]
+    compared = comparison.compare(scores, QUICK)
+    assert (compared.verdict_tests, compared.further_tests) == (6, 12)
+    verdict = [p.tests[name].p_value for p in compared.pairs for name in p.scores.verdict_tests]
+    adjusted = [p.adjusted[name] for p in compared.pairs for name in p.scores.verdict_tests]
     np.testing.assert_allclose(adjusted, multiple.adjust_p_values(verdict, "holm"))
     others = [
         (p.tests[name].p_value, p.adjusted[name])
-        for p in found.pairs
+        for p in compared.pairs
         for name in p.tests
         if name not in p.scores.verdict_tests
     ]
@@ -51,9 +51,9 @@ def test_the_verdict_follows_the_corrected_test_and_its_direction() -> None:
 
 def test_few_scores_carry_no_verdict() -> None:
     """Dies if three scores a model, however far apart, are called different."""
-    one = Scores("A", "B", "", np.array([9.0, 9.1, 9.2, 9.3]), np.array([1.0, 1.1, 1.2, 1.3]))
+    four = Scores("A", "B", "", np.array([9.0, 9.1, 9.2, 9.3]), np.array([1.0, 1.1, 1.2, 1.3]))
     rules = Rules(alpha=0.5, resamples=99)
-    (pair,) = comparison.compare([one], rules).pairs
+    (pair,) = comparison.compare([four], rules).pairs
     assert pair.tests["brunner_munzel"].p_value < 0.05
     assert comparison.location(pair, rules) == 0
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
@@ -67,9 +67,9 @@ def test_pairs_decide_where_units_are_shared() -> None:
     draw = np.random.default_rng(3)
     split = draw.normal(0, 5, 20)
     a, b = split + 0.5 + draw.normal(0, 0.1, 20), split
-    given = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
-    (pair,) = comparison.compare([given], QUICK).pairs
-    assert given.verdict_tests == ("wilcoxon_signed_rank", "brown_forsythe")
+    scores = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
+    (pair,) = comparison.compare([scores], QUICK).pairs
+    assert scores.verdict_tests == ("wilcoxon_signed_rank", "brown_forsythe")
     assert comparison.location(pair, QUICK) == 1
     assert pair.adjusted["wilcoxon_signed_rank"] < 0.001 < pair.tests["brunner_munzel"].p_value
     t = scipy_stats.ttest_rel(a, b).confidence_interval(0.95)
@@ -83,44 +83,44 @@ def test_false_verdicts_stay_under_the_level() -> None:
     for trial in range(300):
         draw = np.random.default_rng(trial)
         x = draw.normal(size=(3, 10))
-        given = [Scores("A", "B", str(k), x[k], x[(k + 1) % 3]) for k in range(3)]
+        scores = [Scores("A", "B", str(k), x[k], x[(k + 1) % 3]) for k in range(3)]
         tests = [
             {
                 "brunner_munzel": stats.brunner_munzel(s.first, s.second),
                 "brown_forsythe": stats.brown_forsythe(s.first, s.second),
             }
-            for s in given
+            for s in scores
         ]
-        adjusted, _, _ = pairwise.corrected(tests, [s.verdict_tests for s in given], QUICK)
-        wrong += any(p <= 0.05 for one in adjusted for p in one.values())
+        adjusted, _, _ = pairwise.corrected(tests, [s.verdict_tests for s in scores], QUICK)
+        wrong += any(p <= 0.05 for p_values in adjusted for p in p_values.values())
     assert wrong / 300 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 
 def test_the_plan_is_that_of_the_design() -> None:
     """Dies if the plan forgets the correction, the margin or the pairs."""
-    given = _scores(12, 0.3, 4)
-    (pair,) = comparison.compare([given], Rules(resamples=99, margin=0.7)).pairs
+    scores = _scores(12, 0.3, 4)
+    (pair,) = comparison.compare([scores], Rules(resamples=99, margin=0.7)).pairs
     level = {
-        "sd": float(np.std(given.first, ddof=1)),
-        "sd_other": float(np.std(given.second, ddof=1)),
+        "sd": float(np.std(scores.first, ddof=1)),
+        "sd_other": float(np.std(scores.second, ddof=1)),
         "comparisons": 2,
         "test": "brunner_munzel",
     }
     assert pair.plan.planned_difference == 0.7
     assert pair.plan.power == pytest.approx(stats.power(0.7, n=12, **level))
     assert pair.plan.required_seeds == stats.required_seeds(0.7, **level)
-    seen = stats.power(pair.plan.detectable_difference, n=12, **level)
-    assert seen == pytest.approx(0.8, abs=0.002)
-    assert pair.tests["tost"] == stats.tost(given.first, given.second, 0.7)
-    assert pair.rope == stats.rope(given.first, given.second, 0.7)
+    actual = stats.power(pair.plan.detectable_difference, n=12, **level)
+    assert actual == pytest.approx(0.8, abs=0.002)
+    assert pair.tests["tost"] == stats.tost(scores.first, scores.second, 0.7)
+    assert pair.rope == stats.rope(scores.first, scores.second, 0.7)
 
 
 def test_paired_power_is_that_of_scipy_simulation() -> None:
     """Dies if the paired design uses the degrees of freedom of two samples."""
     draw = np.random.default_rng(5)
     gaps = draw.normal(0.8, 1.0, (4000, 8))
-    seen = np.mean(scipy_stats.ttest_1samp(gaps, 0, axis=1).pvalue < 0.05)
-    assert stats.power(0.8, sd=1.0, n=8, paired=True) == pytest.approx(seen, abs=0.025)
+    simulated = np.mean(scipy_stats.ttest_1samp(gaps, 0, axis=1).pvalue < 0.05)
+    assert stats.power(0.8, sd=1.0, n=8, paired=True) == pytest.approx(simulated, abs=0.025)
 
 
 def test_constant_and_large_samples_are_compared() -> None:
@@ -146,12 +146,12 @@ def test_order_of_models_mirrors_everything() -> None:
     """Dies if A and B are not treated alike."""
     ab = _scores(15, 0.7, 7)
     ba = Scores("B", "A", "", ab.second, ab.first)
-    (one,), (other,) = (comparison.compare([s], QUICK).pairs for s in (ab, ba))
-    assert one.adjusted["brunner_munzel"] == other.adjusted["brunner_munzel"]
+    (forward,), (backward,) = (comparison.compare([s], QUICK).pairs for s in (ab, ba))
+    assert forward.adjusted["brunner_munzel"] == backward.adjusted["brunner_munzel"]
     for name in ("difference", "cliffs_delta"):
-        assert one.effects[name].estimate == pytest.approx(-other.effects[name].estimate)
+        assert forward.effects[name].estimate == pytest.approx(-backward.effects[name].estimate)
     ratio = "almost_stochastic_order"
-    assert one.effects[ratio].estimate == pytest.approx(1 - other.effects[ratio].estimate)
+    assert forward.effects[ratio].estimate == pytest.approx(1 - backward.effects[ratio].estimate)
 
 
 def test_rounding_makes_no_differences() -> None:
@@ -160,8 +160,8 @@ def test_rounding_makes_no_differences() -> None:
     assert stats.brown_forsythe(a, b).p_value == 1.0
     x = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     y = x + 0.1  # 0.1 + 0.2 is not 0.3
-    found = stats.wilcoxon_signed_rank(x, y)
-    assert found.p_value == pytest.approx(2 / 2**6)
+    test = stats.wilcoxon_signed_rank(x, y)
+    assert test.p_value == pytest.approx(2 / 2**6)
     noise = np.full(8, 0.6) + np.array([0, 1, -1, 1, 0, 1, 1, 1]) * 1e-16
     assert stats.sign_test(noise, np.full(8, 0.6)).p_value == 1.0
     assert stats.wilcoxon_signed_rank(noise, np.full(8, 0.6)).p_value == 1.0
@@ -170,10 +170,10 @@ def test_rounding_makes_no_differences() -> None:
 def test_the_plan_knows_what_the_test_cannot_show() -> None:
     """Dies if five against five after thirty tests is promised power."""
     draw = np.random.default_rng(8)
-    given = [
+    scores = [
         Scores("A", "B", str(k), draw.normal(9, 0.1, 5), draw.normal(0, 0.1, 5)) for k in range(15)
     ]
-    pair = comparison.compare(given, QUICK).pairs[0]
+    pair = comparison.compare(scores, QUICK).pairs[0]
     assert pair.plan.least_p == pytest.approx(2 / 252 * 30)
     assert pair.adjusted["brunner_munzel"] == pytest.approx(pair.plan.least_p)
     assert (pair.plan.power, pair.plan.detectable_difference) == (0.0, None)
@@ -185,16 +185,16 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
         ).pvalue
         <= 0.05 / 30
     )
-    one = scipy_stats.wilcoxon(np.arange(1, 8), method="exact").pvalue
-    assert planning.least_p(True, 7, 7) == pytest.approx(one)
+    smallest = scipy_stats.wilcoxon(np.arange(1, 8), method="exact").pvalue
+    assert planning.least_p(True, 7, 7) == pytest.approx(smallest)
 
 
 def test_equivalence_is_judged_on_the_pairs() -> None:
     """Dies if TOST and ROPE forget that splits move both models."""
     split = np.arange(10) / 10
     a, b = split, split + 0.001 + 0.0001 * np.arange(10)
-    given = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
-    (pair,) = comparison.compare([given], Rules(resamples=99, margin=0.01)).pairs
+    scores = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
+    (pair,) = comparison.compare([scores], Rules(resamples=99, margin=0.01)).pairs
     low = scipy_stats.ttest_rel(a, b - 0.01, alternative="greater").pvalue
     high = scipy_stats.ttest_rel(a, b + 0.01, alternative="less").pvalue
     assert pair.tests["tost"].p_value == pytest.approx(max(low, high), rel=1e-6)
@@ -206,5 +206,5 @@ def test_power_far_out_is_that_of_sampling() -> None:
     gap = stats.detectable_difference(sd=1.0, n=2, paired=True, comparisons=28)
     drawn = np.random.default_rng(9).normal(gap, 1, (200_000, 2))
     t = drawn.mean(1) / (drawn.std(1, ddof=1) / np.sqrt(2))
-    seen = np.mean(np.abs(t) > scipy_stats.t.isf(0.05 / 28 / 2, 1))
-    assert seen == pytest.approx(0.8, abs=0.005)
+    simulated = np.mean(np.abs(t) > scipy_stats.t.isf(0.05 / 28 / 2, 1))
+    assert simulated == pytest.approx(0.8, abs=0.005)

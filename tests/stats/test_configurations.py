@@ -27,12 +27,29 @@ def _table() -> dict[str, list]:
     return table
 
 
+def _cells(table: dict[str, list], data: str, repeats: str) -> np.ndarray:
+    """[width x dropout, batch] scores of a data set, one of all seeds."""
+    pick = {"first": lambda s: s[0], "last": lambda s: s[-1], "mean": np.mean, "median": np.median}
+    names = ("data", "width", "dropout", "batch")
+    settings = list(zip(*(table[name] for name in names), strict=True))
+
+    def cell(*setting: object) -> float:
+        return pick[repeats]([table["f1"][k] for k, s in enumerate(settings) if s == setting])
+
+    return np.array(
+        [
+            [cell(data, width, dropout, batch) for batch in ("1", "8", "32")]
+            for width in (25, 50, 100)
+            for dropout in ("None", "0.5")
+        ]
+    )
+
+
 @pytest.mark.parametrize("repeats", ["first", "last", "mean", "median"])
 def test_options_equal_a_plain_loop(repeats: str) -> None:
     """Dies if configurations, repeats, wins or differences are mixed up."""
     table = _table()
-    pick = {"first": lambda s: s[0], "last": lambda s: s[-1], "mean": np.mean, "median": np.median}
-    found = stats.paired_options(
+    comparisons = stats.paired_options(
         table,
         "batch",
         "f1",
@@ -41,25 +58,9 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
         repeats=repeats,  # type: ignore[arg-type]
         ddof=0,
     )
-    assert [g.group for g in found] == [("pos",), ("ner",)]
-    for group in found:
-        cells = np.array(
-            [
-                [
-                    pick[repeats](
-                        [
-                            table["f1"][k]
-                            for k in range(len(table["f1"]))
-                            if (table["data"][k], table["width"][k]) == (group.group[0], width)
-                            and (table["dropout"][k], table["batch"][k]) == (dropout, batch)
-                        ]
-                    )
-                    for batch in ("1", "8", "32")
-                ]
-                for width in (25, 50, 100)
-                for dropout in ("None", "0.5")
-            ]
-        )
+    assert [g.group for g in comparisons] == [("pos",), ("ner",)]
+    for group in comparisons:
+        cells = _cells(table, group.group[0], repeats)
         wins = np.bincount(cells.argmax(1), minlength=3) / 6
         best = int(wins.argmax())
         assert group.n == 6
@@ -77,27 +78,29 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
 def test_lower_is_better_mirrors() -> None:
     """Dies if the winner of a loss is its maximum."""
     table = {"option": ["a", "b"] * 3, "set": [1, 1, 2, 2, 3, 3], "loss": [1, 2, 2, 3, 5, 4]}
-    (found,) = stats.paired_options(table, "option", "loss", key=["set"], higher_is_better=False)
-    assert found.best == "a"
-    assert [o.median_difference for o in found.options] == [None, 1.0]
-    assert [o.median for o in found.options] == [2.0, 3.0]
-    assert found.friedman is None
+    (comparison,) = stats.paired_options(
+        table, "option", "loss", key=["set"], higher_is_better=False
+    )
+    assert comparison.best == "a"
+    assert [o.median_difference for o in comparison.options] == [None, 1.0]
+    assert [o.median for o in comparison.options] == [2.0, 3.0]
+    assert comparison.friedman is None
 
 
 def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:
     """Dies if a configuration without all values counts, or a tie goes to the first."""
     table = {"option": ["a", "b", "a"], "set": [1, 1, 2], "score": [0.5, 0.5, 0.9]}
-    (found,) = stats.paired_options(table, "option", "score", key=["set"])
-    assert (found.n, [o.wins for o in found.options]) == (1, [0.5, 0.5])
+    (comparison,) = stats.paired_options(table, "option", "score", key=["set"])
+    assert (comparison.n, [o.wins for o in comparison.options]) == (1, [0.5, 0.5])
 
 
 def test_seed_effect_is_the_range_of_repeats() -> None:
     """Dies if single runs count, or the effect is not max - min."""
     table = {"lr": [1, 1, 1, 2, 2, 3], "score": [0.1, 0.4, 0.2, 0.5, 0.6, 0.9]}
-    (found,) = stats.seed_effect(table, "score", key=["lr"])
-    assert (found.configurations, found.repeats) == (2, 5)
-    assert (found.median, found.max) == (pytest.approx(0.2), pytest.approx(0.3))
-    assert found.percentile_95 == pytest.approx(0.29)
+    (effect,) = stats.seed_effect(table, "score", key=["lr"])
+    assert (effect.configurations, effect.repeats) == (2, 5)
+    assert (effect.median, effect.max) == (pytest.approx(0.2), pytest.approx(0.3))
+    assert effect.percentile_95 == pytest.approx(0.29)
     with pytest.raises(DataError, match="no configuration has two"):
         stats.seed_effect(table, "score", key=["lr", "score"])
 
@@ -115,6 +118,6 @@ def test_seed_effect_is_the_range_of_repeats() -> None:
 )
 def test_impossible_comparisons_are_explained(change: dict, message: str) -> None:
     """Dies if a mistyped column gives an empty result or a traceback."""
-    given = {"option": "batch", "score": "f1", "key": ["width", "dropout"]} | change
+    arguments = {"option": "batch", "score": "f1", "key": ["width", "dropout"]} | change
     with pytest.raises(DataError, match=message):
-        stats.paired_options(_table(), **given)
+        stats.paired_options(_table(), **arguments)

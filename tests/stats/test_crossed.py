@@ -107,13 +107,13 @@ def _reml(table: np.ndarray, count: int) -> np.ndarray:
     split, seed = labels[:, 0, None], labels[:, 1, None]
     same = [split == split.T, seed == seed.T, (split == split.T) & (seed == seed.T)]
     parts = [*same, np.eye(len(labels))][:count] if table.shape[2] > 1 else same
-    y, one = table.ravel(), np.ones(table.size)
+    y, ones = table.ravel(), np.ones(table.size)
 
     def loss(logs: np.ndarray) -> float:
         covariance = sum(v * part for v, part in zip(np.exp(logs), parts, strict=True))
         inverse = np.linalg.inv(covariance)
-        rest = y - (one @ inverse @ y) / (one @ inverse @ one)
-        logs_of = np.linalg.slogdet(covariance)[1] + math.log(one @ inverse @ one)
+        rest = y - (ones @ inverse @ y) / (ones @ inverse @ ones)
+        logs_of = np.linalg.slogdet(covariance)[1] + math.log(ones @ inverse @ ones)
         return float(logs_of + rest @ inverse @ rest)
 
     options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 20_000, "maxfev": 20_000}
@@ -125,14 +125,14 @@ def _reml(table: np.ndarray, count: int) -> np.ndarray:
 def test_transposing_swaps_split_and_seed() -> None:
     """Dies if one of the two is treated in another way."""
     (table,) = _tables(1, (5, 3, 2), (2, 1, 1, 1))
-    one, other = crossed.components(table), crossed.components(table.swapaxes(0, 1))
+    plain, transposed = crossed.components(table), crossed.components(table.swapaxes(0, 1))
     swap = {"split": "seed", "seed": "split"}
-    for name, part in one.components.items():
-        twin = other.components[swap.get(name, name)]
+    for name, part in plain.components.items():
+        twin = transposed.components[swap.get(name, name)]
         assert part.sd == pytest.approx(twin.sd)
         assert part.sd_interval[:2] == pytest.approx(twin.sd_interval[:2])
-    assert one.mean_interval[:2] == pytest.approx(other.mean_interval[:2])
-    assert one.total.sd_interval[:2] == pytest.approx(other.total.sd_interval[:2])
+    assert plain.mean_interval[:2] == pytest.approx(transposed.mean_interval[:2])
+    assert plain.total.sd_interval[:2] == pytest.approx(transposed.total.sd_interval[:2])
 
 
 def test_the_nested_design_pools_seed_and_interaction() -> None:

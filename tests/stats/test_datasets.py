@@ -37,15 +37,15 @@ def test_demsars_example() -> None:
     """
     names = ("C4.5", "m", "cf", "m+cf")
     scores = dict(zip(names, DEMSAR.T, strict=True))
-    found = stats.nemenyi(scores)
-    assert found.models == ("m+cf", "m", "cf", "C4.5")
-    np.testing.assert_allclose(found.average_ranks, [1.964, 2.0, 2.893, 3.143], atol=5e-4)
-    assert found.critical_difference == pytest.approx(1.25, abs=0.005)
+    ranks = stats.nemenyi(scores)
+    assert ranks.models == ("m+cf", "m", "cf", "C4.5")
+    np.testing.assert_allclose(ranks.average_ranks, [1.964, 2.0, 2.893, 3.143], atol=5e-4)
+    assert ranks.critical_difference == pytest.approx(1.25, abs=0.005)
     assert stats.nemenyi(scores, alpha=0.1).critical_difference == pytest.approx(1.12, abs=0.005)
-    assert found.groups == (("m+cf", "m", "cf", "C4.5"),)  # 1.179 < 1.25
+    assert ranks.groups == (("m+cf", "m", "cf", "C4.5"),)  # 1.179 < 1.25
     assert stats.nemenyi(scores, alpha=0.1).groups == (("m+cf", "m", "cf"), ("cf", "C4.5"))
     mirrored = stats.nemenyi({k: -v for k, v in scores.items()}, higher_is_better=False)
-    assert mirrored.average_ranks == found.average_ranks
+    assert mirrored.average_ranks == ranks.average_ranks
 
 
 def test_friedman_corrects_for_ties() -> None:
@@ -63,9 +63,9 @@ def test_average_probability_of_improvement_golden() -> None:
     """Dies if ties are not halves (rliable's toy case: 1/3)."""
     x = [[1, 2, 1, 2], [2, 2, 1, 1]]
     y = [[1, 2, 3], [1, 2, 3]]
-    found = stats.average_probability_of_improvement(x, y, resamples=200)
-    assert found.estimate == pytest.approx(1 / 3)
-    assert found.interval.low <= 1 / 3 <= found.interval.high
+    estimate = stats.average_probability_of_improvement(x, y, resamples=200)
+    assert estimate.estimate == pytest.approx(1 / 3)
+    assert estimate.interval.low <= 1 / 3 <= estimate.interval.high
     equal = stats.average_probability_of_improvement([[1, 1]], [[1, 1]], resamples=20)
     assert equal.estimate == 0.5
     with pytest.raises(DataError, match="1 != 2"):
@@ -75,13 +75,16 @@ def test_average_probability_of_improvement_golden() -> None:
 def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
     """Dies if runs move between data sets, or the seed is ignored."""
     apart = [[0.0] * 5, [1.0] * 5]
-    found = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
-    assert (found.interval.low, found.interval.high) == (0.5, 0.5)
+    interval = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
+    assert (interval.interval.low, interval.interval.high) == (0.5, 0.5)
     generator = np.random.default_rng(14)
     runs = [generator.normal(size=6), generator.normal(size=9)]
-    one = stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert one == stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert one.interval != stats.stratified_bootstrap(runs, resamples=100, seed=4).interval
+    interval_of_seed = stats.stratified_bootstrap(runs, resamples=100, seed=3)
+    assert interval_of_seed == stats.stratified_bootstrap(runs, resamples=100, seed=3)
+    assert (
+        interval_of_seed.interval
+        != stats.stratified_bootstrap(runs, resamples=100, seed=4).interval
+    )
 
 
 def test_stratified_interval_covers() -> None:
@@ -113,17 +116,17 @@ def test_aggregates_are_those_of_agarwal_et_al() -> None:
     """Dies if a point estimate differs from rliable's, or a direction is turned round."""
     generator = np.random.default_rng(7)
     a, b = (generator.normal(mean, 0.2, (5, 8)) for mean in (0.6, 0.5))
-    found = stats.aggregates({"a": list(a.T), "b": list(b.T)}, gamma=0.7, resamples=200)
+    aggregates = stats.aggregates({"a": list(a.T), "b": list(b.T)}, gamma=0.7, resamples=200)
     for name, runs in (("a", a), ("b", b)):
         mean, gap = _agarwal(runs, 0.7)
-        assert found.interquartile_mean[name].estimate == pytest.approx(mean)
-        assert found.optimality_gap[name].estimate == pytest.approx(gap)
-        share, low, high = found.profiles.shares[name]
-        above = [np.mean(np.mean(runs > t, axis=0)) for t in found.profiles.thresholds]
+        assert aggregates.interquartile_mean[name].estimate == pytest.approx(mean)
+        assert aggregates.optimality_gap[name].estimate == pytest.approx(gap)
+        share, low, high = aggregates.profiles.shares[name]
+        above = [np.mean(np.mean(runs > t, axis=0)) for t in aggregates.profiles.thresholds]
         np.testing.assert_allclose(share, above, atol=1e-12)
         assert np.all(low <= share + 1e-9) and np.all(share <= high + 1e-9)
     won = [np.mean(x[:, None] > y[None]) for x, y in zip(a.T, b.T, strict=True)]
-    assert found.improvement["a", "b"].estimate == pytest.approx(np.mean(won))
+    assert aggregates.improvement["a", "b"].estimate == pytest.approx(np.mean(won))
     lower = stats.aggregates(
         {"a": list(a.T), "b": list(b.T)}, higher_is_better=False, resamples=50
     )
@@ -135,7 +138,7 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
     """Dies if vectorised resamples are not runs - 1 of each data set, drawn independently."""
     generator = np.random.default_rng(8)
     a, b = (list(generator.normal(k, 1, (6, 5))) for k in (0.4, 0))
-    found = stats.aggregates({"a": a, "b": b}, resamples=4000)
+    aggregates = stats.aggregates({"a": a, "b": b}, resamples=4000)
 
     def drawn(runs: list[np.ndarray]) -> list[np.ndarray]:
         return [generator.choice(v, len(v) - 1) for v in runs]
@@ -146,8 +149,8 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
         means.append(scipy_stats.trim_mean(np.concatenate(x), 0.25))
         won.append(np.mean([np.mean(u[:, None] > v) for u, v in zip(x, y, strict=True)]))
     for effect, values in (
-        (found.interquartile_mean["a"], means),
-        (found.improvement["a", "b"], won),
+        (aggregates.interquartile_mean["a"], means),
+        (aggregates.improvement["a", "b"], won),
     ):
         ends = np.quantile(values, [0.025, 0.975])
         size = 0.12 * (ends[1] - ends[0])

@@ -29,12 +29,12 @@ def test_randomisation_equals_all_swaps() -> None:
     gaps = []
     for swap in itertools.product((False, True), repeat=10):
         chosen = np.array(swap)[:, None]
-        one, two = np.where(chosen, b, a).sum(0), np.where(chosen, a, b).sum(0)
-        gaps.append(abs(counted.f1(one) - counted.f1(two)))
+        swapped_a, swapped_b = np.where(chosen, b, a).sum(0), np.where(chosen, a, b).sum(0)
+        gaps.append(abs(counted.f1(swapped_a) - counted.f1(swapped_b)))
     exact = np.mean(np.array(gaps) >= observed - 1e-12)
-    found = stats.approximate_randomization(a, b, iterations=200_000)
-    assert found.p_value == pytest.approx(exact, abs=0.005)
-    assert found.statistic == pytest.approx(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
+    test = stats.approximate_randomization(a, b, iterations=200_000)
+    assert test.p_value == pytest.approx(exact, abs=0.005)
+    assert test.statistic == pytest.approx(counted.f1(a.sum(0)) - counted.f1(b.sum(0)))
 
 
 def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,8 +51,8 @@ def test_equal_runs_and_seeds() -> None:
     """Dies if equal runs differ, p can be 0, or a seed gives two answers."""
     a, b = _counts(3, 50)
     assert stats.approximate_randomization(a, a, iterations=100).p_value == 1.0
-    one = stats.approximate_randomization(a, b, iterations=5000, seed=2)
-    assert one == stats.approximate_randomization(a, b, iterations=5000, seed=2)
+    first = stats.approximate_randomization(a, b, iterations=5000, seed=2)
+    assert first == stats.approximate_randomization(a, b, iterations=5000, seed=2)
     better = a.copy()
     better[:, 0] = 0
     assert stats.approximate_randomization(a, better, iterations=99).p_value == 1 / 100
@@ -64,8 +64,8 @@ def test_mcnemar_by_hand() -> None:
     """Dies if answers both get right count: 1 against 4 gives 2 * (1 + 5) / 32."""
     a = [1, 1, 1, 0, 1, 1, 1, 0]
     b = [1, 1, 0, 1, 0, 0, 0, 0]
-    found = stats.mcnemar(a, b)
-    assert (found.statistic, found.p_value) == (3.0, pytest.approx(12 / 32))
+    test = stats.mcnemar(a, b)
+    assert (test.statistic, test.p_value) == (3.0, pytest.approx(12 / 32))
     assert stats.mcnemar([1, 0], [1, 0]).p_value == 1.0
     with pytest.raises(DataError, match="1 for right"):
         stats.mcnemar([0.5, 1], [0, 1])

@@ -23,10 +23,10 @@ def test_power_equals_simulation(design: tuple[float, float, int, int]) -> None:
     generator = np.random.default_rng(11)
     a = generator.normal(gap, 1.0, (4000, n))
     b = generator.normal(0.0, other, (4000, m))
-    seen = np.mean(reference.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
+    simulated = np.mean(reference.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
     claimed = stats.power(gap, 1.0, n, sd_other=other, n_other=m)
     error = 3 * np.sqrt(claimed * (1 - claimed) / 4000)
-    assert abs(seen - claimed) < error + 0.01
+    assert abs(simulated - claimed) < error + 0.01
 
 
 def test_required_detectable_and_power_agree() -> None:
@@ -68,8 +68,8 @@ def test_the_promise_of_the_signed_ranks_holds(n: int) -> None:
     """Dies if the power on pairs is that of t: seven pairs have few ranks to go by."""
     gap = stats.detectable_difference(1.0, n, paired=True, test="wilcoxon_signed_rank")
     drawn = np.random.default_rng(13).normal(gap, 1, (800, n))
-    seen = np.mean([stats.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
-    assert seen == pytest.approx(0.8, abs=0.05)
+    simulated = np.mean([stats.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
+    assert simulated == pytest.approx(0.8, abs=0.05)
 
 
 def test_rank_tests_need_the_seeds_they_say() -> None:

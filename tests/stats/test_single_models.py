@@ -78,8 +78,8 @@ def test_randomisation_of_items_equals_all_swaps(metric: str) -> None:
     gaps = []
     for swap in itertools.product((False, True), repeat=9):
         chosen = np.array(swap)[:, None]
-        one, two = np.where(chosen, y, x).sum(0), np.where(chosen, x, y).sum(0)
-        gaps.append(abs(float(how.score(one) - how.score(two))))
+        swapped_x, swapped_y = np.where(chosen, y, x).sum(0), np.where(chosen, x, y).sum(0)
+        gaps.append(abs(float(how.score(swapped_x) - how.score(swapped_y))))
     exact = np.mean(np.array(gaps) >= gaps[0] - 1e-9)
     assert pair.tests["approximate_randomization"].p_value == pytest.approx(exact, abs=0.015)
     assert ("mcnemar" in pair.tests) == (metric == "accuracy")
@@ -102,12 +102,14 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     right = (draw.random(2000) < 0.5).astype(float)
     other = np.where(draw.random(2000) < 0.05, 1 - right, right)
     a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
-    found = stats.paired_bootstrap(a, b, score=counted.ratio)
+    bootstrap = stats.paired_bootstrap(a, b, score=counted.ratio)
     gaps = right - other
     error = gaps.std() / np.sqrt(2000)
-    assert found.estimate == pytest.approx(gaps.mean())
-    assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
-    assert found.interval.low < gaps.mean() < found.interval.high
+    assert bootstrap.estimate == pytest.approx(gaps.mean())
+    assert (bootstrap.interval.high - bootstrap.interval.low) / 2 == pytest.approx(
+        1.96 * error, rel=0.05
+    )
+    assert bootstrap.interval.low < gaps.mean() < bootstrap.interval.high
 
 
 @pytest.mark.parametrize("metric", _NAMES)
@@ -115,7 +117,7 @@ def test_swapped_models_give_mirrored_sentences(metric: str) -> None:
     """Dies if a verdict, an interval or a p-value depends on which model is called A."""
     higher = metric != "perplexity"
     a, b = _model("A", metric, 0.75), _model("B", metric, 0.55)
-    said, found = [], []
+    said, compared = [], []
     for first, second in ((a, b), (b, a)):
         result = _compare(first, second, higher_is_better=higher, resamples=500)
         study: Any = SimpleNamespace(
@@ -123,12 +125,12 @@ def test_swapped_models_give_mirrored_sentences(metric: str) -> None:
             samples=SimpleNamespace(unit="seed"),
             single=result,
         )
-        found += result.pairs
+        compared += result.pairs
         said += single.of_study(study, ScoreFormat("number", 3))
-    one, two = found
-    assert one.adjusted == two.adjusted
-    assert one.difference.estimate == pytest.approx(-two.difference.estimate)
-    assert one.difference.interval.low == pytest.approx(-two.difference.interval.high)
+    forward, backward = compared
+    assert forward.adjusted == backward.adjusted
+    assert forward.difference.estimate == pytest.approx(-backward.difference.estimate)
+    assert forward.difference.interval.low == pytest.approx(-backward.difference.interval.high)
     claims = [re.findall(r"(\w) scores higher|so (\w) is the better", line) for line in said]
     assert claims[0] == claims[1]
     better = ("B scores higher, and so A is the better one", "A scores higher")[higher]

@@ -75,8 +75,8 @@ def test_static_values_do_not(case: str) -> None:
     """Dies if a member is trained with another's program."""
     first, second = _of(*APART[case])
     assert first.program != second.program
-    one, other = _shapes(*APART[case])
-    assert one.joined(other) is None
+    shape, changed = _shapes(*APART[case])
+    assert shape.joined(changed) is None
 
 
 @pytest.mark.parametrize("case", IN_A_SWEEP)
@@ -236,10 +236,10 @@ def test_ids_are_those_they_have_always_been(task: str, folder: Path) -> None:
         "random splits": proposers.seeds_by_splits(of, [1], [1]),
     }
     loader = prepared.Loader()
-    found: Mapping[str, str] = {
+    ids: Mapping[str, str] = {
         name: cohorts.entries(trials[name], loader)[0].record.id for name in IDS[task]
     }
-    assert found == IDS[task]
+    assert ids == IDS[task]
 
 
 def test_what_changes_no_score_changes_no_id() -> None:

@@ -143,15 +143,17 @@ def test_a_language_model_needs_a_text() -> None:
         studies.prepare(studies.read(None, ["task=language"]))
 
 
-@pytest.mark.parametrize(("asked", "mode"), [("auto", "map"), ("map", "map"), ("vmap", "vmap")])
+@pytest.mark.parametrize(
+    ("lane_mode", "mode"), [("auto", "map"), ("map", "map"), ("vmap", "vmap")]
+)
 def test_members_of_several_sizes_do_not_wait_for_one_another(
-    asked: str, mode: str, tmp_path: Path
+    lane_mode: str, mode: str, tmp_path: Path
 ) -> None:
     """Dies if an accelerator's cohort goes in lock step without having been asked to, or is not
     as large as its largest member."""
     for part, letters in (("train", "abc"), ("dev", "ab"), ("test", "bc")):
         (tmp_path / f"{part}.tsv").write_text(f"{letters}\t{letters[::-1]}\n" * 4)
-    changes = ["task=seq2seq", f"training.lane_mode={asked}", f"data.path={tmp_path}"]
+    changes = ["task=seq2seq", f"training.lane_mode={lane_mode}", f"data.path={tmp_path}"]
     configs = [studies.read(None, [*changes, f"model.hidden={size}"]) for size in (24, 40)]
     loader = prepared.Loader()
     trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]

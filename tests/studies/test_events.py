@@ -33,14 +33,14 @@ def _rows(folder: Path) -> tuple:
     return [r._replace(wall_seconds=0.0) for r in runs.load(folder)], runs.load_curves(folder)
 
 
-def _names(told: list[events.Event]) -> list[str]:
+def _names(happened: list[events.Event]) -> list[str]:
     """Kinds of events, those that follow one another alike once."""
-    names = [type(event).__name__ for event in told]
+    names = [type(event).__name__ for event in happened]
     return [n for n, before in zip(names, ["", *names], strict=False) if n != before]
 
 
-def _scores(told: list[events.Event]) -> list[tuple]:
-    ended = [event.result for event in told if isinstance(event, events.Ended)]
+def _scores(happened: list[events.Event]) -> list[tuple]:
+    ended = [event.result for event in happened if isinstance(event, events.Ended)]
     return [(result.seed, result.dev, result.test, result.best_epoch) for result in ended]
 
 
@@ -48,18 +48,20 @@ def test_the_order_of_events(
     store: runs.Store, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if an event comes early, late or not at all, or `run` writes on a terminal."""
-    told = list(studies.run(TRIALS, store, tmp_path))
+    happened = list(studies.run(TRIALS, store, tmp_path))
     compiled = ["Compiling", "Compiled", "Ready"]
-    assert _names(told) == ["Checked", "Started", *compiled, "Epoch", "Ended", "Finished"]
-    checked, started = told[:2]
+    assert _names(happened) == ["Checked", "Started", *compiled, "Epoch", "Ended", "Finished"]
+    checked, started = happened[:2]
     assert isinstance(checked, events.Checked) and isinstance(started, events.Started)
     assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
     assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
-    compiling = [e.program for e in told if isinstance(e, events.Compiling)]
-    assert sorted(compiling) == sorted(e.program for e in told if isinstance(e, events.Compiled))
+    compiling = [e.program for e in happened if isinstance(e, events.Compiling)]
+    assert sorted(compiling) == sorted(
+        e.program for e in happened if isinstance(e, events.Compiled)
+    )
     assert len(compiling) == len(set(compiling)) == 4
-    assert sum(isinstance(event, events.Epoch) for event in told) == 4
-    ended = {e.trial: e.result for e in told if isinstance(e, events.Ended)}
+    assert sum(isinstance(event, events.Epoch) for event in happened) == 4
+    ended = {e.trial: e.result for e in happened if isinstance(e, events.Ended)}
     assert [*ended] == TRIALS
     for row in studies.rows(store, started.cohort.entries):
         assert (row.dev, row.test) == next(
@@ -72,11 +74,11 @@ def test_the_order_of_events(
 def test_what_has_ended_is_told_and_not_trained(store: runs.Store, tmp_path: Path) -> None:
     """Dies if a score that was there before is kept from who waits for it, or is made anew."""
     first = [e.result for e in studies.run(TRIALS, store, tmp_path) if isinstance(e, events.Ended)]
-    told = list(studies.run([*TRIALS], store, tmp_path))
-    assert _names(told) == ["Checked", "Started", "Ended", "Finished"]
-    again = [event.result for event in told if isinstance(event, events.Ended)]
+    happened = list(studies.run([*TRIALS], store, tmp_path))
+    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
+    again = [event.result for event in happened if isinstance(event, events.Ended)]
     assert again == first
-    assert next(e for e in told if isinstance(e, events.Started)).ended == first
+    assert next(e for e in happened if isinstance(e, events.Started)).ended == first
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
@@ -90,8 +92,8 @@ def test_closing_saves_and_the_same_call_continues(
         if not left:
             happening.close()
     assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
-    told = list(studies.run(TRIALS, store, tmp_path))
-    assert sum(isinstance(event, events.Epoch) for event in told) == 4 - epochs
+    happened = list(studies.run(TRIALS, store, tmp_path))
+    assert sum(isinstance(event, events.Epoch) for event in happened) == 4 - epochs
     assert _rows(tmp_path) == truth
 
 
@@ -111,18 +113,18 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     """Dies if the second cohort of a program, or the second call of a session, compiles again."""
     session = studies.Session()
     noise = proposers.repeats(toy_kind.config(), [1, 2], 2)
-    told = list(studies.run(noise, store, tmp_path, session=session))
+    happened = list(studies.run(noise, store, tmp_path, session=session))
     cohort = ["Started", "Epoch", "Ended", "Finished"]
     compiled = ["Compiling", "Compiled", "Ready"]
-    assert _names(told) == ["Checked", "Started", *compiled, *cohort[1:], *cohort]
+    assert _names(happened) == ["Checked", "Started", *compiled, *cohort[1:], *cohort]
     (programs,) = session.programs.values()
     assert len(programs) == 1
     others = toy_kind.trials((3, 4), epochs=4)
-    told = list(studies.run(others, store, tmp_path, session=session))
-    assert _names(told) == ["Checked", *cohort]
+    happened = list(studies.run(others, store, tmp_path, session=session))
+    assert _names(happened) == ["Checked", *cohort]
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
-    assert "Compiling" in _names(alone) and _scores(alone) == _scores(told)
+    assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
 
 
 def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:
@@ -131,8 +133,8 @@ def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> 
 
     def compiles(seeds: tuple[int, ...], lanes: int | None) -> bool:
         trials = toy_kind.trials(seeds)
-        told = list(studies.run(trials, store, tmp_path, session=session, lanes=lanes))
-        return any(isinstance(event, events.Compiling) for event in told)
+        happened = list(studies.run(trials, store, tmp_path, session=session, lanes=lanes))
+        return any(isinstance(event, events.Compiling) for event in happened)
 
     assert compiles((1, 2, 3, 4), None)  # a lane on each of four devices
     assert compiles((5, 6, 7, 8, 9), None)

@@ -87,8 +87,8 @@ def test_devices_do_not_idle(devices: int) -> None:
         used = sorted(set(which))
         groups = [[n for n, k in enumerate(which) if k == of] for of in used]
         extents = [LADDER[k].extent for k in used]
-        made = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), extents)
-        return sum(estimate.seconds for estimate in made)
+        estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), extents)
+        return sum(estimate.seconds for estimate in estimates)
 
     held = [[k for k, b in enumerate(LADDER) if b.holds(job.extent)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))

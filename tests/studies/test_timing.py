@@ -38,8 +38,8 @@ def test_ratio_of_a_fabricated_store(tmp_path: Path) -> None:
 
 def test_estimates_of_plans_are_found_again(tmp_path: Path) -> None:
     """Dies if runs are mixed up between cohorts, or a file of an earlier version ends the plan."""
-    asked = [costs.Job(Square(size), 16, 2, 50) for size in (400, 20, 400)]
-    estimates = costs.plan(asked, [100], MACHINE, join=False)
+    jobs = [costs.Job(Square(size), 16, 2, 50) for size in (400, 20, 400)]
+    estimates = costs.plan(jobs, [100], MACHINE, join=False)
     seconds = timing.by_run(estimates)
     assert seconds[0] == seconds[2] > seconds[1] > 0
     assert 2 * sum(seconds) == pytest.approx(sum(cohort.seconds for cohort in estimates))

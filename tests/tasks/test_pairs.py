@@ -131,11 +131,14 @@ def test_predictions_are_those_that_were_scored(
     ]
     file.write_text("\n".join(lines) + "\n")
     assert predict([str(trained), "--all", "--input", str(file), "--output", str(out)]) == 0
-    *told, unknown = map(json.loads, out.read_text().splitlines())
-    assert [(line["premise"], line["hypothesis"]) for line in told] == texts
+    *predictions, unknown = map(json.loads, out.read_text().splitlines())
+    assert [(line["premise"], line["hypothesis"]) for line in predictions] == texts
     members = sorted(runs.load(trained), key=lambda row: (-(row.dev or 0), row.seed))
     for number, row in enumerate(members):
-        right = [line["label"][number] == pair.label for line, pair in zip(told, dev, strict=True)]
+        right = [
+            line["label"][number] == pair.label
+            for line, pair in zip(predictions, dev, strict=True)
+        ]
         assert np.mean(right) == pytest.approx(row.dev, abs=1e-9)
     assert len(unknown["label"]) == 2 and all(1 / 3 < p <= 1 for p in unknown["probability"])
 

@@ -184,8 +184,8 @@ def _short(rows: int) -> Batch:
     """Targets are START, END: three symbols are written at most."""
     batch = tiny_pairs.batch(rows, 5, 4, LETTERS, seed=3)
     target = np.tile(np.int32([[START, END]]), (rows, 1))
-    told = {"target": target, "target_length": np.full(rows, 2, np.int32)}
-    return batch._replace(rows={**batch.rows, **told})
+    gold = {"target": target, "target_length": np.full(rows, 2, np.int32)}
+    return batch._replace(rows={**batch.rows, **gold})
 
 
 @BOTH
@@ -199,7 +199,7 @@ def test_what_is_written_is_what_is_learned(architecture: str) -> None:
     batch = _short(rows)
     params = tiny_pairs.parameters(tiny_pairs.task(architecture, LETTERS), batch, 1, 1.0)
     every = np.array(list(itertools.product(range(names), repeat=3)))
-    told = np.concatenate([np.full((len(every), 1), START), every], axis=1)
+    inputs = np.concatenate([np.full((len(every), 1), START), every], axis=1)
     scores = _scores(architecture, LETTERS)
     written = [np.asarray(_written(architecture, k)(params, batch)) for k in (1, names**3)]
     for row in range(rows):
@@ -207,7 +207,7 @@ def test_what_is_written_is_what_is_learned(architecture: str) -> None:
             n: np.repeat(batch.rows[n][row][None], len(every), 0)
             for n in ("source", "source_length")
         }
-        after = scores(params, batch._replace(rows={**source, "target": told}))
+        after = scores(params, batch._replace(rows={**source, "target": inputs}))
         chances = _log_softmax(after)
         ended = np.cumsum(every == END, axis=1) - (every == END) > 0  # after an END
         own = np.take_along_axis(chances, every[..., None], -1)[..., 0]

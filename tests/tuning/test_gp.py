@@ -107,10 +107,12 @@ def test_order_of_results_changes_nothing() -> None:
         history = histories.propose(history, values, (0,))
     ways = []
     for order in (range(9), reversed(range(9))):
-        told = history
+        shuffled = history
         for number in order:
-            told = histories.tell(told, number, _scored(told.evaluations[number].values))
-        ways.append(gp.propose(SPACE, told, 2, 0, 8))
+            shuffled = histories.tell(
+                shuffled, number, _scored(shuffled.evaluations[number].values)
+            )
+        ways.append(gp.propose(SPACE, shuffled, 2, 0, 8))
     assert ways[0] == ways[1]
 
 

@@ -48,8 +48,8 @@ def test_of_a_whole_rung_the_best_third_goes_on() -> None:
         reached = {number: (score, Stopped(1, 9)) for number, score in enumerate(scores)}
         history = halving.judge(Halving(3), history, reached)
         assert [e.number for e in histories.pending(history)] == [1, 3]  # 7 // 3 = 2
-        told = history.evaluations[4].result
-        assert told == Result((scores[4],), stopped=Stopped(1, 9))
+        result = history.evaluations[4].result
+        assert result == Result((scores[4],), stopped=Stopped(1, 9))
         assert histories.from_dict(histories.to_dict(history)) == history
 
 

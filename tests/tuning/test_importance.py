@@ -71,6 +71,12 @@ def test_draws_of_the_posterior_find_the_indices() -> None:
         assert np.all(low - 0.02 <= truth) and np.all(truth <= high + 0.02)
 
 
+def _loss(values: dict) -> float:
+    """Of a setting; the hyperparameter `idle` does nothing."""
+    peephole = values.get("peephole", 0.0)
+    return (math.log10(values["rate"]) + 2) ** 2 + 2 * (values["cell"] == "gru") + 2 * peephole
+
+
 def test_importance_of_a_search_is_that_of_the_objective_as_it_is_warped() -> None:
     """Dies if hyperparameters, direction, conditions or the warp are lost.
 
@@ -85,31 +91,27 @@ def test_importance_of_a_search_is_that_of_the_objective_as_it_is_warped() -> No
         }
     )
 
-    def loss(values: dict) -> float:
-        peephole = values.get("peephole", 0.0)
-        return (math.log10(values["rate"]) + 2) ** 2 + 2 * (values["cell"] == "gru") + 2 * peephole
-
     history = History((), higher_is_better=False)
     for values in sampling.sobol(space, history, 60, 0):
         history = histories.propose(history, values, [len(history.evaluations)])
-        result = Result((loss(values),))
+        result = Result((_loss(values),))
         history = histories.tell(history, len(history.evaluations) - 1, result)
-    told = {of.name: of for of in importance.importance(space, history)}
-    known = -np.array([loss(dict(e.values)) for e in history.evaluations])
+    rows = {of.name: of for of in importance.importance(space, history)}
+    known = -np.array([_loss(dict(e.values)) for e in history.evaluations])
     warped = warping.half_rank(known)
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:
         settings = encoding.settings(space, encoding.from_quantiles(space, quantiles))
-        values = -np.array([loss(values) for values in settings])
+        values = -np.array([_loss(values) for values in settings])
         return np.interp(values, known[order], warped[order])[:, None]
 
     first, total = importance.sobol_indices(truth, 4, [2])
     for k, name in enumerate(("rate", "cell", "idle", "peephole")):
-        assert told[name].first == pytest.approx(first[k, 0], abs=0.08)
-        assert told[name].total == pytest.approx(total[k, 0], abs=0.1)
-    assert min(told.values(), key=lambda of: of.total).name == "idle"
-    assert next(iter(told)) == max(told.values(), key=lambda of: of.total).name
+        assert rows[name].first == pytest.approx(first[k, 0], abs=0.08)
+        assert rows[name].total == pytest.approx(total[k, 0], abs=0.1)
+    assert min(rows.values(), key=lambda of: of.total).name == "idle"
+    assert next(iter(rows)) == max(rows.values(), key=lambda of: of.total).name
     assert importance.importance(space, History()) == []
     assert gp.fit(space, History()).model is None
 
@@ -121,7 +123,7 @@ def test_draws_spread_wider_than_at_the_mode_of_hyperparameters() -> None:
         score = _ishigami(encoding.places(AXES, [values]))[0]
         history = histories.propose(history, values, [number])
         history = histories.tell(history, number, Result((float(score + random.normal()),)))
-    told = importance.importance(AXES, history)
+    indices = importance.importance(AXES, history)
     model = gp.fit(AXES, history).model
     assert model is not None
     at_mode = paths.draw(model, 128, [0])
@@ -132,6 +134,6 @@ def test_draws_spread_wider_than_at_the_mode_of_hyperparameters() -> None:
 
     first, total = importance.sobol_indices(objective, 3, [1])
     ends = np.quantile([first, total], [0.025, 0.975], axis=2)
-    spreads = [spread for of in told for spread in (of.first_spread, of.total_spread)]
+    spreads = [spread for of in indices for spread in (of.first_spread, of.total_spread)]
     widths = [spread.high - spread.low for spread in spreads]
     assert np.mean(widths) > 1.2 * np.mean(ends[1] - ends[0])

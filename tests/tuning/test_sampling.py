@@ -22,14 +22,14 @@ SPACE = spaces.from_dict(
 NAMES = ("random", "sobol")
 
 
-def _proposed(method: str, steps: list[int], seed: int = 3, told: float = 1.0) -> list[Any]:
+def _proposed(method: str, steps: list[int], seed: int = 3, score: float = 1.0) -> list[Any]:
     """All proposals of batches of these sizes."""
     history = History()
     for count in steps:
         for values in methods.method(method).propose(SPACE, history, count, seed):
             history = histories.propose(history, values, [1])
         for evaluation in histories.pending(history)[::2]:  # some run on
-            history = histories.tell(history, evaluation.number, Result((told,)))
+            history = histories.tell(history, evaluation.number, Result((score,)))
     return [evaluation.values for evaluation in history.evaluations]
 
 
@@ -37,7 +37,7 @@ def _proposed(method: str, steps: list[int], seed: int = 3, told: float = 1.0) -
 def test_batches_and_results_change_nothing(method: str) -> None:
     """Dies if what is proposed depends on the size of batches, on scores, or not on the seed."""
     whole = _proposed(method, [32])
-    assert whole == _proposed(method, [1, 5, 2, 7, 1, 16], told=-9.0)
+    assert whole == _proposed(method, [1, 5, 2, 7, 1, 16], score=-9.0)
     assert whole != _proposed(method, [32], seed=4)
 
 

@@ -34,23 +34,23 @@ def test_slices_follow_the_objective() -> None:
     turned into its value.
     """
     history = History((), higher_is_better=False)
-    history, asked = search.ask(Search(SPACE, "sobol", 1), history, 40)
-    for evaluation in asked:
+    history, proposed = search.ask(Search(SPACE, "sobol", 1), history, 40)
+    for evaluation in proposed:
         result = Result((_loss(dict(evaluation.values)),))
         history = histories.tell(history, evaluation.number, result)
     best = histories.best(history)
     assert best is not None and best.values["cell"] == "lstm"
-    told = slices.slices(SPACE, history, best)
-    assert [*told] == ["rate", "layers", "cell", "peephole"]
-    assert told["layers"].values == [1, 2, 3, 4] and told["cell"].values == ["lstm", "gru"]
-    assert np.isclose([told["rate"].values[0], told["rate"].values[-1]], [1e-4, 1.0]).all()
+    by_name = slices.slices(SPACE, history, best)
+    assert [*by_name] == ["rate", "layers", "cell", "peephole"]
+    assert by_name["layers"].values == [1, 2, 3, 4] and by_name["cell"].values == ["lstm", "gru"]
+    assert np.isclose([by_name["rate"].values[0], by_name["rate"].values[-1]], [1e-4, 1.0]).all()
     for name in ("layers", "cell", "peephole"):
-        expected = [_loss({**best.values, name: value}) for value in told[name].values]
-        assert np.abs(told[name].mean - expected).max() < 0.25
-    near = [abs(math.log10(float(value)) + 2) < 1 for value in told["rate"].values]
-    expected = [_loss({**best.values, "rate": value}) for value in told["rate"].values]
-    assert np.abs(told["rate"].mean - expected)[near].max() < 0.25
-    assert min(sd for of in told.values() for sd in of.sd) > 0
+        expected = [_loss({**best.values, name: value}) for value in by_name[name].values]
+        assert np.abs(by_name[name].mean - expected).max() < 0.25
+    near = [abs(math.log10(float(value)) + 2) < 1 for value in by_name["rate"].values]
+    expected = [_loss({**best.values, "rate": value}) for value in by_name["rate"].values]
+    assert np.abs(by_name["rate"].mean - expected)[near].max() < 0.25
+    assert min(sd for of in by_name.values() for sd in of.sd) > 0
     gru = next(s for s in histories.settings(history) if s.values["cell"] == "gru")
     assert "peephole" not in slices.slices(SPACE, history, gru)
     assert slices.slices(SPACE, History(), best) == {}

@@ -10,8 +10,8 @@ from jaxeval.tuning import Tuner, search
 
 def _threads() -> set[int]:
     assert linalg  # its library is another one than numpy's
-    told = threadpoolctl.threadpool_info()
-    return {of["num_threads"] for of in told if of["user_api"] == "blas"}
+    pools = threadpoolctl.threadpool_info()
+    return {of["num_threads"] for of in pools if of["user_api"] == "blas"}
 
 
 def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

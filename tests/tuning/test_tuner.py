@@ -104,12 +104,12 @@ def test_arrays_are_scores() -> None:
     assert tuner.history.evaluations[0].result == tuning.Result((0.5, 0.25))
     assert tuner.history.evaluations[1].result == tuning.Result(failure="the score is nan")
     json.dumps(tuning.history.to_dict(tuner.history))
-    one = tuning.Tuner(SPACE, method="random")
-    one.ask(3)
+    single = tuning.Tuner(SPACE, method="random")
+    single.ask(3)
     scores: list[Any] = [np.float32(0.5), np.array(0.5), np.array([0.5])]
     for number, score in enumerate(scores):
-        one.tell(number, score)
-    assert [e.result for e in one.history.evaluations] == [tuning.Result((0.5,))] * 3
+        single.tell(number, score)
+    assert [e.result for e in single.history.evaluations] == [tuning.Result((0.5,))] * 3
 
 
 def test_a_history_keeps_its_direction_and_space() -> None:

@@ -58,8 +58,8 @@ def test_differences_by_rounding_are_none() -> None:
 def test_unit_and_centre_give_good_scores_back(scale: float, higher: bool) -> None:
     """Dies if squares overflow, or the sign of scores where less is better is lost."""
     scores = [(v * scale,) for v in (3.0, 1.0, 2.0, 7.0, -4.0)]
-    told = warping.targets(scores, higher)
-    back = told.centre + told.unit * told.values
+    targets = warping.targets(scores, higher)
+    back = targets.centre + targets.unit * targets.values
     good = [0, 2, 3] if higher else [4, 1, 2]
     raw = np.array([s[0] for s in scores])
     np.testing.assert_allclose(back[good], raw[good], rtol=1e-9)
@@ -68,8 +68,8 @@ def test_unit_and_centre_give_good_scores_back(scale: float, higher: bool) -> No
 @pytest.mark.parametrize("scores", [[(2.0,)], [(2.0,)] * 5, [(0.0,)] * 3, [(-1e-320,), (0.0,)]])
 def test_equal_scores(scores: list[tuple[float, ...]]) -> None:
     """Dies if a spread of 0 divides."""
-    told = warping.targets(scores, True)
-    assert np.isfinite(told.values).all() and np.isfinite(told.variances).all()
+    targets = warping.targets(scores, True)
+    assert np.isfinite(targets.values).all() and np.isfinite(targets.variances).all()
 
 
 def test_variances_of_means() -> None:
@@ -77,23 +77,23 @@ def test_variances_of_means() -> None:
     random = np.random.default_rng(0)
     means = np.linspace(0, 1, 40)
     scores = [tuple(m + 0.1 * random.normal(size=k % 5 + 2)) for k, m in enumerate(means)]
-    told = warping.targets(scores, True)
+    targets = warping.targets(scores, True)
     counts = np.array([len(s) for s in scores])
-    good = told.values > np.median(told.values)
-    ratio = told.variances[good] * counts[good] * told.unit**2 / 0.1**2
+    good = targets.values > np.median(targets.values)
+    ratio = targets.variances[good] * counts[good] * targets.unit**2 / 0.1**2
     assert 0.7 < np.median(ratio) < 1.3 and ratio.max() < 4
-    assert told.seed * told.unit**2 == pytest.approx(0.01, rel=0.4)
-    assert (told.shares == 1).all()
+    assert targets.seed * targets.unit**2 == pytest.approx(0.01, rel=0.4)
+    assert (targets.shares == 1).all()
 
 
 def test_few_seeds_share_the_fitted_noise() -> None:
     """Dies if one pair of seeds is believed to tell the variance, or seeds count for nothing."""
-    told = warping.targets([(3.0, 3.5), (2.0,), (1.0,)], True)
-    assert told.seed == 0 and not told.variances.any()
-    np.testing.assert_array_equal(told.shares, [0.5, 1, 1])
+    targets = warping.targets([(3.0, 3.5), (2.0,), (1.0,)], True)
+    assert targets.seed == 0 and not targets.variances.any()
+    np.testing.assert_array_equal(targets.shares, [0.5, 1, 1])
 
 
 def test_variance_shrinks_with_the_warp() -> None:
     """Dies if a diverged setting's huge variance stays as it is beside its small distance."""
-    told = warping.targets([(60.0, 61.0), (62.0, 64.0), (65.0, 66.0), (2e7, 1e6)] * 2, False)
-    assert told.variances[3] < 10 * np.abs(told.values).max() ** 2
+    targets = warping.targets([(60.0, 61.0), (62.0, 64.0), (65.0, 66.0), (2e7, 1e6)] * 2, False)
+    assert targets.variances[3] < 10 * np.abs(targets.values).max() ** 2

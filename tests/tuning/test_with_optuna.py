@@ -70,13 +70,13 @@ def test_proposals_are_settings_and_depend_on_the_history_alone() -> None:
     search = Search(SPACE, "optuna:tpe", 3)
     history = _searched(search)
     values = [evaluation.values for evaluation in history.evaluations]
-    assert all(is_setting(SPACE, one) for one in values)
-    assert len({histories.identity(one) for one in values}) == len(values)
+    assert all(is_setting(SPACE, setting) for setting in values)
+    assert len({histories.identity(setting) for setting in values}) == len(values)
     at_once = with_optuna.propose(SPACE, history, 3, 3, "tpe")
     one_by_one = []
     for _ in range(3):
-        history, (asked,) = searches.ask(search, history, 1)
-        one_by_one.append(dict(asked.values))
+        history, (proposed,) = searches.ask(search, history, 1)
+        one_by_one.append(dict(proposed.values))
     assert at_once == one_by_one
 
 

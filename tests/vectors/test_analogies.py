@@ -38,9 +38,9 @@ def test_every_answer_is_the_loops(
     monkeypatch.setattr(analogies, "_CANDIDATES", at_once)
     monkeypatch.setattr(analogies, "_QUESTIONS", 9)
     unit = _unit(60, 4)
-    asked = np.random.default_rng(1).integers(0, 60, (50, 3))
-    solved = analogies.solve(unit, asked, method)
-    assert solved.tolist() == [_loop(unit, question, method) for question in asked]
+    triples = np.random.default_rng(1).integers(0, 60, (50, 3))
+    solved = analogies.solve(unit, triples, method)
+    assert solved.tolist() == [_loop(unit, question, method) for question in triples]
 
 
 @pytest.mark.parametrize("method", analogies.METHODS)
@@ -49,20 +49,20 @@ def test_the_first_of_equal_candidates(
 ) -> None:
     """Dies if a later block replaces an equal score: answers would depend on the block's size."""
     unit = np.concatenate([_unit(6, 3)] * 3)
-    asked = np.array([[0, 1, 2], [3, 4, 5]])
-    whole = analogies.solve(unit, asked, method)
+    triples = np.array([[0, 1, 2], [3, 4, 5]])
+    whole = analogies.solve(unit, triples, method)
     monkeypatch.setattr(analogies, "_CANDIDATES", 1)
-    np.testing.assert_array_equal(analogies.solve(unit, asked, method), whole)
+    np.testing.assert_array_equal(analogies.solve(unit, triples, method), whole)
 
 
 def _questions() -> Questions:
     """Four units a section, each with each; the words of unit k are ak and bk."""
-    asked, answers, section, first, second = [], [], [], [], []
+    triples, answers, section, first, second = [], [], [], [], []
     for s in range(2):
         for i in range(4 * s, 4 * s + 4):
             for j in range(4 * s, 4 * s + 4):
                 if i != j:
-                    asked.append((f"a{i}", f"B{i}", f"a{j}"))
+                    triples.append((f"a{i}", f"B{i}", f"a{j}"))
                     answers.append((f"b{j}", "other"))
                     section.append(s)
                     first.append(i)
@@ -71,7 +71,7 @@ def _questions() -> Questions:
     section, first, second = numbers
     groups = ("semantic", "syntactic")
     return Questions(
-        "q", asked, answers, section, ("s", "gram"), groups, first, second, section[::3]
+        "q", triples, answers, section, ("s", "gram"), groups, first, second, section[::3]
     )
 
 

@@ -35,12 +35,12 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     shown = capsys.readouterr().out
     assert "66 of 67" in shown and "1.0000" in shown and "a.txt is better" in shown
     assert command.main(["similarity", *files, *extra, "--json", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    [result] = told["results"]
+    tree = json.loads(capsys.readouterr().out)
+    [result] = tree["results"]
     assert result["scores"]["a.txt"]["skip"] == pytest.approx(1)
     assert result["scores"]["a.txt"]["covered"] == result["compared_on"] == 66
     assert result["differences"][0]["test"]["direction"] == 1
-    assert told["rules"]["resampling"]["resamples"] == 199 and told["files"]["b.txt"] == str(
+    assert tree["rules"]["resampling"]["resamples"] == 199 and tree["files"]["b.txt"] == str(
         folder / "b.txt"
     )
 
@@ -52,9 +52,9 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
     shown = capsys.readouterr().out
     assert shown.count("90 of 91") == 4 and "3CosAdd" in shown and "3CosMul" in shown
     assert command.main(["analogies", *files, "--most", "9", "--json", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    score = told["results"][0]["scores"]["a.txt"]
-    assert told["rules"]["most"] == 9 and score["overall"]["covered"] < 90
+    tree = json.loads(capsys.readouterr().out)
+    score = tree["results"][0]["scores"]["a.txt"]
+    assert tree["rules"]["most"] == 9 and score["overall"]["covered"] < 90
 
 
 @pytest.mark.parametrize("verb", ["similarity", "analogies"])
@@ -71,9 +71,9 @@ def test_files_left_out_and_vectors_of_zeros_are_named(
     assert "few.txt is left out of the differences: no score on the 0 " in shown
     assert "a.txt - b.txt = " in shown and "few.txt: 1 word has a vector of zeros" in shown
     assert command.main([*call, "--json", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["zero_vectors"] == {"a.txt": 0, "b.txt": 0, "few.txt": 1}
-    assert told["results"][0]["left_out"] == [{"file": "few.txt", "compared_on": 0}]
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["zero_vectors"] == {"a.txt": 0, "b.txt": 0, "few.txt": 1}
+    assert tree["results"][0]["left_out"] == [{"file": "few.txt", "compared_on": 0}]
 
 
 def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
@@ -85,9 +85,9 @@ def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
     options = "--min-count 5 --window 4 --dynamic --subsample .05 --delete --smoothing .5 --seed 2"
     more = "--shift 1.01 --exponent .25 --add-contexts --lower-case --json -"
     assert command.main([*call, *options.split(), *more.split()]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["words"] == 12 and told["tokens"] == 1600 and out.read_text()[:5] == "12 3\n"
-    assert told["options"] == {
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["words"] == 12 and tree["tokens"] == 1600 and out.read_text()[:5] == "12 3\n"
+    assert tree["options"] == {
         "windows": {"size": 4, "dynamic": True, "subsample": 0.05, "delete": True, "seed": 2},
         "min_count": 5,
         "lower_case": True,
@@ -139,9 +139,9 @@ def test_bats_as_published(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         file = tmp_path / "BATS_3.0" / name
         file.parent.mkdir(parents=True)
         file.write_bytes(content.encode())
-        for place, line in enumerate(content.split("\n")[:3]):
+        for row, line in enumerate(content.split("\n")[:3]):
             word, answers = line.split()
-            own = np.eye(relations + 3 * relations)[relations + 3 * number + place]
+            own = np.eye(relations + 3 * relations)[relations + 3 * number + row]
             moved = own + np.eye(len(own))[number]
             answer = answers.replace("dinosaur/", "").split("/")[0]
             for spelled, vector in ((word, own), (answer, moved)):
@@ -149,8 +149,8 @@ def test_bats_as_published(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
     (tmp_path / "v.txt").write_text("\n".join(lines))
     files = [str(tmp_path / "v.txt"), str(tmp_path / "BATS_3.0")]
     assert command.main(["analogies", *files, "--json", "-", "--resamples", "99"]) == 0
-    for told in json.loads(capsys.readouterr().out)["results"]:
-        score = told["scores"]["v.txt"]
+    for result in json.loads(capsys.readouterr().out)["results"]:
+        score = result["scores"]["v.txt"]
         each = {"all": score["overall"], **score["groups"], **score["sections"]}
         counts = {key: [of[n] for n in ("right", "covered", "total")] for key, of in each.items()}
         assert counts["all"] == [22, 22, 24]

@@ -106,10 +106,10 @@ def test_lookup_in_lower_case(tmp_path: Path) -> None:
     assert read.index == {"the": 0, "cat": 1, "dog": 2}
     np.testing.assert_allclose(read.unit, [[0.6, 0.8], [0, 1], [5 / 13, 12 / 13]], rtol=1e-6)
     assert read.rows(["dog", "The", "the"]).tolist() == [2, -1, 0]
-    some = lookup.read(tmp_path / "v", ["DOG", "cat"])
-    assert some.index == {"cat": 0, "dog": 1}
-    kept = lookup.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
-    assert kept.index == {"THE": 0}
+    table = lookup.read(tmp_path / "v", ["DOG", "cat"])
+    assert table.index == {"cat": 0, "dog": 1}
+    cased = lookup.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
+    assert cased.index == {"THE": 0}
     assert lookup.read(tmp_path / "v", most=2).index == {"the": 0, "cat": 1}
 
 

@@ -55,11 +55,11 @@ def _panels(study: ScoreStudy, most: int) -> list[Panel]:
     """Every data set with its models, at most so many a panel."""
     panels = []
     for dataset, cell in study.samples.by_dataset.items():
-        there = [model for model in study.table.models if model in cell]
+        scored = [model for model in study.table.models if model in cell]
         begin = 0
-        for models in plots.chunks(there, most):
+        for models in plots.chunks(scored, most):
             first, last = begin + 1, begin + len(models)
-            part = "" if len(models) == len(there) else f"{first} to {last} of {len(there)}"
+            part = "" if len(models) == len(scored) else f"{first} to {last} of {len(scored)}"
             panels.append(Panel(dataset, models, part))
             begin = last
     return panels

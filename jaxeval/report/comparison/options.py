@@ -30,8 +30,8 @@ def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[d
     """The results as plain data, with `p_adjusted` in every test."""
 
     def adjusted(result: OptionComparison | Option, *of: int) -> dict[str, Json]:
-        there = {name: p for (g, k, name), p in p_values.items() if (g, k) == of}
-        tests = {n: record(getattr(result, n)) | {"p_adjusted": p} for n, p in there.items()}
+        of_option = {name: p for (g, k, name), p in p_values.items() if (g, k) == of}
+        tests = {n: record(getattr(result, n)) | {"p_adjusted": p} for n, p in of_option.items()}
         return record(result) | tests
 
     return [

@@ -166,22 +166,22 @@ def _paired(across: Across) -> pairwise.Scores:
 def _of_runs(
     aggregates: Aggregates, one_scale: bool, study: ScoreStudy, scale: ScoreFormat
 ) -> str:
-    here = "On these data sets"
+    beginning = "On these data sets"
     if len(aggregates.improvement) == 1:
         (((a, b), effect),) = aggregates.improvement.items()
         return (
-            f"{here} a run of {a} is better than one of {b} with probability "
+            f"{beginning} a run of {a} is better than one of {b} with probability "
             f"{effect.estimate:.2f}, {text.confidence(effect.interval)} "
             f"{text.bounds(effect.interval)}."
         )
     if not one_scale:
-        return f"{here} scores are on different scales: see P(row better)."
+        return f"{beginning} scores are on different scales: see P(row better)."
     means = aggregates.interquartile_mean
     sign = -1 if study.comparison.rules.higher_is_better else 1
     order = sorted(means, key=lambda model: sign * means[model].estimate)
     said = [f"{model} {_score(means[model], scale)}" for model in order]
     named = f"interquartile means of all runs [{_confidence(study)}]"
-    return f"{here}, {named}: {_listed(said)}."
+    return f"{beginning}, {named}: {_listed(said)}."
 
 
 def _confidence(study: ScoreStudy) -> str:

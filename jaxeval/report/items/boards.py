@@ -90,10 +90,10 @@ def of_task(board: Board, study: ItemStudy) -> Table:
 
 def told_apart(board: Board) -> Table:
     """Every pair of models: > the row's is better, < worse, = not shown."""
-    told = set(board.told_apart)
+    apart = set(board.told_apart)
     models = [row.model for row in board.rows]
     rows = [
-        [Cell(str(k)), Cell(a), *(Cell(_sign(told, a, b)) for b in models)]
+        [Cell(str(k)), Cell(a), *(Cell(_sign(apart, a, b)) for b in models)]
         for k, a in enumerate(models, 1)
     ]
     numbers = [str(k) for k in range(1, len(models) + 1)]
@@ -104,10 +104,10 @@ def told_apart(board: Board) -> Table:
     return Table(caption, ["", "model", *numbers], rows)
 
 
-def _sign(told: set[tuple[str, str]], a: str, b: str) -> str:
+def _sign(apart: set[tuple[str, str]], a: str, b: str) -> str:
     if a == b:
         return ""
-    return ">" if (a, b) in told else "<" if (b, a) in told else "="
+    return ">" if (a, b) in apart else "<" if (b, a) in apart else "="
 
 
 def detectable(board: Board, study: ItemStudy) -> str:

@@ -43,27 +43,27 @@ class Planned(NamedTuple):
         return parts
 
 
-def to_dict(told: Planned) -> dict[str, Json]:
+def to_dict(planned: Planned) -> dict[str, Json]:
     """The variances, the designs and, of a pilot, what the ends of its intervals lead to."""
-    plan = told.plan
+    plan, parts = planned.plan, planned.parts(planned.spread)
     tree: dict[str, Json] = {
-        **told.parts(told.spread),
+        **parts,
         "difference": plan.difference,
         "target_power": plan.target,
         "now": _design(plan.now),
         "ways": {way: _design(of) for way, of in plan.ways.items()},
         "cheapest": _design(plan.cheapest),
     }
-    if told.pilot:
-        low = told.pilot.low
+    if planned.pilot:
+        low = planned.pilot.low
         tree["intervals"] = {
-            "confidence": told.pilot.confidence,
-            "low": {**(told.parts(low) if low else dict.fromkeys(told.parts(told.spread), 0.0))},
-            "high": {**told.parts(told.pilot.high)},
-            "cheapest_low": _design(told.low.cheapest if told.low else plan.now),
-            "cheapest_high": _design(told.high.cheapest if told.high else None),
+            "confidence": planned.pilot.confidence,
+            "low": {**(planned.parts(low) if low else dict.fromkeys(parts, 0.0))},
+            "high": {**planned.parts(planned.pilot.high)},
+            "cheapest_low": _design(planned.low.cheapest if planned.low else plan.now),
+            "cheapest_high": _design(planned.high.cheapest if planned.high else None),
         }
-        tree["expected_power"] = told.expected_power
+        tree["expected_power"] = planned.expected_power
     return tree
 
 
@@ -71,30 +71,32 @@ def _design(of: Design | None) -> Json:
     return None if of is None else {**of.size._asdict(), "cost": of.cost, "power": of.power}
 
 
-def show(told: Planned) -> None:
+def show(planned: Planned) -> None:
     """The pilot, the designs, the cheapest in a sentence, and how sure all that is."""
-    console, plan, pilot = tables.console(), told.plan, told.pilot
+    console, plan, pilot = tables.console(), planned.plan, planned.pilot
     if pilot:
         console.print(
             f"The pilot: {_size(plan.now.size)}; it shows a difference of {plan.difference:g} "
             f"with probability {plan.now.power:.2f}."
         )
-    sds = (f"{name.replace('_', ' ')} {_sd(told, name)}" for name in told.parts(told.spread))
+    sds = (
+        f"{name.replace('_', ' ')} {_sd(planned, name)}" for name in planned.parts(planned.spread)
+    )
     level = f" ({100 * pilot.confidence:g} % intervals)" if pilot else ""
     console.print(f"Standard deviations of the difference{level}: {', '.join(sds)}")
-    rows = _rows(told)
+    rows = _rows(planned)
     head = ("", "items", "runs", "samples", "cost", "power")
     tables.print_table(console, head, [[name, *_cells(of)] for name, of in rows.items()])
     if None in list(rows.values())[:-1]:
         console.print("-: no number that was tried suffices; what the others leave open stays.")
     if plan.cheapest and pilot:
         console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
-        console.print(_how_sure(told))
-        console.print(_on_average(told))
-    if told.millers_items is not None:
+        console.print(_how_sure(planned))
+        console.print(_on_average(planned))
+    if planned.millers_items is not None:
         console.print(
             f"Miller's (2024) equation, which takes the spread as known, gives "
-            f"{text.counted(told.millers_items, 'item')}."
+            f"{text.counted(planned.millers_items, 'item')}."
         )
     if plan.now.size.runs == 1:
         console.print("One run of each model: it is taken as fixed, and other runs may differ.")
@@ -112,14 +114,14 @@ def _size(size: Size) -> str:
     )
 
 
-def _sd(told: Planned, name: str) -> str:
+def _sd(planned: Planned, name: str) -> str:
     """With its interval, of a pilot."""
-    value = told.parts(told.spread)[name]
+    value = planned.parts(planned.spread)[name]
     if value is None:
         return "unknown"
-    if told.pilot is None:
+    if planned.pilot is None:
         return f"{value**0.5:.3g}"
-    ends = (told.pilot.low, told.pilot.high)
+    ends = (planned.pilot.low, planned.pilot.high)
     low, high = (0.0 if end is None else getattr(end, name) ** 0.5 for end in ends)
     return f"{value**0.5:.3g} [{low:.3g}, {high:.3g}]"
 
@@ -134,11 +136,11 @@ def _bought(now: Size, design: Design) -> str:
     return f"{text.listed(new)}, for {design.cost:,.6g}" if new else "nothing; this is enough"
 
 
-def _how_sure(told: Planned) -> str:
+def _how_sure(planned: Planned) -> str:
     """What the ends of the pilot's intervals lead to."""
-    assert told.pilot is not None
-    now, ends = told.plan.now.size, []
-    for name, of in (("low", told.low), ("high", told.high)):
+    assert planned.pilot is not None
+    now, ends = planned.plan.now.size, []
+    for name, of in (("low", planned.low), ("high", planned.high)):
         if of is None:
             ends.append(f"at their {name} ends nothing")
         elif of.cheapest is None:
@@ -148,23 +150,23 @@ def _how_sure(told: Planned) -> str:
     return f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
 
 
-def _on_average(told: Planned) -> str:
+def _on_average(planned: Planned) -> str:
     """The expected power, and what to do where it is below the one asked for."""
-    assert told.expected_power is not None
-    shown = f"{told.expected_power:.2f}"
+    assert planned.expected_power is not None
+    shown = f"{planned.expected_power:.2f}"
     line = "Averaged over what the pilot leaves open, that shows the difference with probability "
     line += shown
-    if float(shown) >= told.plan.target:
+    if float(shown) >= planned.plan.target:
         return f"{line}."
     return f"{line}: a larger pilot, or a higher --power, makes up for it."
 
 
-def _rows(told: Planned) -> dict[str, Design | None]:
+def _rows(planned: Planned) -> dict[str, Design | None]:
     """What is shown, by name: ways of which something is known, then the cheapest design."""
-    plan = told.plan
-    if told.pilot is None:
+    plan = planned.plan
+    if planned.pilot is None:
         return {"items alone": plan.ways["items"], "cheapest": plan.cheapest}
-    samples = bool(told.parts(told.spread)["samples"])
+    samples = bool(planned.parts(planned.spread)["samples"])
     known = {"items": True, "samples": samples, "runs": plan.now.size.runs > 1}
     ways = {f"more {way} alone": design for way, design in plan.ways.items() if known[way]}
     return {**ways, "cheapest": plan.cheapest}

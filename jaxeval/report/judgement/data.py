@@ -148,8 +148,8 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
 def told_rows(of: Judgement) -> Iterator[list[str]]:
     """A row a pair: on which tasks the first was shown to be better, on which the second."""
     by_task = {task: {*judgement.told_apart(of, task)} for task in (judgement.MEAN, *of.tasks)}
-    for place, first in enumerate(of.vectors):
-        for second in of.vectors[place + 1 :]:
+    for rank, first in enumerate(of.vectors):
+        for second in of.vectors[rank + 1 :]:
             signs = [
                 ">" if (first, second) in shown else "<" if (second, first) in shown else "="
                 for shown in by_task.values()

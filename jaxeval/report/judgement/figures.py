@@ -35,9 +35,9 @@ def scores(mode: Judgement, of: Judged) -> Figure:
     drawing, panels = plots.grid(len(mode.tasks), _COLUMNS, (_panel_width(len(shown)), 3.0))
     styles = _styles(of)
     rows: list[tuple[object, ...]] = []
-    for place, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
+    for position, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
         for number, name in enumerate(shown):
-            values = 100 * mode.scores[name][place]
+            values = 100 * mode.scores[name][position]
             style = styles[name]
             plots.violin(panel, number, values, plots.colour(style), plots.marker(style))
             pairs = zip(mode.seeds, values, strict=True)

@@ -70,15 +70,15 @@ def _panels(
     by_dataset: Mapping[str, Groups],
 ) -> tuple["Drawing", dict[str, list[tuple["Axes", Groups]]]]:
     """A drawing, and the panels of each data set with the experiments in them."""
-    parts = {key: list(plots.chunks(there, _MOST_A_PANEL)) for key, there in by_dataset.items()}
-    widest = max(len(part) for there in parts.values() for part in there)
+    parts = {key: list(plots.chunks(group, _MOST_A_PANEL)) for key, group in by_dataset.items()}
+    widest = max(len(part) for group in parts.values() for part in group)
     count = sum(map(len, parts.values()))
     columns = max(1, _MOST_A_PANEL // widest)
     width = max(_INCHES * widest, 2.6 if count > 1 else 4.5)
     drawing, axes = plots.grid(count, columns, (width, 4.2))
     remaining = iter(axes)
     return drawing, {
-        key: [(next(remaining), part) for part in there] for key, there in parts.items()
+        key: [(next(remaining), part) for part in group] for key, group in parts.items()
     }
 
 

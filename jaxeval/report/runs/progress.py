@@ -99,13 +99,13 @@ class Progress:
         )
         from rich.text import Text
 
-        told = self._now
+        status = self._now
 
         class Now(ProgressColumn):
             """The line that moves while nothing is reported."""
 
             def render(self, task: "bars.Task") -> Text:
-                return Text(told())
+                return Text(status())
 
         columns = (
             SpinnerColumn(),

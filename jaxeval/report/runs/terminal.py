@@ -28,12 +28,12 @@ def title(summary: ExperimentSummary) -> str:
 def line(summary: ExperimentSummary) -> str:
     """The experiment and its test scores in a line."""
     known, unit = summary.test, summary.unit
-    told = text.statuses(summary.statuses)
+    statuses = text.statuses(summary.statuses)
     if known is None:
-        return f"{title(summary)}: no test scores; {told}"
+        return f"{title(summary)}: no test scores; {statuses}"
     median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
     label = scores.label(summary.metric, unit)
-    return f"{title(summary)}: test {label} median {median}, {low} to {high}; {told}"
+    return f"{title(summary)}: test {label} median {median}, {low} to {high}; {statuses}"
 
 
 def table(summary: ExperimentSummary) -> tuple[Sequence[str], list[Sequence[str]]]:

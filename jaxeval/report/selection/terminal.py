@@ -13,14 +13,14 @@ from jaxeval.report.selection.as_json import Result, Simulated
 _MOST_SHOWN = 4  # models in a line of progress
 
 
-def progress(rule: Rule, told: Told) -> str:
+def progress(rule: Rule, event: Told) -> str:
     """What happened, in a line."""
-    head = f"{told.state.evaluations}: {told.model}, evaluation {told.number}: "
-    if told.score is None:
-        return head + told.note
-    known = sorted(as_json.probabilities(rule, told.state).items(), key=lambda item: -item[1])
+    head = f"{event.state.evaluations}: {event.model}, evaluation {event.number}: "
+    if event.score is None:
+        return head + event.note
+    known = sorted(as_json.probabilities(rule, event.state).items(), key=lambda item: -item[1])
     listed = ", ".join(f"{model} {p:.3f}" for model, p in known[:_MOST_SHOWN])
-    return f"{head}{told.score:g}" + (f"; best: {listed}" if listed else "")
+    return f"{head}{event.score:g}" + (f"; best: {listed}" if listed else "")
 
 
 def print_result(tree: Result) -> None:

@@ -169,15 +169,15 @@ def _best(setting: Setting) -> Best:
 
 def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
     ended = evaluation.result
-    told: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     if ended is not None:
-        told = {"failure": ended.failure} if ended.failure else {"scores": list(ended.scores)}
-        told |= {} if ended.stopped is None else {"stopped": list(ended.stopped)}
+        fields = {"failure": ended.failure} if ended.failure else {"scores": list(ended.scores)}
+        fields |= {} if ended.stopped is None else {"stopped": list(ended.stopped)}
     return {
         "number": evaluation.number,
         "values": dict(evaluation.values),
         "seeds": list(evaluation.seeds),
-        **told,
+        **fields,
     }
 
 

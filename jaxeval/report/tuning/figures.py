@@ -188,9 +188,13 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
     places = [_place(parameter, value) for value, _ in points]
     panel.scatter(places, [score for _, score in points], **_FAINT)
     if name in best["values"]:
-        place = _place(parameter, best["values"][name])
+        position = _place(parameter, best["values"][name])
         panel.scatter(
-            [place], [factor * best["mean"]], s=60, facecolors="none", edgecolors=plots.COLOURS[1]
+            [position],
+            [factor * best["mean"]],
+            s=60,
+            facecolors="none",
+            edgecolors=plots.COLOURS[1],
         )
     if scale.categories is not None:
         panel.set_xticks(range(len(scale.categories)), map(plots.literal, scale.categories))
@@ -243,11 +247,11 @@ def parallel_coordinates(tree: Result) -> Figure:
         )  # fmt: skip
         score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
         rows.append((score, *(values.get(p.name, "") for p in parameters)))
-    for place, parameter in enumerate(parameters):
-        axes.axvline(place, color="#bbbbbb", linewidth=0.8, zorder=0)
+    for column, parameter in enumerate(parameters):
+        axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
         low, high = (_shown(parameter.distribution.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
-        axes.annotate(low, (place, -0.07), ha="center", fontsize=7, annotation_clip=False)
-        axes.annotate(high, (place, 1.04), ha="center", fontsize=7, annotation_clip=False)
+        axes.annotate(low, (column, -0.07), ha="center", fontsize=7, annotation_clip=False)
+        axes.annotate(high, (column, 1.04), ha="center", fontsize=7, annotation_clip=False)
     names = [plots.literal(parameter.name) for parameter in parameters]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     axes.set(ylim=(-0.1, 1.1), yticks=[])

@@ -60,11 +60,11 @@ def known(search: Search, count: int) -> str:
 
 def ended(evaluation: Evaluation, metric: Metric) -> str:
     """What came of one evaluation, in a line."""
-    told = evaluation.result
-    assert told is not None
-    said = told.failure or _shown(told.scores, metric)
-    if told.stopped is not None:
-        said += f", stopped after {told.stopped.epochs} of {told.stopped.of} epochs"
+    result = evaluation.result
+    assert result is not None
+    said = result.failure or _shown(result.scores, metric)
+    if result.stopped is not None:
+        said += f", stopped after {result.stopped.epochs} of {result.stopped.of} epochs"
     return f"setting {evaluation.number}: {said}; {values(evaluation.values)}"
 
 

@@ -70,12 +70,12 @@ def _print_zeros(zeros: Mapping[str, int]) -> None:
             print(f"{name}: {words} a vector of zeros, which counts as none")
 
 
-def print_baseline(made: Made, out: str) -> None:
+def print_baseline(summary: Made, out: str) -> None:
     """What was counted and written, and how long it took."""
-    spent = (f"{step} {text.duration(seconds)}" for step, seconds in made.seconds.items())
-    print(f"{out}: {made.words} words of {made.tokens} tokens in all")
+    spent = (f"{step} {text.duration(seconds)}" for step, seconds in summary.seconds.items())
+    print(f"{out}: {summary.words} words of {summary.tokens} tokens in all")
     print(
-        f"{made.pairs} pairs of words, {made.positive} of them with positive association; "
+        f"{summary.pairs} pairs of words, {summary.positive} of them with positive association; "
         f"{', '.join(spent)}"
     )
 

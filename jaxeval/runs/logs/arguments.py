@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxeval.runs import arguments
 from jaxeval.runs.item_scores import Paired
 from jaxeval.runs.logs import finding, pairing
-from jaxeval.runs.logs.records import Wanted
+from jaxeval.runs.logs.records import Keys
 from jaxeval.runs.logs.tables import LogTable
 
 
@@ -19,7 +19,7 @@ def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[LogTable, Pai
     Raises:
       DataError: as of `finding.read` and `pairing.paired`.
     """
-    table = finding.read(args.log, Wanted(args.cluster or "", arguments.roles(args.column)))
+    table = finding.read(args.log, Keys(args.cluster or "", arguments.roles(args.column)))
     rules = pairing.Rules(
         models=models,
         metrics=arguments.names([args.metric] if args.metric else []),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxeval.errors import DataError
 from jaxeval.runs.logs import helm, inspect_logs, lm_eval, openai_evals, predictions, tables
-from jaxeval.runs.logs.records import Notes, Reader, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Reader, Record, Source
 from jaxeval.runs.logs.tables import LogTable
 
 _HEAD = 1 << 16
@@ -20,7 +20,7 @@ _EXPECTED = (
 )
 
 
-def read(paths: Sequence[str], wanted: Wanted | None = None) -> LogTable:
+def read(paths: Sequence[str], keys: Keys | None = None) -> LogTable:
     """The scores of all logs in files and folders.
 
     Args:
@@ -29,8 +29,8 @@ def read(paths: Sequence[str], wanted: Wanted | None = None) -> LogTable:
     Raises:
       DataError: naming the file; no log among them.
     """
-    wanted, notes = wanted or Wanted(), Notes()
-    any_lines = bool(wanted.columns)
+    keys, notes = keys or Keys(), Notes()
+    any_lines = bool(keys.columns)
     sources = dict.fromkeys(source for path in paths for source in _sources(path, any_lines))
     by_path: dict[Path, Source] = {}
     for source in sources:  # one that was named twice is read once
@@ -42,16 +42,16 @@ def read(paths: Sequence[str], wanted: Wanted | None = None) -> LogTable:
     of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
     kept = {*inspect_logs.latest(of_inspect, notes)}
     logs = [
-        (source, _records(source, reader, wanted, notes))
+        (source, _records(source, reader, keys, notes))
         for source, reader in readers.items()
         if reader is not None and (reader is not inspect_logs.read or source in kept)
     ]
     return tables.of_logs(logs, notes)
 
 
-def _records(source: Source, reader: Reader, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
     try:
-        yield from reader(source, wanted, notes)
+        yield from reader(source, keys, notes)
     except OSError as error:
         message = f"cannot be read ({error.strerror or error})"
         raise DataError(message, source.path) from None

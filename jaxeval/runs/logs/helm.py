@@ -11,7 +11,7 @@ from pathlib import Path
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import archive, records, streaming
-from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 NAME = "per_instance_stats.json"
 _SPEC = "run_spec.json"
@@ -28,13 +28,13 @@ def is_log(path: Path) -> bool:
     return path.name == NAME
 
 
-def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores of a run; those of perturbed instances are left out and noted.
 
     Raises:
       DataError: naming the instance.
     """
-    if wanted.cluster:
+    if keys.cluster:
         raise DataError(f"HELM's {NAME} holds no data of items to cluster them by", source.path)
     model, task = _run(source.path)
     seen: set[int] = set()  # statistics that two of HELM's metrics give alike

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import inspect_files, records
-from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 # as inspect_ai's value_to_float reads them
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -22,7 +22,7 @@ class _Run(NamedTuple):
     task: str
 
 
-def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores of a log: a metric a scorer, or a scorer and a key of its value.
 
     Raises:
@@ -39,7 +39,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
         elif key == "samples" and isinstance(tree, Mapping):
             if run is None:
                 raise DataError("samples before eval, which says whose they are", source.path)
-            yield from _sample(tree, run, source, wanted, notes)
+            yield from _sample(tree, run, source, keys, notes)
     if run is None:
         raise DataError("no eval, which says of which model and task the log is", source.path)
 
@@ -61,8 +61,8 @@ def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
 
 
 def _run(head: Mapping[str, Json], source: Source) -> _Run:
-    given = head.get("task_args")
-    words = given.items() if isinstance(given, Mapping) else ()
+    arguments = head.get("task_args")
+    words = arguments.items() if isinstance(arguments, Mapping) else ()
     plain = [f"{k}={v}" for k, v in sorted(words) if not isinstance(v, Mapping | list | None)]
     task = records.label(head.get("task"), "eval.task", source)
     return _Run(
@@ -72,13 +72,13 @@ def _run(head: Mapping[str, Json], source: Source) -> _Run:
 
 
 def _sample(
-    sample: Mapping[str, Json], run: _Run, source: Source, wanted: Wanted, notes: Notes
+    sample: Mapping[str, Json], run: _Run, source: Source, keys: Keys, notes: Notes
 ) -> Iterator[Record]:
     item = records.label(sample.get("id"), "a sample's id", source)
     base = Record(
         *(run.model, run.task, "", item, math.nan),
         sample=records.sample(sample.get("epoch"), source),
-        cluster=records.cluster_of(sample.get("metadata"), wanted, source, item),
+        cluster=records.cluster_of(sample.get("metadata"), keys, source, item),
         content=records.digest(sample.get("input")),
         prompt=records.digest(sample.get("target")),
     )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import archive, records, streaming
-from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 _NAMED = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl?")
 _MOST_BYTES = 1 << 26  # of aggregated results
@@ -40,7 +40,7 @@ def is_log(path: Path) -> bool:
     return named is not None and (path.suffix == ".jsonl" or named["date"] is not None)
 
 
-def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores in a file of samples; metrics that are no number of an item are noted.
 
     Raises:
@@ -57,7 +57,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
             "",
             item,
             0.0,
-            cluster=records.cluster_of(sample.get("doc"), wanted, source, item),
+            cluster=records.cluster_of(sample.get("doc"), keys, source, item),
             content=_joined(sample, "doc_hash", "target_hash"),
             prompt=_joined(sample, "prompt_hash"),
         )
@@ -144,7 +144,7 @@ def _members(path: Path) -> dict[str, Json]:
     try:
         with path.open("rb") as file:
             stream = archive.Bounded(file, path, _MOST_BYTES)
-            wanted = ("model_name", "higher_is_better", "results")
-            return {k: v for k, v in streaming.members(stream, path, ()) if k in wanted}
+            members = ("model_name", "higher_is_better", "results")
+            return {k: v for k, v in streaming.members(stream, path, ()) if k in members}
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path) from None

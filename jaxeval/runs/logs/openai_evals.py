@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import records, streaming
-from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 _SCORED = ("match", "metrics")
 
 
-def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores of a log; several events of one kind in a sample are its several answers.
 
     Raises:
@@ -45,7 +45,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
                 status="scored" if math.isfinite(score) else "unscored",
                 sample=times[item, metric],
                 prompt=prompts.get(item, ""),
-                cluster=records.cluster_of(data, wanted, source, item),
+                cluster=records.cluster_of(data, keys, source, item),
             )
     if not finished:
         notes[f"{source.path.name}: no final report: other samples may be missing"] += 1

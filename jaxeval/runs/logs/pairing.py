@@ -84,8 +84,8 @@ def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]
     }
 
 
-def _codes(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    return [names.index(name) for name in wanted]
+def _codes(names: Sequence[str], chosen: Sequence[str]) -> list[int]:
+    return [names.index(name) for name in chosen]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,9 +179,9 @@ class _Task:
         by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
         common = sorted(set.intersection(*by_model))
         metrics = [name for code in common if (name := table.names["metric"][code])]
-        wanted = [name for name in self.rules.metrics if name in metrics]
-        if wanted:
-            return wanted[0]
+        preferred = [name for name in self.rules.metrics if name in metrics]
+        if preferred:
+            return preferred[0]
         if self.rules.metrics or not metrics:
             known = listed(metrics) if metrics else "none that all models have"
             self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
@@ -199,11 +199,11 @@ class _Task:
         if self.rules.mismatched == "pair":
             return matching.Matched(ids, np.zeros(len(rows), bool))
         log = table.run[rows] * len(table.names["model"]) + table.model[rows]
-        found = matching.matched(
+        matches = matching.matched(
             ids, table.content[rows], table.prompt[rows], table.model[rows], log
         )
-        if found.wrong.any():
-            names = list(dict.fromkeys(self._named("item", rows[found.wrong])))
+        if matches.wrong.any():
+            names = list(dict.fromkeys(self._named("item", rows[matches.wrong])))
             said = (
                 f"{len(names)} of {len(set(ids.tolist()))} items are not the same in all logs, by "
                 f"their content or prompt ({listed(names, _FEW)})"
@@ -214,7 +214,7 @@ class _Task:
                     "ids for equal items, such as where only chat templates differ"
                 )
             self.notes.append(f"{_of(self.name)}{said}; they are left out")
-        return found
+        return matches
 
     def _cube(self, rows: np.ndarray, item: np.ndarray, items: int, higher: bool) -> np.ndarray:
         """[I, R, K] of a model."""

@@ -18,26 +18,26 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import records, streaming
 from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
-from jaxeval.runs.logs.records import Notes, Record, Source, Wanted
+from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 
-def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
+def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores in a file.
 
     Raises:
       DataError: naming the line, or a role that is none.
     """
-    wrong = [role for role in wanted.columns if role not in ROLES]
+    wrong = [role for role in keys.columns if role not in ROLES]
     if wrong:
         expected = ", ".join(ROLES)
         raise DataError(f"--column {wrong[0]}: of logs, expected one of {expected}", source.path)
     any_answer = False
     for number, tree in streaming.objects(source.path):
-        line = Line(source, wanted.columns, number, tree)
+        line = Line(source, keys.columns, number, tree)
         answered = False
         for model, role, value in line.answers():
             answered = True
-            yield from _of_model(line, model, role, value, wanted)
+            yield from _of_model(line, model, role, value, keys)
         if any_answer and not answered:  # such as what a program writes of all items together
             notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
         elif not answered:
@@ -48,7 +48,7 @@ def read(source: Source, wanted: Wanted, notes: Notes) -> Iterator[Record]:
         any_answer = any_answer or answered
 
 
-def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) -> Iterator[Record]:
+def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Iterator[Record]:
     gold = line.get("gold")
     if role == "predicted" and gold is None:
         raise line.error("predicted without gold; expected both, or correct, or score")
@@ -65,7 +65,7 @@ def _of_model(line: Line, model: str, role: str, value: Json, wanted: Wanted) ->
         line.text("item", str(line.number)) if not several else "",
         math.nan,
         sample=records.sample(line.get("sample"), line.source, line.number),
-        cluster=_cluster(line, wanted),
+        cluster=_cluster(line, keys),
         prompt=records.digest(line.get("prompt")) if line.get("prompt") else "",
     )
     for k, answer in enumerate(runs, 1):
@@ -85,11 +85,11 @@ def _depth(value: Json, depth: int) -> bool:
     return not depth
 
 
-def _cluster(line: Line, wanted: Wanted) -> str:
+def _cluster(line: Line, keys: Keys) -> str:
     """By --cluster KEY; by the role where the line has it."""
-    if wanted.cluster:
+    if keys.cluster:
         item = line.tree.get(line.columns.get("item", "item"))
-        return records.cluster_of(line.tree, wanted, line.source, str(item))
+        return records.cluster_of(line.tree, keys, line.source, str(item))
     return line.text("cluster", "")
 
 

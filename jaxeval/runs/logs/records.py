@@ -27,8 +27,8 @@ class Source(NamedTuple):
     model: str = ""
 
 
-class Wanted(NamedTuple):
-    """What is read of logs.
+class Keys(NamedTuple):
+    """Keys of what is read of logs beside the scores.
 
     Attributes:
       cluster: key of an item's data that says to which cluster it belongs; "": none.
@@ -71,7 +71,7 @@ class Record(NamedTuple):
 
 
 Notes = Counter[str]  # what a user should know of the logs, and how often
-Reader = Callable[[Source, Wanted, Notes], Iterator[Record]]
+Reader = Callable[[Source, Keys, Notes], Iterator[Record]]
 
 
 def digest(tree: Json) -> str:
@@ -88,19 +88,19 @@ def _without_ids(tree: Json) -> Json:
     return tree
 
 
-def cluster_of(data: object, wanted: Wanted, source: Source, item: str) -> str:
+def cluster_of(data: object, keys: Keys, source: Source, item: str) -> str:
     """The cluster of an item, by its own data.
 
     Raises:
       DataError: the item does not say.
     """
-    if not wanted.cluster:
+    if not keys.cluster:
         return ""
-    value = data.get(wanted.cluster) if isinstance(data, Mapping) else None
+    value = data.get(keys.cluster) if isinstance(data, Mapping) else None
     if value is None or isinstance(value, Mapping | list):
-        keys = ", ".join(map(str, [*data][:12])) if isinstance(data, Mapping) and data else "none"
+        names = ", ".join(map(str, [*data][:12])) if isinstance(data, Mapping) and data else "none"
         raise DataError(
-            f"item {item:.60}: no {wanted.cluster!r} to cluster it by; its keys are {keys}",
+            f"item {item:.60}: no {keys.cluster!r} to cluster it by; its keys are {names}",
             source.path,
         )
     return str(value)

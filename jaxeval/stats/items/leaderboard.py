@@ -171,25 +171,11 @@ def _board(
       tests: over which p-values are corrected.
     """
     rules, higher = study.rules, tasks[0].higher_is_better
-    ranked = places.places(
-        tasks,
-        {frozenset((pair.a, pair.b)): pair.difference for pair in compared},
-        over,
-        study.suite.shared_runs,
-        rules.alpha,
-        min(rules.resamples, MOST_RESAMPLES),
-        rules.seed,
-    )
-    told = tuple(
-        (pair.a, pair.b) if (pair.difference.value > 0) == higher else (pair.b, pair.a)
-        for pair in compared
-        if pair.p_adjusted <= rules.alpha and not study.withheld
-    )
-    if study.withheld:
-        ranked = tuple(dataclasses.replace(p, low=1, high=len(ranked)) for p in ranked)
+    ranked = _ranked(study, tasks, over, compared)
+    apart = () if study.withheld else _told_apart(compared, rules.alpha, higher)
     ordered = [place.model for place in ranked]
-    groups = places.tie_groups(ordered, {frozenset(pair) for pair in told})
-    beaten = {worse for _, worse in told}
+    groups = places.tie_groups(ordered, {frozenset(pair) for pair in apart})
+    beaten = {worse for _, worse in apart}
     rows = (
         Row(
             place.model,
@@ -205,8 +191,37 @@ def _board(
         tasks[0].metric,
         higher,
         tuple(rows),
-        told,
+        apart,
         _detectable(compared, rules.alpha / tests),
+    )
+
+
+def _ranked(
+    study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...], compared: Sequence[_Compared]
+) -> tuple[places.Place, ...]:
+    """The models in order; any place is possible where answers are withheld."""
+    ranked = places.places(
+        tasks,
+        {frozenset((pair.a, pair.b)): pair.difference for pair in compared},
+        over,
+        study.suite.shared_runs,
+        study.rules.alpha,
+        min(study.rules.resamples, MOST_RESAMPLES),
+        study.rules.seed,
+    )
+    if not study.withheld:
+        return ranked
+    return tuple(dataclasses.replace(place, low=1, high=len(ranked)) for place in ranked)
+
+
+def _told_apart(
+    compared: Sequence[_Compared], alpha: float, higher_is_better: bool
+) -> tuple[tuple[str, str], ...]:
+    """(better, worse) of the pairs that differ at the level."""
+    return tuple(
+        (pair.a, pair.b) if (pair.difference.value > 0) == higher_is_better else (pair.b, pair.a)
+        for pair in compared
+        if pair.p_adjusted <= alpha
     )
 
 

@@ -86,14 +86,14 @@ def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spr
             f"the pilot shows no spread: on all of its {items} items the models differ by the "
             "same; expected one whose items tell them apart, or known standard deviations"
         )
-    found = Spread(
+    estimated = Spread(
         unshared,
         kinds["run"],
         kinds["item x run"],
         kinds["sample"],
         items / len(pair.groups.sizes),
     )
-    return found, Size(items, runs, min(pair.a.samples, pair.b.samples))
+    return estimated, Size(items, runs, min(pair.a.samples, pair.b.samples))
 
 
 def as_many_samples(a: Scores, b: Scores) -> tuple[np.ndarray, np.ndarray]:

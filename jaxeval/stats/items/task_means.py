@@ -87,10 +87,10 @@ def difference_over_tasks(
         for mean, of_model in zip(_by_run(pair), levels, strict=True):
             of_model.append(mean if by_run else mean.mean(keepdims=True))
     factors = FACTORS if by_run else ("items",)
-    found = estimates.difference(*levels, over=factors, confidence=confidence)
+    estimate = estimates.difference(*levels, over=factors, confidence=confidence)
     few = f"Only {len(tasks)} tasks: they tell little of others."
     return dataclasses.replace(
-        found,
+        estimate,
         over=("tasks", "runs") if by_run else ("tasks",),
         warnings=(few,) if len(tasks) < FEW_CLUSTERS else (),
     )
@@ -111,9 +111,9 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
             f"No mean over tasks: scores on {above} are above 1, those on {below} are not; bring "
             "them to one scale, such as fractions.",
         )
-    wanted = models or dict.fromkeys(model for task in tasks for model in task.scores)
+    needed = models or dict.fromkeys(model for task in tasks for model in task.scores)
     for task in tasks:
-        lacking = [model for model in wanted if model not in task.scores]
+        lacking = [model for model in needed if model not in task.scores]
         if lacking:
             return (f"No mean over tasks: {lacking[0]} has no scores on {task.name}.",)
     return ()

@@ -87,10 +87,10 @@ def components(
 
 
 def _component(size: float, part: Combination, whole: float, confidence: float) -> Component:
-    found = crossed.component(size, part, whole, confidence)
+    component = crossed.component(size, part, whole, confidence)
     _, high = limits(part, confidence)
-    interval = found.sd_interval._replace(high=float(np.sqrt(high)))
-    return dataclasses.replace(found, sd_interval=interval)
+    interval = component.sd_interval._replace(high=float(np.sqrt(high)))
+    return dataclasses.replace(component, sd_interval=interval)
 
 
 def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:

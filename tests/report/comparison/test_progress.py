@@ -11,14 +11,14 @@ def test_nothing_is_said_of_what_is_quick(
     """Dies if a quick comparison talks, or a slow one is silent or floods the terminal."""
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    told = progress.shown()
+    show = progress.shown()
     for step in range(40):
-        told(step / 40)
+        show(step / 40)
         now[0] += 0.1
     assert capsys.readouterr().err == ""
     for share in (0.25, 0.26, 0.5):
         now[0] += 3
-        told(share)
+        show(share)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "comparing: 25% done, about 21 s left",

@@ -190,8 +190,10 @@ def test_a_difference_below_the_margin_is_not_called_none() -> None:
     assert sentences[-1].startswith("Equivalent within 0.01")
     assert "though B's distribution is higher" in sentences[-1]
     equal = y + (-1.0) ** k * 1e-3
-    told = list(verdict.of_pair(_pair(_scores("A", "B", equal, y, True), rules), rules, _scale(x)))
-    assert told[-1].startswith("Equivalent within 0.01") and "though" not in told[-1]
+    lines = list(
+        verdict.of_pair(_pair(_scores("A", "B", equal, y, True), rules), rules, _scale(x))
+    )
+    assert lines[-1].startswith("Equivalent within 0.01") and "though" not in lines[-1]
 
 
 def test_medians_of_different_units_are_not_measures_of_pairs() -> None:

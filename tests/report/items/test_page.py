@@ -118,8 +118,10 @@ def test_the_page_opens_offline_and_escapes_names() -> None:
     assert not re.search(r"(?:src|href)=\"(?!#)", html)
     assert re.search(r"\[\d+\.\d+, \d+\.\d+\]", html) and "60" in html
     few = _study("acc")
-    one = few.tasks[0].scores["good"][:20, :1]
-    task = TaskScores("t", "acc", True, tuple(map(str, range(20))), {"a": one, "b": 1 - one})
+    answers = few.tasks[0].scores["good"][:20, :1]
+    task = TaskScores(
+        "t", "acc", True, tuple(map(str, range(20))), {"a": answers, "b": 1 - answers}
+    )
     said = page.render(studies.study(Paired(("a", "b"), (task,)), studies.Rules(resamples=99)))
     assert "says nothing of other runs" in said and "Only 20 items" in said
 

@@ -29,8 +29,8 @@ def _tree(seeds: int = 1, method: str = "gp") -> Result:
     """A search whose scores depend on the rate, a little on the cell, and not at all on idle."""
     search = Search(SPACE, "sobol", 2, seeds)
     random, history = np.random.default_rng(0), History()
-    history, asked = searches.ask(search, history, 24)
-    for e in asked:
+    history, proposed = searches.ask(search, history, 24)
+    for e in proposed:
         rate, cell = float(e.values["rate"]), e.values["cell"]  # type: ignore[arg-type]
         mean = 0.9 - 0.1 * (math.log10(rate) + 2) ** 2 - 0.02 * (cell != "lstm")
         scores = tuple(float(v) for v in mean + 0.01 * random.normal(size=seeds))
@@ -79,8 +79,8 @@ def test_the_page_opens_offline(tree: Result) -> None:
 
 def test_without_seeds_no_difference_is_called_real() -> None:
     """Dies if a search of one seed a setting hides that its noise is not known."""
-    one = _tree()
-    said = " ".join(importance.sentences(one))
+    unreplicated = _tree()
+    said = " ".join(importance.sentences(unreplicated))
     assert "no difference between two settings can be called real" in said
     assert "from its prior" in said
     random = _tree(method="random")

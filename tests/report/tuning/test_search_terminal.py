@@ -21,11 +21,11 @@ SPACE = spaces.from_dict({"x": {"uniform": [0.0, 10.0]}})
 def _history(scores: Sequence[Sequence[float] | str], higher: bool = True) -> History:
     """Setting x = 0, 1 ... with its scores, or why it failed."""
     history = History((), higher)
-    for number, told in enumerate(scores):
+    for number, outcome in enumerate(scores):
         result = (
-            histories.Result(failure=told)
-            if isinstance(told, str)
-            else histories.Result(tuple(told))
+            histories.Result(failure=outcome)
+            if isinstance(outcome, str)
+            else histories.Result(tuple(outcome))
         )
         seeds = histories.fresh_seeds(history, max(1, len(result.scores)))
         history = histories.propose(history, {"x": float(number)}, seeds)

@@ -11,14 +11,14 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.runs.item_scores import Paired
 from jaxeval.runs.logs import finding, pairing
-from jaxeval.runs.logs.records import Wanted
+from jaxeval.runs.logs.records import Keys
 from tests.runs.logs import writing
 
 NAN = float("nan")
 
 
 def _paired(*paths: Path | str, cluster: str = "", **rules: Any) -> Paired:
-    table = finding.read([str(path) for path in paths], Wanted(cluster))
+    table = finding.read([str(path) for path in paths], Keys(cluster))
     return pairing.paired(table, pairing.Rules(**rules))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs.logs import finding
-from jaxeval.runs.logs.records import STATUSES, Wanted
+from jaxeval.runs.logs.records import STATUSES, Keys
 from jaxeval.runs.logs.tables import LogTable
 from tests.runs.logs import writing
 
@@ -28,7 +28,7 @@ def _rows(table: LogTable, *columns: str) -> list[Row]:
 
 
 def _read(*paths: Path | str, cluster: str = "", **columns: str) -> LogTable:
-    return finding.read([str(path) for path in paths], Wanted(cluster, columns))
+    return finding.read([str(path) for path in paths], Keys(cluster, columns))
 
 
 def test_lm_evaluation_harness(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_lm_evaluation_harness(tmp_path: Path) -> None:
 def test_logs_of_one_name_are_runs(tmp_path: Path) -> None:
     """Dies if two logs of a model become one run, if checkpoints that --log NAME= puts together
     keep their own names, or if a log that is named twice counts twice."""
-    one = writing.lm_eval(tmp_path / "1", "seed1", {"none": [1.0, 0.0]})
+    first = writing.lm_eval(tmp_path / "1", "seed1", {"none": [1.0, 0.0]})
     writing.lm_eval(tmp_path / "2", "seed2", {"none": [0.0, 0.0]})
     writing.lm_eval(tmp_path / "2", "seed2", {"none": [1.0, 1.0]}, date="2026-03-02T10-00-00.1")
-    table = _read(f"ours={tmp_path}", one, tmp_path / "1")
+    table = _read(f"ours={tmp_path}", first, tmp_path / "1")
     assert _rows(table, "model", "run", "item", "score") == [
         *(("ours", 0, "0", 1.0), ("ours", 0, "1", 0.0), ("ours", 1, "0", 0.0)),
         *(("ours", 1, "1", 0.0), ("ours", 2, "0", 1.0), ("ours", 2, "1", 1.0)),

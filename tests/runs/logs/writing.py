@@ -30,42 +30,52 @@ def lm_eval(
     metrics = metrics or {"acc": True}
     folder = folder / model.replace("/", "__")
     folder.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for name, values in scores.items():
-        for place, document in enumerate(order or range(len(values))):
-            doc = {"question": f"question {document}", "passage": f"p{document // 3}"}
-            lines.append(
-                {
-                    "doc_id": place,
-                    "doc": doc,
-                    "target": "A",
-                    "arguments": {"gen_args_0": {"arg_0": doc["question"], "arg_1": " A"}},
-                    "resps": [[["-1.5", "False"]]],
-                    "filtered_resps": [["-1.5", "False"]],
-                    "filter": name,
-                    "metrics": [*metrics],
-                    "doc_hash": digest(doc),
-                    "prompt_hash": digest(doc["question"]),
-                    "target_hash": digest("A"),
-                    **dict.fromkeys(metrics, values[document]),
-                    **changes,
-                }
-            )
+    lines = [
+        {
+            "doc_id": position,
+            **_document(document),
+            "filter": name,
+            "metrics": [*metrics],
+            **dict.fromkeys(metrics, values[document]),
+            **changes,
+        }
+        for name, values in scores.items()
+        for position, document in enumerate(order or range(len(values)))
+    ]
     samples = folder / f"samples_{task}_{date}.jsonl"
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = folder / f"results_{date}.json"
     former = json.loads(path.read_text())["higher_is_better"] if path.is_file() else {}
-    results = {
+    higher = {**former, task: dict(metrics)}
+    path.write_text(json.dumps(_results(model, task, higher), indent=2))
+    return folder
+
+
+def _results(model: str, task: str, higher_is_better: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "results": {task: {"alias": task, "acc,none": 0.5, "acc_stderr,none": "N/A"}},
         "configs": {task: {"task": task}},
-        "higher_is_better": {**former, task: dict(metrics)},
+        "higher_is_better": higher_is_better,
         "n-samples": {task: {"original": 9, "effective": 9}},
         "config": {"model": "hf", "random_seed": 0},
         "model_name": model,
         "model_name_sanitized": model.replace("/", "__"),
     }
-    path.write_text(json.dumps(results, indent=2))
-    return folder
+
+
+def _document(number: int) -> dict[str, Any]:
+    """What a sample says of the document alone."""
+    doc = {"question": f"question {number}", "passage": f"p{number // 3}"}
+    return {
+        "doc": doc,
+        "target": "A",
+        "arguments": {"gen_args_0": {"arg_0": doc["question"], "arg_1": " A"}},
+        "resps": [[["-1.5", "False"]]],
+        "filtered_resps": [["-1.5", "False"]],
+        "doc_hash": digest(doc),
+        "prompt_hash": digest(doc["question"]),
+        "target_hash": digest("A"),
+    }
 
 
 def digest(tree: Any) -> str:

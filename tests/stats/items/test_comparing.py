@@ -17,9 +17,9 @@ def test_few_differences_are_enumerated() -> None:
     values = np.array([0.3, -0.1, 0.2, 0.0, 0.7, -0.4, 0.1])
     sums = [np.dot(signs, values) for signs in itertools.product((1, -1), repeat=7)]
     expected = np.mean(np.abs(sums) >= abs(values.sum()) - 1e-12)
-    found = items.sign_flips(values)
-    assert found.p_value == pytest.approx(expected)
-    assert found.method == "exact, all 64 exchanges" and found.direction == 1
+    test = items.sign_flips(values)
+    assert test.p_value == pytest.approx(expected)
+    assert test.method == "exact, all 64 exchanges" and test.direction == 1
 
 
 def test_drawn_permutations_agree_with_enumeration() -> None:
@@ -38,9 +38,9 @@ def test_permutation_agrees_with_scipy() -> None:
     scipys = stats.permutation_test(
         (a, b), lambda x, y, axis: np.mean(x - y, axis), permutation_type="samples", rng=2
     )
-    found = items.paired_tests(a, b, permutations=50_000)["sign_flips"]
-    assert found.p_value == pytest.approx(scipys.pvalue, abs=0.03)
-    assert found.statistic == pytest.approx(scipys.statistic)
+    test = items.paired_tests(a, b, permutations=50_000)["sign_flips"]
+    assert test.p_value == pytest.approx(scipys.pvalue, abs=0.03)
+    assert test.statistic == pytest.approx(scipys.statistic)
 
 
 def test_block_by_block_is_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,18 +55,18 @@ def test_block_by_block_is_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None
 def test_clusters_are_exchanged_whole() -> None:
     """Dies if items of a cluster are exchanged one by one: four clusters have 16 exchanges."""
     a = np.repeat(GENERATOR.normal(size=4), 25) + 3
-    found = items.paired_tests(a, np.zeros(100), clusters=np.repeat(np.arange(4), 25))
-    assert found["sign_flips"].p_value == 2 / 16
-    assert "mcnemar" not in found
+    tests = items.paired_tests(a, np.zeros(100), clusters=np.repeat(np.arange(4), 25))
+    assert tests["sign_flips"].p_value == 2 / 16
+    assert "mcnemar" not in tests
 
 
 def test_mcnemar_is_of_single_runs_of_right_and_wrong_answers() -> None:
     """Dies if it is left out there or made of means: 2 against 9 (scipy's exact binomial)."""
     a = np.array([1] * 2 + [0] * 9 + [1] * 30, float)
     b = np.array([0] * 2 + [1] * 9 + [1] * 30, float)
-    found = items.paired_tests(a, b)
-    assert found["mcnemar"].p_value == pytest.approx(stats.binomtest(2, 11).pvalue)
-    assert found["sign_flips"].p_value == pytest.approx(found["mcnemar"].p_value)
+    tests = items.paired_tests(a, b)
+    assert tests["mcnemar"].p_value == pytest.approx(stats.binomtest(2, 11).pvalue)
+    assert tests["sign_flips"].p_value == pytest.approx(tests["mcnemar"].p_value)
     two = np.stack([a, a], axis=1)
     assert "mcnemar" not in items.paired_tests(two, two)
 
@@ -74,9 +74,9 @@ def test_mcnemar_is_of_single_runs_of_right_and_wrong_answers() -> None:
 def test_bootstrap_of_many_items_is_the_normal_interval() -> None:
     """Dies if clusters are not drawn whole: the interval of 2,000 differences, and of clusters."""
     gaps = GENERATOR.normal(size=2_000)
-    found = items.bootstrap(gaps, np.zeros(2_000), resamples=4_000).interval
+    interval = items.bootstrap(gaps, np.zeros(2_000), resamples=4_000).interval
     half = 1.96 * gaps.std() / np.sqrt(2_000)
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.05)
+    assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.05)
     clusters = np.repeat(np.arange(200), 10)
     alike = np.repeat(gaps[:200], 10)
     of_clusters = items.bootstrap(alike, np.zeros(2_000), clusters=clusters, resamples=4_000)

@@ -127,11 +127,11 @@ def test_samples_are_averaged_within_an_item() -> None:
 def test_exchanging_the_models_mirrors_everything(over: list[str]) -> None:
     """Dies if A and B are treated differently."""
     a, b = (np.round(_draw(seed, runs=runs)) for seed, runs in ((10, 3), (11, 4)))
-    there, back = items.difference(a, b, over=over), items.difference(b, a, over=over)
-    assert back.value == -there.value
-    assert back.interval[:2] == pytest.approx((-there.interval.high, -there.interval.low))
-    assert back.p_value == pytest.approx(there.p_value)
-    assert back.p_above() == pytest.approx(1 - there.p_above())
+    forward, back = items.difference(a, b, over=over), items.difference(b, a, over=over)
+    assert back.value == -forward.value
+    assert back.interval[:2] == pytest.approx((-forward.interval.high, -forward.interval.low))
+    assert back.p_value == pytest.approx(forward.p_value)
+    assert back.p_above() == pytest.approx(1 - forward.p_above())
 
 
 def test_missing_cells_are_what_least_squares_fits() -> None:

@@ -17,10 +17,10 @@ def _tasks(*scores: np.ndarray, metric: str = "acc") -> list[Task]:
 def test_errors_of_independent_tasks_add() -> None:
     """Dies if tasks weigh by their items: the mean of means, with the errors' squares summed."""
     scores = [DRAW.normal(size=n) for n in (20, 80)]
-    found = model_means.mean(_tasks(*scores), "m", over=["items"])
-    assert found.value == pytest.approx(np.mean([each.mean() for each in scores]))
+    estimate = model_means.mean(_tasks(*scores), "m", over=["items"])
+    assert estimate.value == pytest.approx(np.mean([each.mean() for each in scores]))
     squares = sum(each.var(ddof=1) / len(each) for each in scores)
-    assert found.se == pytest.approx(np.sqrt(squares) / 2)
+    assert estimate.se == pytest.approx(np.sqrt(squares) / 2)
 
 
 def test_shared_runs_are_one_run() -> None:
@@ -35,9 +35,9 @@ def test_shared_runs_are_one_run() -> None:
 
 def test_right_answers_alone_leave_failures_open() -> None:
     """Dies if the interval of a perfect model has no width, or leaves 0 to 1."""
-    found = model_means.mean(_tasks(np.ones(50), np.ones(50)), "m", over=["items"])
-    assert found.interval.high == 1 and 0.95 < found.interval.low < 0.99
-    assert not any("cannot be told" in line for line in found.warnings)
+    estimate = model_means.mean(_tasks(np.ones(50), np.ones(50)), "m", over=["items"])
+    assert estimate.interval.high == 1 and 0.95 < estimate.interval.low < 0.99
+    assert not any("cannot be told" in line for line in estimate.warnings)
 
 
 def test_other_metrics_are_refused() -> None:
@@ -50,7 +50,7 @@ def test_other_metrics_are_refused() -> None:
 @pytest.mark.parametrize("over", [["items"], ["runs"], ["items", "runs"]])
 def test_no_spread_is_not_known(over: list) -> None:
     """Dies if equal scores, which are no right or wrong answers, get an interval without width."""
-    found = estimates.mean(np.full((40, 3), 0.3), over=over)
-    assert np.isnan(found.interval.low) and np.isnan(found.interval.high)
-    assert any("cannot be told" in line for line in found.warnings)
+    estimate = estimates.mean(np.full((40, 3), 0.3), over=over)
+    assert np.isnan(estimate.interval.low) and np.isnan(estimate.interval.high)
+    assert any("cannot be told" in line for line in estimate.warnings)
     assert estimates.mean(np.ones((40, 3)), over=over).interval.low < 1

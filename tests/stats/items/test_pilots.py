@@ -82,11 +82,11 @@ def test_models_with_other_numbers_of_samples_mirror() -> None:
     """Dies if the first model's samples alone count: A - B and B - A need the same."""
     a, b = _draw(np.random.default_rng(2))
     for few in (b[..., :1], np.concatenate([b, b[..., :1] + 0.1], axis=2)):
-        there, back = pilots.pilot(a, few), pilots.pilot(few, a)
-        assert there.size == back.size == (ITEMS, R, min(K, few.shape[2]))
+        forward, back = pilots.pilot(a, few), pilots.pilot(few, a)
+        assert forward.size == back.size == (ITEMS, R, min(K, few.shape[2]))
         for of in ("spread", "high"):
-            assert vars(getattr(there, of)) == pytest.approx(vars(getattr(back, of)))
-        assert (there.spread.samples > 0) is (few.shape[2] > 1)
+            assert vars(getattr(forward, of)) == pytest.approx(vars(getattr(back, of)))
+        assert (forward.spread.samples > 0) is (few.shape[2] > 1)
 
 
 def test_runs_of_one_model_alone_are_in_items() -> None:

@@ -64,8 +64,8 @@ def test_variance_is_that_of_simulated_differences() -> None:
         )
         for _ in range(2_000)
     ]
-    found, _ = spreads.error(items.Spread(*variances), planning.Size(i, r, k))
-    assert np.var(means) == pytest.approx(found, rel=0.1)
+    error, _ = spreads.error(items.Spread(*variances), planning.Size(i, r, k))
+    assert np.var(means) == pytest.approx(error, rel=0.1)
 
 
 @pytest.mark.parametrize(("runs", "difference"), [(2, 2.256), (3, 0.98), (6, 0.605)])
@@ -108,16 +108,16 @@ def test_the_lattice_is_fine_enough() -> None:
     for difference in (0.0, 2.0, 4.0):
         normal = difference + np.sqrt(true) * generator.normal(size=100_000)
         expected = np.mean(np.abs(normal) > critical * np.sqrt(part.variance))
-        found = crossed_power.over_both(
+        power = crossed_power.over_both(
             difference, base, between, crossed, df_items=df_items, runs=runs, alpha=0.05
         )
-        assert found == pytest.approx(expected, abs=0.004)
+        assert power == pytest.approx(expected, abs=0.004)
 
 
 def test_pilot_gives_back_its_variances() -> None:
     """Dies if a variance is that of one model, or what items share is not taken out: mean of 100
     pilots."""
-    generator, found = np.random.default_rng(2), []
+    generator, estimated = np.random.default_rng(2), []
     for _ in range(100):
         item = generator.normal(size=(60, 1, 1))
         a, b = (
@@ -128,9 +128,9 @@ def test_pilot_gives_back_its_variances() -> None:
             for share in (2, 1)
         )
         spread, size = items.spread(a, b)
-        found.append([spread.items, spread.runs, spread.items_x_runs, spread.samples])
+        estimated.append([spread.items, spread.runs, spread.items_x_runs, spread.samples])
     assert size == (60, 5, 2)
-    assert np.mean(found, axis=0) == pytest.approx([1, 0.5, 2, 8], rel=0.12)
+    assert np.mean(estimated, axis=0) == pytest.approx([1, 0.5, 2, 8], rel=0.12)
 
 
 def test_error_of_the_pilot_is_that_of_its_difference() -> None:
@@ -179,10 +179,10 @@ def test_ways_change_one_number_each() -> None:
     """Dies if a way buys what it does not name, or one item less would do too."""
     now = planning.Size(200, 4)
     plan = items.plan(0.06, SPREAD, now)
-    for place, (way, design) in enumerate(plan.ways.items()):
+    for number, (way, design) in enumerate(plan.ways.items()):
         if design is not None:
             others = [k for k in range(3) if k != {"items": 0, "runs": 1, "samples": 2}[way]]
-            assert [design.size[k] for k in others] == [now[k] for k in others], place
+            assert [design.size[k] for k in others] == [now[k] for k in others], number
     more = plan.ways["items"]
     assert more is not None and more.power >= 0.8
     fewer = items.plan(0.06, SPREAD, more.size._replace(items=more.size.items - 1))

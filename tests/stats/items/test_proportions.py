@@ -14,24 +14,24 @@ def test_wilson_and_clopper_pearson_are_scipys(right: int) -> None:
     """Dies if a limit, also at none or all right, is not that of scipy's binomtest."""
     for method, scipys in (("wilson", "wilson"), ("clopper_pearson", "exact")):
         expected = stats.binomtest(right, 30).proportion_ci(method=scipys)
-        found = items.proportion(right, 30, method=method)
-        assert found[:2] == pytest.approx(tuple(expected), abs=1e-9)
+        interval = items.proportion(right, 30, method=method)
+        assert interval[:2] == pytest.approx(tuple(expected), abs=1e-9)
 
 
 def test_beta_intervals_are_quantiles_of_the_posterior() -> None:
     """Dies if a prior changes (Brown, Cai & DasGupta 2001; Bowyer et al. 2025)."""
     for method, prior in (("jeffreys", 0.5), ("beta", 1.0)):
         expected = stats.beta.ppf([0.05, 0.95], 7 + prior, 13 + prior)
-        found = items.proportion(7, 20, method=method, confidence=0.9)
-        assert found[:2] == pytest.approx(tuple(expected))
+        interval = items.proportion(7, 20, method=method, confidence=0.9)
+        assert interval[:2] == pytest.approx(tuple(expected))
 
 
 def test_effective_number_is_the_number_of_independent_answers() -> None:
     """Dies if the variance of n answers is not worth about n of them, or more than there are."""
     share, df = np.array([0.7, 1.0, 0.7]), np.array([499.0, 499.0, 499.0])
     variance = np.array([0.7 * 0.3 / 500, 0.0, 1e-9])
-    found = proportions.effective(share, variance, df, 40, 500, 0.95)
-    assert found == pytest.approx([498, 40, 500], abs=1)
+    effective = proportions.effective(share, variance, df, 40, 500, 0.95)
+    assert effective == pytest.approx([498, 40, 500], abs=1)
 
 
 @pytest.mark.parametrize(
@@ -51,5 +51,5 @@ def test_published_intervals_of_27_of_30() -> None:
         "clopper_pearson": (0.7347115495, 0.9788828630),
     }
     for method, limits in expected.items():
-        found = items.proportion(27, 30, method=method)  # type: ignore[arg-type]
-        assert found[:2] == pytest.approx(limits, abs=1e-9)
+        interval = items.proportion(27, 30, method=method)  # type: ignore[arg-type]
+        assert interval[:2] == pytest.approx(limits, abs=1e-9)

@@ -76,9 +76,9 @@ def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
     fractions, would be worse than one another."""
     copies = {name: np.linspace(0.1, 0.9, 50)[:, np.newaxis, np.newaxis] for name in "ab"}
     task = TaskScores("t", "f1", higher, tuple(map(str, range(50))), copies)
-    found = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
-    assert study.verdict(found) == "not shown" and found.overall == ("not shown",)
-    assert found.pairs[0].difference.p_above() == 0.5
+    result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
+    assert study.verdict(result) == "not shown" and result.overall == ("not shown",)
+    assert result.pairs[0].difference.p_above() == 0.5
     within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
     assert within.pairs[0].equivalent
 
@@ -90,10 +90,10 @@ def test_losses_that_are_all_1_are_no_right_answers() -> None:
     for scores, known in ((5 * other, False), (other, True)):
         of_models = {"a": np.ones((50, 1, 1)), "b": scores}
         task = TaskScores("t", "loss", False, tuple(map(str, range(50))), of_models)
-        found = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
-        one, _ = found.pairs[0].means
-        assert bool(one.interval.low < 1 <= one.interval.high) is known
-        assert any("cannot be told" in line for line in one.warnings) is not known
+        result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
+        mean, _ = result.pairs[0].means
+        assert bool(mean.interval.low < 1 <= mean.interval.high) is known
+        assert any("cannot be told" in line for line in mean.warnings) is not known
 
 
 _SAID = {
@@ -125,30 +125,32 @@ def test_sentences_say_what_the_outcome_says(
     scores = {"a": B[:, [0]] + noise + (shift if higher else -shift), "b": B[:, [0]]}
     mirrored = {"a": "b", "b": "a"}
     for names in (mirrored.values(), mirrored):
-        given = {name: scores[of][..., np.newaxis] for name, of in zip("ab", names, strict=True)}
+        by_model = {
+            name: scores[of][..., np.newaxis] for name, of in zip("ab", names, strict=True)
+        }
         each = [
             TaskScores(
                 f"t{k}",
                 "score",
                 higher,
                 tuple(map(str, range(60))),
-                given,
+                by_model,
                 unscored={"a": missing, "b": 0},
             )
             for k in range(tasks)
         ]
-        told = study.study(Paired(("a", "b"), tuple(each)), Rules(resamples=9, complete=True))
+        result = study.study(Paired(("a", "b"), tuple(each)), Rules(resamples=9, complete=True))
         swapped = [*names] == ["b", "a"]
         said = {"better": "worse", "worse": "better"}.get(expected, expected)
         outcome, sentence = _SAID[said if swapped else expected]
         sentence = sentence.format(*("ab" if higher else "ba"))
-        assert verdict.outcome(told).startswith(outcome)
-        assert outcome in ci.markdown(told)
-        scale = verdict.scale_of(told)
-        assert next(verdict.of_pair(told.pairs[0], told, scale)).startswith(sentence)
-        assert all(sentence in line for line in verdict.headline(told))
-        assert ("skipped" in ci.junit(told).splitlines()[1]) and told.withheld is (missing > 0)
-        board = leaderboard.of(told).tasks[0]
+        assert verdict.outcome(result).startswith(outcome)
+        assert outcome in ci.markdown(result)
+        scale = verdict.scale_of(result)
+        assert next(verdict.of_pair(result.pairs[0], result, scale)).startswith(sentence)
+        assert all(sentence in line for line in verdict.headline(result))
+        assert ("skipped" in ci.junit(result).splitlines()[1]) and result.withheld is (missing > 0)
+        board = leaderboard.of(result).tasks[0]
         assert bool(board.told_apart) is (expected in ("better", "worse"))
         assert missing == 0 or {(r.place.low, r.place.high, r.beaten) for r in board.rows} == {
             (1, 2, False)

@@ -33,10 +33,10 @@ def _tasks(
 def test_one_task_is_the_difference_itself() -> None:
     """Dies if the mean over a single task is not its own difference."""
     (task,) = _tasks((30,))
-    found = items.mean_difference([task], "m0", "m1", over=BOTH)
+    estimate = items.mean_difference([task], "m0", "m1", over=BOTH)
     expected = items.difference(task.scores["m0"], task.scores["m1"])
-    assert (found.se, found.df) == pytest.approx((expected.se, expected.df))
-    assert dataclasses.replace(found, correlation=expected.correlation, se=0, df=0) == (
+    assert (estimate.se, estimate.df) == pytest.approx((expected.se, expected.df))
+    assert dataclasses.replace(estimate, correlation=expected.correlation, se=0, df=0) == (
         dataclasses.replace(expected, se=0, df=0)
     )
 
@@ -54,29 +54,33 @@ def test_over_runs_is_the_spread_of_the_runs_means_over_tasks() -> None:
     """Dies if tasks are weighted by their items."""
     tasks = _tasks()
     means = [np.mean([t.scores[m].mean(0) for t in tasks], axis=0) for m in ("m0", "m1")]
-    found = items.mean_difference(tasks, "m0", "m1", over=["runs"])
-    assert found.value == pytest.approx(means[0].mean() - means[1].mean())
-    assert found.se == pytest.approx(np.sqrt(sum(m.var(ddof=1) for m in means) / 3))
+    estimate = items.mean_difference(tasks, "m0", "m1", over=["runs"])
+    assert estimate.value == pytest.approx(means[0].mean() - means[1].mean())
+    assert estimate.se == pytest.approx(np.sqrt(sum(m.var(ddof=1) for m in means) / 3))
 
 
 def test_tasks_as_a_sample_is_the_t_test_of_their_differences() -> None:
     """Dies if items' errors take the place of the spread between tasks."""
     tasks = _tasks(runs=1)
     gaps = [float(np.mean(t.scores["m0"] - t.scores["m1"])) for t in tasks]
-    found = items.difference_over_tasks(tasks, "m0", "m1", over=["items"])
-    assert (found.value, found.se) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1) / 3**0.5))
-    assert found.df == 2 and found.over == ("tasks",) and "Only 3 tasks" in found.warnings[0]
+    estimate = items.difference_over_tasks(tasks, "m0", "m1", over=["items"])
+    assert (estimate.value, estimate.se) == pytest.approx(
+        (np.mean(gaps), np.std(gaps, ddof=1) / 3**0.5)
+    )
+    assert (
+        estimate.df == 2 and estimate.over == ("tasks",) and "Only 3 tasks" in estimate.warnings[0]
+    )
 
 
 def test_suite_compares_all_pairs_and_corrects() -> None:
     """Dies if a pair or a task is left out, or p-values are not Holm's over all."""
     suite = items.compare_tasks(_tasks())
     assert len(suite.pairs) == 18 and len(suite.overall) == 6 and not suite.notes
-    for found, p_values in (
+    for tested, p_values in (
         (suite.pairs, [p.difference.p_value for p in suite.pairs]),
         (suite.overall, [p.mean_over_tasks.p_value for p in suite.overall]),
     ):
-        adjusted = [pair.p_adjusted for pair in found]
+        adjusted = [pair.p_adjusted for pair in tested]
         assert adjusted == pytest.approx(list(multiple.adjust_p_values(p_values, "holm")))
     assert [place.model for place in suite.places] == ["m3", "m2", "m1", "m0"]
     assert [place.rank for place in suite.places] == [1, 2, 3, 4]
@@ -124,8 +128,8 @@ def test_rank_intervals_hold_all_ranks_at_once() -> None:
             )
             for t in range(2)
         ]
-        found = items.compare_tasks(tasks, over=["items"], resamples=200).places
-        ends = {place.model: (place.low, place.high) for place in found}
+        ranked = items.compare_tasks(tasks, over=["items"], resamples=200).places
+        ends = {place.model: (place.low, place.high) for place in ranked}
         held += ends["m0"][0] == 1 and all(ends[f"m{k}"][1] == 4 for k in (1, 2, 3))
     assert held >= 54
 
@@ -134,10 +138,12 @@ def test_ranks_of_models_far_apart_are_sure_and_of_losses_turned() -> None:
     """Dies if the interval is wider than the ranks can be told, or losses rank as gains."""
     tasks = _tasks(gap=3.0)
     for task in (tasks, [dataclasses.replace(t, higher_is_better=False) for t in tasks]):
-        found = items.compare_tasks(task)
-        assert [(p.rank, p.low, p.high) for p in found.places] == [(k, k, k) for k in range(1, 5)]
-        assert len(found.tie_groups) == 4
-    assert [place.model for place in found.places] == ["m0", "m1", "m2", "m3"]
+        compared = items.compare_tasks(task)
+        assert [(p.rank, p.low, p.high) for p in compared.places] == [
+            (k, k, k) for k in range(1, 5)
+        ]
+        assert len(compared.tie_groups) == 4
+    assert [place.model for place in compared.places] == ["m0", "m1", "m2", "m3"]
 
 
 def test_joint_bootstrap_keeps_models_on_the_same_items() -> None:
@@ -146,8 +152,8 @@ def test_joint_bootstrap_keeps_models_on_the_same_items() -> None:
     item = generator.normal(size=(50, 1))
     small = [item + 0.01 * (k + 0.1 * generator.normal(size=(50, 1))) for k in range(3)]
     task = items.Task("t", "points", {f"m{k}": scores for k, scores in enumerate(small)})
-    found = items.compare_tasks([task]).places
-    assert [(place.low, place.high) for place in found] == [(1, 1), (2, 2), (3, 3)]
+    ranked = items.compare_tasks([task]).places
+    assert [(place.low, place.high) for place in ranked] == [(1, 1), (2, 2), (3, 3)]
     _, drawn = places._means([task], list(task.scores), ["items"], True, 500, 0)
     assert (drawn[:, 1] - drawn[:, 0]).std() < 0.01 < drawn[:, 0].std()
 
@@ -169,8 +175,8 @@ def test_rank_intervals_of_few_items() -> None:
     generator, held = np.random.default_rng(4), 0
     for _ in range(80):
         scores = {f"m{k}": generator.normal(size=(5, 1)) for k in range(4)}
-        found = items.compare_tasks([items.Task("t", "points", scores)], resamples=200).places
-        held += all((place.low, place.high) == (1, 4) for place in found)
+        ranked = items.compare_tasks([items.Task("t", "points", scores)], resamples=200).places
+        held += all((place.low, place.high) == (1, 4) for place in ranked)
     assert held >= 68
 
 
@@ -207,8 +213,8 @@ def test_no_suite_is_an_error(tasks: list[items.Task], words: str) -> None:
 
 def test_sizes_are_of_all_tasks() -> None:
     """Dies if items of a task are not counted."""
-    found = task_means.mean_difference(_tasks(), "m0", "m1", over=BOTH)
-    assert (found.sizes.items, found.sizes.runs) == (180, (3, 3))
+    estimate = task_means.mean_difference(_tasks(), "m0", "m1", over=BOTH)
+    assert (estimate.sizes.items, estimate.sizes.runs) == (180, (3, 3))
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -22,14 +22,14 @@ def test_components_are_those_of_the_crossed_design(samples: int) -> None:
     """Dies if an expectation of a mean square is wrong: estimates as of `crossed`, seed by split,
     and for normal scores about the same intervals."""
     scores = _scores(0)[..., :samples]
-    found, expected = items.components(scores), crossed.components(scores)
+    actual, expected = items.components(scores), crossed.components(scores)
     names = {"item": "split", "run": "seed", "item x run": "interaction", "sample": "error"}
-    assert len(found.parts) == len(expected.components)
-    for name, part in found.parts.items():
+    assert len(actual.parts) == len(expected.components)
+    for name, part in actual.parts.items():
         other = expected.components[names[name]]
         assert part.sd == pytest.approx(other.sd)
         assert part.sd_interval[:2] == pytest.approx(other.sd_interval[:2], rel=0.25)
-    assert found.total.sd == pytest.approx(expected.total.sd)
+    assert actual.total.sd == pytest.approx(expected.total.sd)
 
 
 def test_clusters_are_told_from_items() -> None:
@@ -88,16 +88,16 @@ def test_components_and_error_are_those_of_a_mixed_model() -> None:
     """Dies if either differs from REML by statsmodels 0.15.0 (MixedLM, crossed variance components
     0 + C(item), 0 + C(run)), whose figures stand here."""
     parts = items.components(_TWELVE_BY_FOUR).parts
-    found = [parts[name].sd ** 2 for name in ("item", "run", "item x run")]
-    assert found == pytest.approx([0.47926441, 0.15312563, 0.31099855], rel=1e-5)
+    variances = [parts[name].sd ** 2 for name in ("item", "run", "item x run")]
+    assert variances == pytest.approx([0.47926441, 0.15312563, 0.31099855], rel=1e-5)
     mean = items.mean(_TWELVE_BY_FOUR)
     assert (mean.value, mean.se) == pytest.approx((-0.2875, 0.29103135), rel=1e-5)
 
 
 def test_answers_that_are_all_right_leave_spread_open() -> None:
     """Dies if components of 0 in a table without a failure are certain: of [0, 0]."""
-    found = items.components(np.ones((20, 3)))
-    for part in (*found.parts.values(), found.total):
+    components = items.components(np.ones((20, 3)))
+    for part in (*components.parts.values(), components.total):
         assert part.sd == 0 and part.sd_interval[:2] == (0.0, np.inf)
     one_wrong = np.ones((20, 3))
     one_wrong[4, 1] = 0
