@@ -14,6 +14,8 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
+from jaxeval.version import VERSION
+
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from jaxeval.errors import JaxevalError
     from jaxeval.results import Comparison, Runs, Selection, Tuned, load
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "Comparison",
     "JaxevalError",

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-import jaxeval
 from jaxeval import cli
 from jaxeval.errors import ConfigError
+from jaxeval.version import VERSION
 
 VERBS = {  # verb -> (module that holds its `main`, what it does)
     "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
@@ -62,7 +62,7 @@ def main(words: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     parser = cli.parser("", _DESCRIPTION, _EXAMPLES)
     parser.usage = "%(prog)s VERB [arguments of the verb]"
-    parser.add_argument("--version", action="version", version=f"jaxeval {jaxeval.__version__}")
+    parser.add_argument("--version", action="version", version=f"jaxeval {VERSION}")
     parser.add_argument("verb", metavar="VERB", help="one of those above")
     if not words:
         parser.print_help()

@@ -5,10 +5,10 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 
-from jaxeval import __version__
 from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
+from jaxeval.version import VERSION
 
 
 def duration(seconds: float) -> str:
@@ -70,6 +70,4 @@ def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
 def versions() -> str:
     """What computed the numbers."""
     libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
-    return " | ".join(
-        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
-    )
+    return " | ".join([f"jaxeval {VERSION}", *libraries, f"python {platform.python_version()}"])

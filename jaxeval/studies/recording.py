@@ -8,11 +8,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxeval import __version__, backend, runs
+from jaxeval import backend, runs
 from jaxeval.contracts import Member
 from jaxeval.population import lanes, reports, slots
 from jaxeval.studies import saved
 from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.version import VERSION
 
 
 class Recorder:
@@ -23,9 +24,9 @@ class Recorder:
         self._entries = dict(zip(cohort.members, cohort.entries, strict=True))
         self._mode = lanes.resolve(cohort.problem.training.lane_mode)
         self._versions: dict[str, Any] = {
-            "jax": jax.__version__,
+            "jax": jax.VERSION,
             "flax": importlib.metadata.version("flax"),
-            "jaxeval": __version__,
+            "jaxeval": VERSION,
             "device": backend.describe(),
         }
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval import __version__, cli
+from jaxeval import cli
 from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError
@@ -27,6 +27,7 @@ from jaxeval.population import kept
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
 from jaxeval.tasks.prediction import SavedModel
+from jaxeval.version import VERSION
 
 
 @reading.settings
@@ -111,7 +112,7 @@ def save(
         metric=of.record.metric,
         higher_is_better=of.record.higher_is_better,
         dev=dev,
-        jaxeval=__version__,
+        jaxeval=VERSION,
     )
     cli.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
     kept.save(path, params)

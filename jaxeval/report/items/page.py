@@ -2,12 +2,12 @@
 
 import itertools
 
-from jaxeval import __version__
 from jaxeval.report import page, text
 from jaxeval.report.items import boards, verdict
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items.leaderboard import Board
 from jaxeval.stats.items.study import ItemStudy
+from jaxeval.version import VERSION
 
 MOST_FIGURES = 12
 
@@ -18,7 +18,7 @@ def render(study: ItemStudy) -> str:
     every = [*([board.overall] if board.overall else []), *board.tasks]
     return page.render(
         "items/page.html.jinja",
-        version=__version__,
+        version=VERSION,
         source=study.source,
         level=f"{study.rules.alpha:g}",
         warnings=_warnings(study),

@@ -1,11 +1,11 @@
 """The page of a judgement of word vectors."""
 
-from jaxeval import __version__
 from jaxeval.report import page
 from jaxeval.report.judgement import data, figures
 from jaxeval.report.judgement.data import Judged
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
+from jaxeval.version import VERSION
 
 
 def render(of: Judged) -> str:
@@ -16,7 +16,7 @@ def render(of: Judged) -> str:
     }
     return page.render(
         "judgement/page.html.jinja",
-        version=__version__,
+        version=VERSION,
         files=of.files,
         same=of.same,
         tasks=[*of.metrics],

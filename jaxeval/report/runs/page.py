@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval import __version__
 from jaxeval.report import page, scores
 from jaxeval.report.figures import Figure
 from jaxeval.report.runs import figures, summary, terminal
@@ -12,6 +11,7 @@ from jaxeval.report.sweep import best, data, panels
 from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
+from jaxeval.version import VERSION
 
 
 class Drawn(NamedTuple):
@@ -41,7 +41,7 @@ def render(
     return page.render(
         "runs/page.html.jinja",
         source=source,
-        version=__version__,
+        version=VERSION,
         shown=scores.shown,
         overview=[page.drawn(f, f"overview-{f.name}") for f in drawn.overview],
         experiments=[
