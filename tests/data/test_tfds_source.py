@@ -71,6 +71,13 @@ def test_a_prepared_folder_without_tensorflow(prepared: str) -> None:
     assert "tensorflow" not in sys.modules
 
 
+def test_what_tfds_leaves_lies_with_the_tests(
+    prepared: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Dies if preparing a set for a whole module leaves folders in the system's temporary one."""
+    assert [*tmp_path_factory.getbasetemp().glob("temporary*/*tfds")]
+
+
 def test_the_tag_feature_is_chosen(prepared: str) -> None:
     """Dies if the argument is ignored, or tags that are text are looked up as numbers."""
     assert tfds_source.read(prepared, "chunks")["test"][0].tags == ("she", "left")
