@@ -24,7 +24,7 @@ class Recorder:
         self._entries = dict(zip(cohort.members, cohort.entries, strict=True))
         self._mode = lanes.resolve(cohort.problem.training.lane_mode)
         self._versions: dict[str, Any] = {
-            "jax": jax.VERSION,
+            "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
             "jaxeval": VERSION,
             "device": backend.describe(),
