@@ -2,11 +2,13 @@
 
 A search is one facade, asked for the next setting and told of results as they come, as its users
 do; its random forest knows nothing of settings that run. One evaluation a setting (deterministic):
-the objective's noise stays in the scores. The package builds pyrfr, which needs swig:
+the objective's noise stays in the scores. A failure costs as much as the worst setting before it;
+one before all scores is not told. The package builds pyrfr, which needs swig:
 
     pip install swig smac
 """
 
+import math
 import tempfile
 from typing import Any
 
@@ -45,6 +47,7 @@ class _Search:
 
     def __init__(self, space: Space, seed: int):
         self.space, self.told = space, set[int]()
+        self.worst = -math.inf  # cost so far: that of a failure
         scenario = smac.Scenario(
             _configuration_space(space, seed),
             name=str(seed),
@@ -76,11 +79,12 @@ class _Search:
         active = {name: value for name, value in values.items() if value is not None}
         config = ConfigSpace.Configuration(self.facade.scenario.configspace, active)
         scores = evaluation.result.scores if evaluation.result else ()
-        value = (
-            TrialValue(cost=sign * scores[0])
-            if scores
-            else TrialValue(cost=_COST_OF_A_FAILURE, status=StatusType.CRASHED)
-        )
+        if not scores and self.worst == -math.inf:
+            return
+        status = StatusType.SUCCESS if scores else StatusType.CRASHED
+        cost = sign * scores[0] if scores else self.worst
+        self.worst = max(self.worst, cost)
+        value = TrialValue(cost=cost, status=status)
         self.facade.tell(TrialInfo(config, seed=0), value, save=False)
 
     def _values(self, config: Any) -> dict[str, Value]:
