@@ -39,7 +39,7 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 
 RESAMPLES = 2000
-RIVALS = ("optuna", "botorch")
+RIVALS = ("optuna", "botorch", "smac")
 TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
 PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
 PROBLEMS += [*(f"bbob{k}" for k in tuner_problems.BBOB), "hartmann", "nested", "failing"]
@@ -189,6 +189,12 @@ def better(
     return [round(float(v), 3) for v in (np.mean(each), *np.quantile(means, [0.025, 0.975]))]
 
 
+def _smac(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
+    import tuner_smac  # optional, and not to be had by pip alone
+
+    return tuner_smac.propose(space, history, count, seed)
+
+
 ENGINES: Mapping[str, Propose] = {
     "gp": gp.propose,
     "random": sampling.random,
@@ -196,6 +202,7 @@ ENGINES: Mapping[str, Propose] = {
     "optuna_gp": functools.partial(with_optuna.propose, sampler="gp"),
     "optuna_tpe": functools.partial(with_optuna.propose, sampler="tpe"),
     "botorch": with_botorch.propose,
+    "smac": _smac,
 }
 
 

@@ -31,14 +31,14 @@ from jaxeval.tuning.warping import Targets
 
 INITIAL = 8  # proposals by Sobol points before the first by the model
 # results that it needs: with fewer it proposes corners of the space, where all is unknown, and
-# finds nothing better there than random search (docs/tuning.md)
+# finds nothing better there than random search (docs/tuning_method.md)
 _LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
 # share of the expected improvement that a setting of a running program may lack; what more than 0
-# costs in regret is not known (docs/tuning.md)
+# costs in regret is not known (docs/tuning_method.md)
 PRICE = 0.0
 
 

@@ -6,7 +6,7 @@ the variance of the noise-free objective is shared out among them (functional AN
 total index what it explains with all its interactions. Each draw of the posterior, of
 hyperparameters and of the objective, has indices of its own (Marrel et al. 2009; Le Gratiet et al.
 2014). Their spread is no interval that holds the truth as often as it says: the process expects
-interactions, and of few scores total indices come out too high (docs/tuning.md).
+interactions, and of few scores total indices come out too high (docs/tuning_method.md).
 """
 
 from collections.abc import Callable

@@ -40,7 +40,8 @@ class Pilot(NamedTuple):
 
         A design whose power is .8 at the estimates has less on average: power falls faster where
         variances are larger than estimated than it rises where they are smaller. Of one run each
-        it is what such designs reach; of several it is up to .08 less (docs/items_and_runs.md).
+        it is what such designs reach; of several it is up to .08 less
+        (docs/items_and_runs_measured.md).
         """
         return float(
             np.mean(
