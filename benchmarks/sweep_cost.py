@@ -157,7 +157,7 @@ def _planned(
         operations = sum(estimate.operations for estimate in estimates)
         needed = sum(estimate.needed for estimate in estimates)
     else:
-        entries = [_without_extent(entry) for entry in entries]
+        entries = [_without_member_sizes(entry) for entry in entries]
         apart = costs.plan(cohorts.jobs(entries), sizes, machine, join=False)
         estimates = _by_operations(apart, jobs)[args.part :: args.parts]
         of_part = [jobs[number] for estimate in estimates for number in estimate.jobs]
@@ -166,9 +166,9 @@ def _planned(
     return entries, estimates, {"operations": operations, "needed": needed}
 
 
-def _without_extent(entry: Any) -> Any:
+def _without_member_sizes(entry: Any) -> Any:
     """A run that only shares a program with those of its own size and batch size."""
-    kind = entry.prepared.kind._replace(extent=None)
+    kind = entry.prepared.kind._replace(member_sizes=None)
     return dataclasses.replace(entry, prepared=entry.prepared._replace(kind=kind))
 
 
@@ -183,7 +183,7 @@ def _by_operations(estimates: list[Any], jobs: list[Any]) -> list[Any]:
 
 def _operations(job: Any, rows: int) -> float:
     """Of a run at its own size, for so many rows an epoch."""
-    return job.epochs * rows * job.extent.operations(job.extent)
+    return job.epochs * rows * job.shape.operations(job.shape)
 
 
 def _padded_rows(job: Any, sizes: list[int]) -> int:

@@ -130,7 +130,7 @@ def test_a_long_search_compiles_more_to_pad_less(tmp_path: Path) -> None:
     assert len(chosen[0]) == 1 < len(chosen[1])
     largest = {"embedding": 8, "hidden": 8}
     for buckets in chosen:
-        assert sum(b.extent.extent.sizes().items() >= largest.items() for b in buckets) == 1
+        assert sum(b.shape.member_sizes.sizes().items() >= largest.items() for b in buckets) == 1
         rows = [e.prepared.config.training.batch_size for b in buckets for e in b.entries]
         assert {*rows} == {4}
 

@@ -3,7 +3,7 @@
 * A **traced** key is a number that compiled programs take as an argument: members of one program
   may differ in it.
 * A **ragged** key is a size. Members of one program may differ in it where their task can pad them
-  (`Kind.extent`).
+  (`Kind.member_sizes`).
 * An **immaterial** key changes no score, and so is no part of an experiment's id.
 * A **later** key was added when runs had been recorded: it is part of an id only where its value
   is not the default, which is what those runs did.

@@ -157,42 +157,46 @@ def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
 
 @dataclasses.dataclass(frozen=True)
 class ProgramShape:
-    """What a program must hold: a `costs.Extent` with all else that its members share.
+    """What a program must hold: a `costs.Shape` with all else that its members share.
 
     Attributes:
       program: canonical JSON of what is compiled in.
-      extent: of a task whose members may differ in size; None: `program` says all.
+      member_sizes: of a task whose members may differ in size; None: `program` says all.
     """
 
     program: str
-    extent: Any
+    member_sizes: Any
 
     def joined(self, other: "ProgramShape") -> "ProgramShape | None":
         """What holds both; None: they cannot share a program."""
         if self.program != other.program:
             return None
-        both = None if self.extent is None else self.extent.joined(other.extent)
-        return self if self.extent is None else both and dataclasses.replace(self, extent=both)
+        if self.member_sizes is None:
+            return self
+        both = self.member_sizes.joined(other.member_sizes)
+        return both and dataclasses.replace(self, member_sizes=both)
 
     def operations(self, own: "ProgramShape") -> float:
         """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
-        return 0.0 if self.extent is None else self.extent.operations(own.extent)
+        return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
 
     def parameters(self) -> int:
         """Numbers of a member; 1 where nothing is known of it."""
-        return 1 if self.extent is None else self.extent.parameters()
+        return 1 if self.member_sizes is None else self.member_sizes.parameters()
 
     def describe(self) -> str:
         """For people."""
-        return "as configured" if self.extent is None else self.extent.describe()
+        return "as configured" if self.member_sizes is None else self.member_sizes.describe()
 
 
 def shape_of(of: prepared.Prepared) -> ProgramShape:
     """What the program of a run of a sweep must hold."""
-    extent = of.kind.extent
-    if extent is None:
+    member_sizes = of.kind.member_sizes
+    if member_sizes is None:
         return ProgramShape(programs.text(of, filled=True), None)
-    return ProgramShape(programs.text(of, ragged=True, filled=True), extent(of.config, of.data))
+    return ProgramShape(
+        programs.text(of, ragged=True, filled=True), member_sizes(of.config, of.data)
+    )
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:
@@ -219,7 +223,7 @@ def by_estimates(
     part: str = "",
     others: Sequence[Sequence[Entry]] = (),
 ) -> list[Cohort]:
-    """The cohorts that a cost model proposes, padded to the sizes of its extents.
+    """The cohorts that a cost model proposes, padded to the sizes of its shapes.
 
     Args:
       part: for names of checkpoints, where an experiment is not planned all at once.
@@ -230,7 +234,7 @@ def by_estimates(
         group = [of[k] for k in estimate.jobs]
         whole = loader.prepare(_config(estimate, group[0]))
         every = [*group, *(others[number] if others else ())]
-        ragged = estimate.extent.extent is not None  # type: ignore[attr-defined]
+        ragged = estimate.shape.member_sizes is not None  # type: ignore[attr-defined]
         sizes = _sizes(every, whole) if ragged else [{}] * len(every)
         neutral, pairs = _neutral(every), zip(every, sizes, strict=True)
         members = tuple(_member(entry, {**neutral, **own}) for entry, own in pairs)
@@ -266,8 +270,8 @@ def _config(estimate: costs.Estimate, first: Entry) -> Any:
     Where nothing else is asked for, members of several sizes are computed one after the other on
     accelerators too: under `vmap` each would wait for the one with the most rows and steps.
     """
-    config, extent = first.prepared.config, estimate.extent.extent  # type: ignore[attr-defined]
-    if extent is None:
+    config, sizes = first.prepared.config, estimate.shape.member_sizes  # type: ignore[attr-defined]
+    if sizes is None:
         return config
     rows, mode = estimate.micro_batch, config.training.lane_mode
     training = dataclasses.replace(
@@ -276,7 +280,7 @@ def _config(estimate: costs.Estimate, first: Entry) -> Any:
         micro_batch=rows,
         lane_mode="map" if mode == "auto" else mode,
     )
-    model = dataclasses.replace(config.model, **extent.sizes())
+    model = dataclasses.replace(config.model, **sizes.sizes())
     return dataclasses.replace(config, model=model, training=training)
 
 

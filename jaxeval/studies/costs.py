@@ -22,14 +22,14 @@ _EVALUATION = 0.5
 _EVALUATION_ROWS = 128
 
 
-class Extent(Protocol):
+class Shape(Protocol):
     """What a cohort's arrays must hold."""
 
     def joined(self, other: Self) -> Self | None:
         """What holds both; None: they cannot share arrays."""
 
     def operations(self, own: Self) -> float:
-        """Floating-point operations of a training step for a row of a member of extent `own`."""
+        """Floating-point operations of a training step for a row of a member of shape `own`."""
 
     def parameters(self) -> int:
         """Numbers of a member at this size."""
@@ -39,13 +39,13 @@ class Extent(Protocol):
 
 
 class Job(NamedTuple):
-    """What the planner knows of a run: its own extent, rows of an update, and how long it is.
+    """What the planner knows of a run: its own shape, rows of an update, and how long it is.
 
     Attributes:
       evaluated: rows that it writes in all evaluations of dev, and on test.
     """
 
-    extent: Extent
+    shape: Shape
     batch_size: int
     epochs: int
     evaluated: int = 0
@@ -77,13 +77,13 @@ class Estimate(NamedTuple):
       jobs: their numbers, ascending.
       micro_batch: rows that are computed at once.
       seconds: estimated, of training and evaluation.
-      operations: of training, at the extent.
-      needed: of them, at each run's own extent and without padding rows.
+      operations: of training, at the shape.
+      needed: of them, at each run's own shape and without padding rows.
       an_epoch: each run's share of `seconds`, by epoch.
     """
 
     jobs: tuple[int, ...]
-    extent: Extent
+    shape: Shape
     micro_batch: int
     compile_seconds: float
     seconds: float
@@ -101,7 +101,7 @@ class _Member(NamedTuple):
     """A run as the search needs it."""
 
     number: int
-    extent: Extent
+    shape: Shape
     rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
     step: np.ndarray  # of them in an update, for each micro-batch size
     updates: int
@@ -112,7 +112,7 @@ class _Group(NamedTuple):
     """A cohort in the making."""
 
     members: tuple[_Member, ...]
-    extent: Extent
+    shape: Shape
     shares: np.ndarray  # of the corpus in each bucket
 
 
@@ -136,9 +136,9 @@ def plan(
     Args:
       sizes: train rows of each bucket of the corpus.
       most: cohorts; beyond that, the unions that cost least are made too.
-      join: False: one cohort for each extent, whatever it costs.
+      join: False: one cohort for each shape, whatever it costs.
     """
-    groups = _by_extent([_alone(number, run, sizes) for number, run in enumerate(runs)])
+    groups = _by_shape([_alone(number, run, sizes) for number, run in enumerate(runs)])
     if join:
         groups = _joined(groups, machine, most)
     cohorts = [_cohort(group, runs, sizes, machine) for group in groups]
@@ -151,12 +151,12 @@ def as_grouped(
     machine: Machine,
     groups: Sequence[Sequence[int]],
     micro_batches: Sequence[int],
-    extents: Sequence[Extent] | None = None,
+    shapes: Sequence[Shape] | None = None,
 ) -> list[Estimate]:
     """Cohorts that were made before, of the numbers of their runs.
 
     Args:
-      extents: of each, which hold more than its runs need; None: what they need.
+      shapes: of each, which hold more than its runs need; None: what they need.
 
     Raises:
       ValueError: runs that cannot share a program.
@@ -171,8 +171,8 @@ def as_grouped(
                 raise ValueError(f"run {number + 1} does not fit into its cohort")
         if whole is None:
             raise ValueError("a cohort without runs")
-        if extents is not None:
-            whole = whole._replace(extent=extents[k])
+        if shapes is not None:
+            whole = whole._replace(shape=shapes[k])
         cohorts.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
     return cohorts
 
@@ -181,38 +181,38 @@ def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
     rows = np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
     step = np.array([math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES], float)
     updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    member = _Member(number, run.extent, run.epochs * rows, step, updates, run.evaluated)
-    return _Group((member,), run.extent, np.array(sizes) / max(1, sum(sizes)))
+    member = _Member(number, run.shape, run.epochs * rows, step, updates, run.evaluated)
+    return _Group((member,), run.shape, np.array(sizes) / max(1, sum(sizes)))
 
 
 def _union(group: _Group, other: _Group) -> _Group | None:
-    extent = group.extent.joined(other.extent)
-    if extent is None:
+    shape = group.shape.joined(other.shape)
+    if shape is None:
         return None
-    return _Group((*group.members, *other.members), extent, group.shares)
+    return _Group((*group.members, *other.members), shape, group.shares)
 
 
-def _by_extent(groups: Sequence[_Group]) -> list[_Group]:
-    """Groups of equal extents joined, which wastes nothing."""
-    by_extent: dict[Extent, _Group] = {}
+def _by_shape(groups: Sequence[_Group]) -> list[_Group]:
+    """Groups of equal shapes joined, which wastes nothing."""
+    by_shape: dict[Shape, _Group] = {}
     for group in groups:
-        same = by_extent.get(group.extent)
-        by_extent[group.extent] = (same and _union(same, group)) or group
-    return list(by_extent.values())
+        same = by_shape.get(group.shape)
+        by_shape[group.shape] = (same and _union(same, group)) or group
+    return list(by_shape.values())
 
 
 def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
     """Of each member: [n, M] of training for each micro-batch size, and [n] of evaluation."""
-    extent, members = group.extent, group.members
+    shape, members = group.shape, group.members
     if not machine.lock_step or len(members) == 1:
-        a_row = np.array([extent.operations(m.extent) for m in members])
+        a_row = np.array([shape.operations(m.shape) for m in members])
         rows, evaluated = np.stack([m.rows for m in members]), [m.evaluated for m in members]
     else:
         neighbours = math.ceil(len(members) / machine.devices)
         # expected number of buckets that some lane of a device is in
         buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
         most: np.ndarray = np.max([m.step for m in members], axis=0)
-        a_row = np.full(len(members), extent.operations(extent))
+        a_row = np.full(len(members), shape.operations(shape))
         rows = np.tile(max(m.updates for m in members) * most * buckets, (len(members), 1))
         evaluated = [max(m.evaluated for m in members)] * len(members)
     return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
@@ -226,7 +226,7 @@ def _seconds(group: _Group, machine: Machine) -> np.ndarray:
         updates = np.full(count, updates.max())
     training, evaluation = _operations(group, machine)
     beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
-    beside += updates * group.extent.parameters() * _UPDATE
+    beside += updates * group.shape.parameters() * _UPDATE
     total = training / _rate(machine, np.array(MICRO_BATCHES)) + beside[:, None]
     return total / count * math.ceil(count / machine.devices)
 
@@ -286,11 +286,11 @@ def _cohort(
     pairs = zip(group.members, seconds[:, best].tolist(), strict=True)
     members = sorted(pairs, key=lambda pair: pair[0].number)
     needed = sum(
-        runs[m.number].epochs * sum(sizes) * m.extent.operations(m.extent) for m in group.members
+        runs[m.number].epochs * sum(sizes) * m.shape.operations(m.shape) for m in group.members
     )
     return Estimate(
         tuple(m.number for m, _ in members),
-        group.extent,
+        group.shape,
         MICRO_BATCHES[best],
         machine.compile_seconds,
         float(seconds[:, best].sum()),

@@ -25,19 +25,21 @@ class ShapeBucket(NamedTuple):
     """A program that settings are padded into.
 
     Attributes:
-      extent: what its arrays hold.
+      shape: what its arrays hold.
       micro_batch: rows that are computed at once.
       entries: of the sample, in the smallest batches: their names and steps fit in.
     """
 
-    extent: ProgramShape
+    shape: ProgramShape
     micro_batch: int
     entries: tuple[Entry, ...]
 
-    def holds(self, extent: ProgramShape) -> bool:
-        """Whether a member of this extent can be padded into it."""
-        joined = self.extent.joined(extent)
-        return joined is not None and joined.extent.sizes() == self.extent.extent.sizes()
+    def holds(self, shape: ProgramShape) -> bool:
+        """Whether a member of this shape can be padded into it."""
+        joined = self.shape.joined(shape)
+        return (
+            joined is not None and joined.member_sizes.sizes() == self.shape.member_sizes.sizes()
+        )
 
 
 def settings(
@@ -80,7 +82,7 @@ def choose(
       trainings: of the search, for which the sample stands.
     """
     distinct = {
-        job.extent: entry for job, entry in zip(cohorts.jobs(largest), largest, strict=True)
+        job.shape: entry for job, entry in zip(cohorts.jobs(largest), largest, strict=True)
     }
     entries = [*drawn, *distinct.values()]
     # the largest are there to be held: they stand for nothing that is trained
@@ -91,7 +93,7 @@ def choose(
     rows = min((job.batch_size for job in jobs), default=1)
     return [
         ShapeBucket(
-            e.extent,  # type: ignore[arg-type]
+            e.shape,  # type: ignore[arg-type]
             e.micro_batch,
             tuple(_in_batches(entries[k], rows) for k in e.jobs),
         )
@@ -118,10 +120,10 @@ def place(
     groups: dict[int, list[int]] = {}
     unheld = []
     for number, job in enumerate(jobs):
-        own = cast(ProgramShape, job.extent)
+        own = cast(ProgramShape, job.shape)
         holding = [k for k, bucket in enumerate(buckets) if bucket.holds(own)]
         if holding:
-            best = min(holding, key=lambda k: buckets[k].extent.operations(own))
+            best = min(holding, key=lambda k: buckets[k].shape.operations(own))
             groups.setdefault(best, []).append(number)
         else:
             unheld.append(number)
@@ -158,7 +160,7 @@ def _merge(
             + seconds(b, groups[b])
             - seconds(b, groups[a] + groups[b])
             for a, b in itertools.permutations(groups, 2)
-            if buckets[b].holds(buckets[a].extent)
+            if buckets[b].holds(buckets[a].shape)
         }
         if not saved or max(saved.values()) <= 0:
             return
@@ -173,5 +175,5 @@ def _estimate(
     sizes: Sequence[int],
     machine: Machine,
 ) -> Estimate:
-    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], [of.micro_batch], [of.extent])
+    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], [of.micro_batch], [of.shape])
     return estimate

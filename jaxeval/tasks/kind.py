@@ -68,7 +68,7 @@ class Kind(NamedTuple):
       build: (config, data) -> what is learned from, and the task.
       random_splits: config -> the config of members that are trained on random splits of all the
         data. Raises ConfigError where the data has none.
-      extent: (config, data) -> what the arrays of a member need (`studies.costs.Extent`), for
+      member_sizes: (config, data) -> what the arrays of a member need (`studies.costs.Shape`), for
         tasks whose members can be padded to one another's ragged sizes; None: they cannot.
       joining: how members that differ in their word vectors share a program; None: they do not.
       predict: (saved models, file, options) -> lines that say what the models make of the file;
@@ -82,6 +82,6 @@ class Kind(NamedTuple):
     read: Callable[..., Any]
     build: Callable[[Any, Any], tuple[Source, Task]]
     random_splits: Callable[[Any], Any] = lambda config: config
-    extent: Callable[[Any, Any], Any] | None = None
+    member_sizes: Callable[[Any, Any], Any] | None = None
     joining: Joining | None = None
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None

@@ -204,7 +204,7 @@ def _source(config: Config, pairs: data.Pairs) -> kind.Source:
     )
 
 
-def _extent(config: Config, pairs: data.Pairs) -> seq2seq_sizes.Seq2SeqSizes:
+def _member_sizes(config: Config, pairs: data.Pairs) -> seq2seq_sizes.Seq2SeqSizes:
     """What the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
@@ -223,5 +223,5 @@ KIND = kind.Kind(
     lambda config: (config.data, _ROWS),
     data.build,
     lambda config, pairs: (_source(config, pairs), build(config.model, pairs.vocabularies)),
-    extent=_extent,
+    member_sizes=_member_sizes,
 )

@@ -43,7 +43,7 @@ def shape_buckets_of(of: Target, trainings: int, lanes: int) -> list[ShapeBucket
       trainings: of the whole search.
       lanes: of a population; a bucket that does not fit into memory so is none.
     """
-    if of.base.kind.extent is None:
+    if of.base.kind.member_sizes is None:
         return []
     config = of.base.config
     ragged = {f"model.{key}" for key in markers.keys(config.model, markers.RAGGED)}
@@ -53,7 +53,7 @@ def shape_buckets_of(of: Target, trainings: int, lanes: int) -> list[ShapeBucket
     )
     sizes = cohorts.bucket_sizes(of.base)
     chosen = shape_buckets.choose(drawn, largest, sizes, machine, trainings)
-    return [b for b in chosen if memory.fits(b.extent.parameters(), config.training, lanes)]
+    return [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
 
 
 def _entries(of: Target, values: Mapping[str, Any]) -> list[Entry]:
@@ -106,7 +106,7 @@ def _part(evaluations: Sequence[Evaluation]) -> str:
 def _refuse_too_large(of: prepared.Prepared) -> None:
     """Raises ConfigError as `memory.refuse_too_large`; a model is traced only where it must be."""
     shape = cohorts.shape_of(of)
-    if shape.extent is None or not memory.fits(shape.parameters(), of.config.training, 1):
+    if shape.member_sizes is None or not memory.fits(shape.parameters(), of.config.training, 1):
         memory.refuse_too_large(of.problem, [prepared.member_of(of)])
 
 

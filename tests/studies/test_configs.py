@@ -158,7 +158,7 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     loader = prepared.Loader()
     trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
     entries = cohorts.entries(trials, loader)
-    small, large = (job.extent for job in cohorts.jobs(entries))
+    small, large = (job.shape for job in cohorts.jobs(entries))
     both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0))
     (cohort,) = cohorts.by_estimates(entries, [both], loader)
     config = cohort.config

@@ -166,27 +166,27 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
             costs.as_grouped(runs, [160], MACHINE, groups, rows)
 
 
-def _extent(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
+def _member_sizes(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
     shape = Seq2SeqShape(9, 7, embedding, 64, layers, layers, heads)
     return seq2seq_sizes.Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
 
 
-def test_extents_hold_all_heads() -> None:
+def test_joined_sizes_hold_all_heads() -> None:
     """Dies if a member's heads are no groups of the computed ones."""
-    both = _extent(48, 2).joined(_extent(80, 8))
+    both = _member_sizes(48, 2).joined(_member_sizes(80, 8))
     assert both is not None
     assert (both.shape.heads, both.shape.embedding, both.grain) == (8, 80, 16)
-    assert _extent(12, 4).joined(_extent(16, 8)) is None  # 12 has no eighth
-    three = _extent(30, 3).joined(_extent(40, 2))
+    assert _member_sizes(12, 4).joined(_member_sizes(16, 8)) is None  # 12 has no eighth
+    three = _member_sizes(30, 3).joined(_member_sizes(40, 2))
     assert three is None  # 10 has no sixth
-    wide = _extent(36, 3).joined(_extent(24, 2))
+    wide = _member_sizes(36, 3).joined(_member_sizes(24, 2))
     assert wide is not None
     assert (wide.shape.heads, wide.shape.embedding) == (6, 36)
 
 
 def test_layers_that_a_member_lacks_cost_nothing() -> None:
     """Dies if depth is counted at the padded size, or width at the live one."""
-    small, large = _extent(48, 8, 2), _extent(80, 8, 6)
+    small, large = _member_sizes(48, 8, 2), _member_sizes(80, 8, 6)
     both = small.joined(large)
     assert both is not None
     assert both.operations(large) == large.operations(large)

@@ -58,7 +58,7 @@ def test_the_largest_sizes_are_of_every_setting() -> None:
 def test_each_goes_where_it_fits_and_costs_least() -> None:
     """Dies if a trial is padded to more than it needs, or to less."""
     placed = shape_buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
-    assert [(e.jobs, e.extent) for e, _ in placed] == [
+    assert [(e.jobs, e.shape) for e, _ in placed] == [
         ((0, 2), _shape(4)),
         ((1, 4), _shape(10)),
         ((3,), _shape(30)),
@@ -70,7 +70,7 @@ def test_what_no_bucket_holds_is_grouped_by_itself() -> None:
     jobs = _jobs(3, 31, 4, 31)
     placed = shape_buckets.place(LADDER, jobs, [160], ALONE)
     assert [e.jobs for e, _ in placed] == [(0, 2), (1, 3)]
-    assert placed[1][0].extent == _shape(31)
+    assert placed[1][0].shape == _shape(31)
     (without,) = shape_buckets.place([], _jobs(3, 3), [160], ALONE)
     (planned,) = costs.plan(_jobs(3, 3), [160], ALONE)
     assert without == (planned, ())
@@ -86,11 +86,11 @@ def test_devices_do_not_idle(devices: int) -> None:
     def seconds(which: tuple[int, ...]) -> float:
         used = sorted(set(which))
         groups = [[n for n, k in enumerate(which) if k == of] for of in used]
-        extents = [LADDER[k].extent for k in used]
-        estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), extents)
+        shapes = [LADDER[k].shape for k in used]
+        estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), shapes)
         return sum(estimate.seconds for estimate in estimates)
 
-    held = [[k for k, b in enumerate(LADDER) if b.holds(job.extent)] for job in jobs]
+    held = [[k for k, b in enumerate(LADDER) if b.holds(job.shape)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
     placed = shape_buckets.place(LADDER, jobs, [160], machine)
     assert sum(estimate.seconds for estimate, _ in placed) == pytest.approx(least)

@@ -30,7 +30,7 @@ def to_dict(
         "cohorts": [
             {
                 "runs": [number + 1 for number in cohort.jobs],
-                "size": cohort.extent.describe(),
+                "size": cohort.shape.describe(),
                 "micro_batch": cohort.micro_batch,
                 "compile_seconds": cohort.compile_seconds,
                 "train_seconds": cohort.seconds,
@@ -69,7 +69,7 @@ def show(
         [
             str(number),
             str(len(cohort.jobs)),
-            cohort.extent.describe(),
+            cohort.shape.describe(),
             *_costs(cohort),
         ]
         for number, cohort in enumerate(cohorts, 1)
@@ -111,10 +111,10 @@ def _costs(cohort: "Estimate") -> list[str]:
 
 def _bytes(cohort: "Estimate") -> int:
     """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
-    return 4 * 4 * cohort.extent.parameters() * len(cohort.jobs)
+    return 4 * 4 * cohort.shape.parameters() * len(cohort.jobs)
 
 
 def announce(number: int, cohorts: "Sequence[Estimate]") -> None:
     """Which cohort comes next, on stderr."""
-    size = cohorts[number].extent.describe()
+    size = cohorts[number].shape.describe()
     print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)
