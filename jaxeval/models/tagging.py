@@ -140,11 +140,16 @@ class Tagger(module.Module):
         """
         choice = self.choices.dropout
         rates = dropout.rates({name: hparams[name] for name in markers.active(choice)})
+        windows = self.choices.encoder == "window"
         drop = KeyedDropout(
-            rates, key, variational=choice.kind == "variational", inverted=choice.inverted
+            rates,
+            key,
+            variational=choice.kind == "variational",
+            inverted=choice.inverted,
+            draw=dropout.hashed_mask if windows else dropout.mask,
         )
         features = Features(self.choices, self.sizes, name="features")
-        if self.choices.encoder == "window":
+        if windows:
             window = self.choices.window
             x = drop.steps("input", features(_padded(batch, window.reach), drop))
             x = drop.steps("output", Window(window, name="window")(x))
