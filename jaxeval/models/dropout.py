@@ -8,12 +8,11 @@ window perceptrons, a third of whose step would be JAX's generator.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from jaxeval.models import hash_random
 
@@ -50,8 +49,7 @@ def hashed_mask(
     """As `mask`, with the bits of `hash_random`; the rate is a multiple of 2**-24."""
     rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
     drawn = hash_random.bits(hash_random.words(key), rows, columns).reshape(shape)
-    drawn = jnp.where(_kept(drawn, rate), 1.0 / (1.0 - rate) if inverted else 1.0, 0.0)
-    return lax.optimization_barrier(drawn)  # or XLA would draw it anew wherever it is read
+    return jnp.where(_kept(drawn, rate), 1.0 / (1.0 - rate) if inverted else 1.0, 0.0)
 
 
 def _kept(bits: Array, rate: Array | float) -> Array:
@@ -69,7 +67,7 @@ class KeyedDropout:
         numbered as they are drawn.
       variational: `steps` drops the same units at all time steps; else others at each (naive).
       inverted: scale by 1 / (1 - rate) in training; else by 1 - rate at evaluation.
-      draw: `mask` or `hashed_mask`.
+      hashed: masks and keys are made by `hash_random`.
     """
 
     def __init__(
@@ -80,23 +78,25 @@ class KeyedDropout:
         sites: Sequence[str] = (),
         variational: bool = False,
         inverted: bool = True,
-        draw: Callable[[Array, Array, tuple[int, ...], bool], Array] = mask,
+        hashed: bool = False,
     ):
         self.rates, self.key, self.sites = rates, key, sites
-        self.variational, self.inverted, self._draw = variational, inverted, draw
+        self.variational, self.inverted = variational, inverted
+        self._mask = hashed_mask if hashed else mask
+        self._fold_in = hash_random.key_of if hashed else jax.random.fold_in
         self._drawn = 0
 
     def next_key(self) -> Array:
         """A key that no other mask of this pass uses, where masks are numbered as drawn."""
         assert self.key is not None
         self._drawn += 1
-        return jax.random.fold_in(self.key, self._drawn)
+        return self._fold_in(self.key, self._drawn)
 
     def _key_of(self, site: str, layer: int) -> Array:
         if not self.sites:
             return self.next_key()
         assert self.key is not None
-        return jax.random.fold_in(self.key, self.sites.index(site) + len(self.sites) * layer)
+        return self._fold_in(self.key, self.sites.index(site) + len(self.sites) * layer)
 
     def drops(self, site: str) -> bool:
         """Whether this pass changes anything at a site."""
@@ -109,7 +109,7 @@ class KeyedDropout:
         rate = self.rates[site]
         if self.key is None:
             return jnp.full(shape, 1.0 - rate)
-        return self._draw(self._key_of(site, layer), rate, shape, self.inverted)
+        return self._mask(self._key_of(site, layer), rate, shape, self.inverted)
 
     def elements(self, site: str, x: Array, layer: int = 0) -> Array:
         """x with a mask entry for every element."""
