@@ -50,7 +50,7 @@ def dense(x: Array, kernel: Array, bias: Array) -> Array:
     """x [N, M] @ kernel [M, H] + bias [H]."""
     whole = kernel.shape[1] // _COLUMNS * _COLUMNS
     parts = [kernel[:, :whole], kernel[:, whole:]]
-    return jnp.concatenate([x @ part for part in parts if part.size], axis=1) + bias
+    return jnp.concatenate([x @ part for part in parts if part.size], axis=1) + bias[None]
 
 
 def _forward(x: Array, kernel: Array, bias: Array) -> tuple[Array, tuple]:

@@ -168,8 +168,8 @@ def sentence_losses(logits: models.TaggerLogits, labels: Array, length: Array) -
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
     if logits.potentials is None:
         log_probs = jax.nn.log_softmax(logits.emissions)
-        chosen = labels.T[..., None] == jnp.arange(log_probs.shape[-1])
         # a gather's gradient would be a scatter
+        chosen = jax.nn.one_hot(labels.T, log_probs.shape[-1], dtype=bool)
         picked = jnp.sum(jnp.where(chosen, log_probs, 0.0), axis=-1)
         return -jnp.sum(jnp.where(valid.T, picked, 0.0), axis=0)
     axes = (1, _axes(logits.potentials), 0, 0)
