@@ -43,9 +43,7 @@ def mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True)
     return jnp.where(keep, 1.0 / (1.0 - rate) if inverted else jnp.ones_like(rate), 0.0)
 
 
-def hashed_mask(
-    key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True
-) -> Array:
+def hashed_mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True) -> Array:
     """As `mask`, with the bits of `hash_random`; the rate is a multiple of 2**-24."""
     rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
     drawn = hash_random.bits(hash_random.words(key), rows, columns).reshape(shape)

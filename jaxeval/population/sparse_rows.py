@@ -18,7 +18,6 @@ import numpy as np
 from jaxeval.contracts import Array, Batch, Table, Tree
 from jaxeval.population import optimisers
 
-
 _NO_ROW = np.iinfo(np.int32).max
 
 

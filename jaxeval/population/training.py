@@ -118,8 +118,9 @@ def _step(epoch: EpochInputs, optimiser: optax.GradientTransformation, whole: bo
     branches = [functools.partial(gradient_of, epoch, b) for b in range(len(epoch.filled))]
 
     def take_step(step: Step, state: Tree) -> Stepped:
-        grads, *others = lax.switch(step.bucket, branches, step)
-        return Stepped(*_updated(optimiser, grads, state, step.params), *others)
+        gradient: Gradient = lax.switch(step.bucket, branches, step)
+        params, state = _updated(optimiser, gradient.grads, state, step.params)
+        return Stepped(params, state, gradient.carry, gradient.loss, gradient.rows)
 
     return take_step
 
@@ -138,9 +139,9 @@ def _step_of_rows(
         batch = _batch(epoch, branch, step)
         read, batch, params = sparse_rows.of_batch(table, batch, step.params)
         loss, carry, grads = _value_and_grad(epoch, batch, step._replace(params=params), step.key)
-        after = _updated(optimiser, grads, sparse_rows.take(table, state, read), params)
-        rows, after = sparse_rows.padded(table, after, read, most)
-        return Stepped(*after, carry, loss, jnp.sum(batch.weight)), rows
+        updated = _updated(optimiser, grads, sparse_rows.take(table, state, read), params)
+        rows, (params, state) = sparse_rows.padded(table, updated, read, most)
+        return Stepped(params, state, carry, loss, jnp.sum(batch.weight)), rows
 
     branches = [functools.partial(of_bucket, b) for b in range(len(epoch.filled))]
 
