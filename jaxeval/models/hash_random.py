@@ -30,7 +30,7 @@ def fold_in(words: Array, number: Array | int) -> Array:
 
 
 def key_of(key: Array, number: Array | int) -> Array:
-    """`jax.random.fold_in` without JAX's generator: another key, which is consumed."""
+    """Another key for every number, as `jax.random.fold_in` without JAX's generator."""
     return jax.random.wrap_key_data(fold_in(words(key), number))
 
 
