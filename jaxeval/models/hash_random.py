@@ -29,6 +29,11 @@ def fold_in(words: Array, number: Array | int) -> Array:
     return _mix(words + _mix(jnp.asarray(number).astype(jnp.uint32) * _GOLDEN + 3))
 
 
+def key_of(key: Array, number: Array | int) -> Array:
+    """Another key for every number, as `jax.random.fold_in` without JAX's generator."""
+    return jax.random.wrap_key_data(fold_in(words(key), number))
+
+
 @jax.jit  # traced once for all masks and weights of a shape
 def bits(words: Array, rows: Array, columns: Array) -> Array:
     """[rows, columns] uint32 that depend on the words and the numbers of row and column alone."""

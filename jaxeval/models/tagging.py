@@ -21,7 +21,7 @@ from flax import linen as nn
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, dropout, lstm, module, word_vectors
+from jaxeval.models import characters, crf, dropout, lstm, module, window, word_vectors
 from jaxeval.models import tagging_settings as settings
 from jaxeval.models.dropout import KeyedDropout
 
@@ -105,24 +105,6 @@ class Features(module.Module):
         return self.param("casing", nn.initializers.uniform(0.1), shape)[kinds]
 
 
-class Window(module.Module):
-    """A tanh layer over each word with its neighbours, padding beyond both ends: [T, B, H]."""
-
-    sizes: settings.WindowSettings
-
-    @nn.compact
-    def __call__(self, features: Array) -> Array:
-        """The states of words.
-
-        Args:
-          features: [T + 2 reach, B, D], of `reach` positions more on either side.
-        """
-        span = 2 * self.sizes.reach + 1
-        steps = len(features) - span + 1
-        windows = jnp.concatenate([features[n : n + steps] for n in range(span)], axis=-1)
-        return jnp.tanh(nn.Dense(self.sizes.hidden, kernel_init=_GLOROT, name="hidden")(windows))
-
-
 class Tagger(module.Module):
     """Features, BiLSTM layers or a window, label logits."""
 
@@ -140,14 +122,19 @@ class Tagger(module.Module):
         """
         choice = self.choices.dropout
         rates = dropout.rates({name: hparams[name] for name in markers.active(choice)})
+        windows = self.choices.encoder == "window"
         drop = KeyedDropout(
-            rates, key, variational=choice.kind == "variational", inverted=choice.inverted
+            rates,
+            key,
+            variational=choice.kind == "variational",
+            inverted=choice.inverted,
+            hashed=windows,
         )
         features = Features(self.choices, self.sizes, name="features")
-        if self.choices.encoder == "window":
-            window = self.choices.window
-            x = drop.steps("input", features(_padded(batch, window.reach), drop))
-            x = drop.steps("output", Window(window, name="window")(x))
+        if windows:
+            sizes = self.choices.window
+            x = drop.steps("input", features(_padded(batch, sizes.reach), drop))
+            x = drop.steps("output", window.Window(sizes, name="window")(x))
         else:
             x = self._layers(batch, drop.steps("input", features(batch, drop)), drop)
         if self.choices.projection is not None:

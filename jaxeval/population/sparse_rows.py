@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxeval.contracts import Array, Batch, Table, Tree
 from jaxeval.population import optimisers
+
+_NO_ROW = np.iinfo(np.int32).max
 
 
 class Read(NamedTuple):
@@ -56,33 +59,30 @@ def of_batch(table: Table, batch: Batch, params: Tree) -> tuple[Read, Batch, Tre
     return read, batch._replace(split=split), take(table, params, read)
 
 
-def padded(read: Read, most: int) -> Read:
-    """The same with its last row repeated: [N]."""
-    more = most - len(read.rows)
-    return Read(*(jnp.pad(part, (0, more), mode="edge") for part in read))
-
-
-def padded_gradient(table: Table, grads: Tree, most: int) -> Tree:
-    """Gradients with rows of zeros behind the table's: [N, D]."""
-    return _map(table, lambda leaf: jnp.pad(leaf, ((0, most - len(leaf)), (0, 0))), grads)
-
-
 def take(table: Table, tree: Tree, read: Read) -> Tree:
     """Parameters, or what an optimiser keeps of them, with a table of the rows read alone."""
     return _map(table, lambda leaf: leaf[read.rows], tree)
 
 
-def put(table: Table, tree: Tree, updated: Tree, read: Read) -> Tree:
-    """The tree with what is new of the rows read, and with all other leaves of `updated`."""
-    new = _map(table, lambda leaf: leaf[read.same], updated)
-    structure = jax.tree.structure(tree)
+def padded(table: Table, updated: Tree, read: Read, most: int) -> tuple[Array, Tree]:
+    """The rows read, and what is new of them: [N] and a tree with a table [N, D].
+
+    What is behind them has the number of no row, and is not put back.
+    """
+    more = most - len(read.rows)
+    rows = jnp.pad(read.rows, (0, more), constant_values=_NO_ROW)
+    return rows, _map(table, lambda new: jnp.pad(new[read.same], ((0, more), (0, 0))), updated)
+
+
+def put(table: Table, tree: Tree, updated: Tree, rows: Array) -> Tree:
+    """The tree with what is new of rows [N], and with all other leaves of `updated`."""
     chosen = [
-        old.at[read.rows].set(leaf) if _is_table(table, path) else leaf
-        for (path, old), leaf in zip(
-            jax.tree_util.tree_leaves_with_path(tree), jax.tree.leaves(new), strict=True
+        old.at[rows].set(new, mode="drop") if _is_table(table, path) else new
+        for (path, old), new in zip(
+            jax.tree_util.tree_leaves_with_path(tree), jax.tree.leaves(updated), strict=True
         )
     ]
-    return jax.tree.unflatten(structure, chosen)
+    return jax.tree.unflatten(jax.tree.structure(tree), chosen)
 
 
 def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:

@@ -31,17 +31,25 @@ class Step(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Of the loss of a batch.
-
-    Attributes:
-      read: the rows of the task's table that `grads` has; None: all.
-    """
+    """Of the loss of a batch."""
 
     grads: Tree  # like params
     carry: Tree
     loss: Array  # []
     rows: Array  # [] float32, how many are no padding
-    read: sparse_rows.Read | None = None
+
+
+class Stepped(NamedTuple):
+    """What a step leaves; loss and rows as of `Gradient`."""
+
+    params: Tree
+    optimiser: Tree
+    carry: Tree
+    loss: Array
+    rows: Array
+
+
+TakeStep = Callable[[Step, Tree], Stepped]  # (step, the optimiser's state) -> what it leaves
 
 
 class EpochInputs(NamedTuple):
@@ -50,7 +58,6 @@ class EpochInputs(NamedTuple):
     Attributes:
       order: bucket b: its rows in the member's order of this epoch.
       filled: [F] the buckets that have train rows.
-      table: of which only those rows are updated that a batch reads; None: all parameters are.
     """
 
     program: member.Program
@@ -58,7 +65,6 @@ class EpochInputs(NamedTuple):
     inputs: member.Inputs
     order: Sequence[Array]
     filled: Sequence[int]
-    table: Table | None = None
 
     def batch(self, bucket: int, rows: Array) -> Batch:
         """The batch of rows [n] of a bucket."""
@@ -77,24 +83,19 @@ def train_epoch(
     order = schedule.epoch_order(order_key, inputs.train, program.batch_size if whole else 1)
     filled = [bucket for bucket, rows in enumerate(inputs.train) if len(rows)]
     epoch = EpochInputs(program, shared, inputs, order, filled)
-    table = _table(epoch, state.params) if whole else None
-    epoch = epoch._replace(table=table)
-    branches = [
-        functools.partial(whole_gradient if whole else summed_gradient, epoch, branch)
-        for branch in range(len(filled))
-    ]
     size = member.batch_size(program, inputs)
     optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
+    table = _table(epoch, state.params) if whole else None
+    take_step = _step_of_rows(epoch, optimiser, table) if table else _step(epoch, optimiser, whole)
     steps_key = member.key_of(inputs.seed, member.STEP, state.epoch)
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
         params, optimiser_state, carry, total, weight = running
         number, bucket, batch = now
         key = jax.random.fold_in(steps_key, number)
-        gradient = lax.switch(bucket, branches, Step(bucket, batch, params, carry, key))
-        params, optimiser_state = _updated(table, optimiser, gradient, params, optimiser_state)
-        total, weight = total + gradient.loss * gradient.rows, weight + gradient.rows
-        return (params, optimiser_state, gradient.carry, total, weight), None
+        after = take_step(Step(bucket, batch, params, carry, key), optimiser_state)
+        total, weight = total + after.loss * after.rows, weight + after.rows
+        return (after.params, after.optimiser, after.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
     last = _run(step, start, inputs.steps or shared.steps, padded=not whole)
@@ -111,25 +112,54 @@ def _table(epoch: EpochInputs, params: Tree) -> Table | None:
     return table if _most_read(epoch, table) < sparse_rows.size(table, params) else None
 
 
+def _step(epoch: EpochInputs, optimiser: optax.GradientTransformation, whole: bool) -> TakeStep:
+    """An update of all parameters."""
+    gradient_of = whole_gradient if whole else summed_gradient
+    branches = [functools.partial(gradient_of, epoch, b) for b in range(len(epoch.filled))]
+
+    def take_step(step: Step, state: Tree) -> Stepped:
+        gradient: Gradient = lax.switch(step.bucket, branches, step)
+        params, state = _updated(optimiser, gradient.grads, state, step.params)
+        return Stepped(params, state, gradient.carry, gradient.loss, gradient.rows)
+
+    return take_step
+
+
+def _step_of_rows(
+    epoch: EpochInputs, optimiser: optax.GradientTransformation, table: Table
+) -> TakeStep:
+    """An update of those rows of a table that the batch reads, and of all other parameters.
+
+    A branch updates as many rows as its bucket's batches read, which may be a tenth of what the
+    widest one's do. They are put back behind it: a branch that returned the table would copy it.
+    """
+    most = _most_read(epoch, table)
+
+    def of_bucket(branch: int, step: Step, state: Tree) -> tuple[Stepped, Array]:
+        batch = _batch(epoch, branch, step)
+        read, batch, params = sparse_rows.of_batch(table, batch, step.params)
+        loss, carry, grads = _value_and_grad(epoch, batch, step._replace(params=params), step.key)
+        updated = _updated(optimiser, grads, sparse_rows.take(table, state, read), params)
+        rows, (params, state) = sparse_rows.padded(table, updated, read, most)
+        return Stepped(params, state, carry, loss, jnp.sum(batch.weight)), rows
+
+    branches = [functools.partial(of_bucket, b) for b in range(len(epoch.filled))]
+
+    def take_step(step: Step, state: Tree) -> Stepped:
+        after, rows = lax.switch(step.bucket, branches, step, state)
+        before, updated = (step.params, state), (after.params, after.optimiser)
+        params, state = sparse_rows.put(table, before, updated, rows)
+        return after._replace(params=params, optimiser=state)
+
+    return take_step
+
+
 def _updated(
-    table: Table | None,
-    optimiser: optax.GradientTransformation,
-    gradient: Gradient,
-    params: Tree,
-    state: Tree,
+    optimiser: optax.GradientTransformation, grads: Tree, state: Tree, params: Tree
 ) -> tuple[Tree, Tree]:
-    """Parameters and the optimiser's state after a step."""
-
-    def updated(params: Tree, state: Tree) -> tuple[Tree, Tree]:
-        updates, state = optimiser.update(gradient.grads, state, params)
-        return jax.tree.map(jnp.add, params, updates), state
-
-    read = gradient.read
-    if table is None or read is None:
-        return updated(params, state)
-    rows_alone = updated(*sparse_rows.take(table, (params, state), read))
-    both: tuple[Tree, Tree] = sparse_rows.put(table, (params, state), rows_alone, read)
-    return both
+    """Parameters and the optimiser's state after an update."""
+    updates, state = optimiser.update(grads, state, params)
+    return jax.tree.map(jnp.add, params, updates), state
 
 
 def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> tuple:
@@ -148,18 +178,16 @@ def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> t
 
 def whole_gradient(epoch: EpochInputs, branch: int, step: Step) -> Gradient:
     """The gradient of a batch of bucket `filled[branch]` at once."""
+    batch = _batch(epoch, branch, step)
+    loss, carry, grads = _value_and_grad(epoch, batch, step, step.key)
+    return Gradient(grads, carry, loss, jnp.sum(batch.weight))
+
+
+def _batch(epoch: EpochInputs, branch: int, step: Step) -> Batch:
+    """The whole batch of a step."""
     size, bucket = epoch.program.batch_size, epoch.filled[branch]
     rows = lax.dynamic_slice(epoch.order[bucket], (step.batch * size,), (size,))
-    batch, table = epoch.batch(bucket, rows), epoch.table
-    if table is None:
-        loss, carry, grads = _value_and_grad(epoch, batch, step, step.key)
-        return Gradient(grads, carry, loss, jnp.sum(batch.weight))
-    read, batch, params = sparse_rows.of_batch(table, batch, step.params)
-    loss, carry, grads = _value_and_grad(epoch, batch, step._replace(params=params), step.key)
-    most = _most_read(epoch, table)
-    grads = sparse_rows.padded_gradient(table, grads, most)
-    read = sparse_rows.padded(read, most)
-    return Gradient(grads, carry, loss, jnp.sum(batch.weight), read)
+    return epoch.batch(bucket, rows)
 
 
 def _most_read(epoch: EpochInputs, table: Table) -> int:

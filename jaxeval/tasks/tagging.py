@@ -78,7 +78,8 @@ def task_of(
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
-        by_sentence = sentence_losses(logits, batch.rows["labels"], batch.rows["length"])
+        columns = batch.rows["labels"], batch.rows["length"]
+        by_sentence = sentence_losses(logits, *columns, selected=choices.encoder == "window")
         total = jnp.sum(by_sentence * batch.weight)
         return total / jnp.maximum(normaliser(batch), 1.0), carry
 
@@ -163,12 +164,23 @@ def _axes(potentials: crf.Potentials) -> crf.Potentials:
     return crf.Potentials(None, None, None)  # type: ignore[arg-type]
 
 
-def sentence_losses(logits: models.TaggerLogits, labels: Array, length: Array) -> Array:
-    """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B]."""
+def sentence_losses(
+    logits: models.TaggerLogits, labels: Array, length: Array, selected: bool = False
+) -> Array:
+    """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B].
+
+    Args:
+      selected: log-probabilities are selected instead of looked up, which would have a scatter for
+        a gradient: of windows alone, since the last bits of all weights may be others.
+    """
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
     if logits.potentials is None:
         log_probs = jax.nn.log_softmax(logits.emissions)
-        chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
+        if selected:
+            is_label = jax.nn.one_hot(labels.T, log_probs.shape[-1], dtype=bool)
+            chosen = jnp.sum(jnp.where(is_label, log_probs, 0.0), axis=-1)
+        else:
+            chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
         return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
     axes = (1, _axes(logits.potentials), 0, 0)
     by_sentence = jax.vmap(crf.negative_log_likelihood, in_axes=axes)

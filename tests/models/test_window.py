@@ -10,7 +10,7 @@ import pytest
 from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.data import words
-from jaxeval.models import tagging
+from jaxeval.models import tagging, window
 from jaxeval.models.tagging_settings import TaggerSettings
 from tests import quick
 
@@ -57,6 +57,24 @@ def test_emissions_are_those_computed_word_by_word(reach: int, trained: bool) ->
             state = np.tanh(window @ hidden["kernel"] + hidden["bias"])
             expected = state @ last["kernel"] + last["bias"]
             np.testing.assert_allclose(emissions[t, sentence], expected, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("width", [3, 48, 50, 96, 101])
+def test_the_dense_layer_and_its_gradients(width: int) -> None:
+    """Dies if columns are lost or swapped where the product is cut, or a gradient is another's."""
+    draw = np.random.default_rng(1)
+    x, kernel = draw.normal(size=(9, 7)), draw.normal(size=(7, width))
+    bias, above = draw.normal(size=width), draw.normal(size=(9, width))
+    arrays = [array.astype(np.float32) for array in (x, kernel, bias)]
+
+    @quick.jit
+    def both(above: jax.Array, *of: jax.Array) -> tuple:
+        out, pull = jax.vjp(window.dense, *of)
+        return out, *pull(above)
+
+    expected = x @ kernel + bias, above @ kernel.T, x.T @ above, above.sum(axis=0)
+    for array, other in zip(both(above.astype(np.float32), *arrays), expected, strict=True):
+        np.testing.assert_allclose(array, other, rtol=1e-4, atol=1e-5)
 
 
 def test_capitals_are_vecevals_five_patterns() -> None:

@@ -16,6 +16,7 @@ from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
 from jaxeval.models import tagging as models
 from jaxeval.studies import prepared as preparing
+from jaxeval.tasks import tagging
 from tests import conformance
 
 SMALL = ["model.layers=[12]", "data.dimension=8", "training.batch_size=4"]
@@ -149,6 +150,28 @@ def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
         weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
         whole = float(task.loss(params, (), batch, key, hparams)[0])
         assert whole == pytest.approx(np.average(single, weights=weights), rel=1e-5)
+
+
+@pytest.mark.parametrize("selected", [False, True])
+def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
+    """Dies if another label's log-probability is picked, or padding counts."""
+    draw = np.random.default_rng(0)
+    x, length = draw.normal(size=(4, 3, 5)), np.array([4, 1, 3])
+    labels = draw.integers(0, 5, (3, 4))
+
+    def loss(emissions: jax.Array) -> jax.Array:
+        logits = models.TaggerLogits(emissions, None)
+        arrays = jnp.asarray(labels), jnp.asarray(length)
+        return tagging.sentence_losses(logits, *arrays, selected=selected)
+
+    losses, pull = jax.vjp(jax.jit(loss), jnp.float32(x))
+    probs = np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
+    real = np.arange(4)[:, None] < length
+    of_label = np.take_along_axis(probs, labels.T[..., None], axis=-1)[..., 0]
+    expected = -np.where(real, np.log(of_label), 0).sum(axis=0)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    gradient = np.where(real[..., None], probs - np.eye(5)[labels.T], 0)
+    np.testing.assert_allclose(pull(jnp.ones(3))[0], gradient, rtol=1e-4, atol=1e-6)
 
 
 def test_unknown_words_share_a_vector() -> None:
