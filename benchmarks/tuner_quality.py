@@ -5,16 +5,18 @@ the same Sobol points for all. The regret of a trial is the true distance of the
 far from the best of all, divided by the median of random search after 100 trials. Writes a line
 of CSV a run (problem, engine, version or commit, seed, regret after 5, 10 .. 100 trials, seconds),
 and prints the median over problems of each engine's median regret over seeds as one JSON line; for
-each other engine, by how much the first one's median over problems is lower after 100 trials, over
-the runs (problem, seed) that both have, and a 95 % bootstrap interval: problems are resampled, and
-seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the probability that a
-run of the first is better than one of the other on the same problem, of whatever seeds: a mean
-over problems, which are resampled for its interval.
+each other engine, by how much the first one has less regret after 100 trials (the median over
+problems of the difference of medians over seeds, and the difference of the medians over problems),
+over the runs (problem, seed) that both have, and 95 % bootstrap intervals: problems are resampled,
+and seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the probability
+that a run of the first is better than one of the other on the same problem, of whatever seeds: a
+mean over problems, which are resampled for its interval.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
 
-Rivals: optuna_gp, optuna_tpe, botorch (jaxeval's adapters of these packages; torch for the first).
+Rivals: optuna_gp, optuna_tpe, botorch (jaxeval's adapters of these packages; torch for the first),
+and smac (tuner_smac.py).
 Runs that --csv has are not repeated.
 """
 
@@ -133,7 +135,10 @@ def summary(
 def difference(
     recorded: Mapping[tuple[str, str, str], np.ndarray], ours: str, other: str, names: list[str]
 ) -> dict[str, object]:
-    """Median over problems of `ours` less that of another engine, and its interval."""
+    """By how much `ours` has less regret than another engine after all trials, with intervals.
+
+    Median over problems of the difference, and the difference of the medians over problems.
+    """
     random, pairs = np.random.default_rng(0), dict[str, np.ndarray]()
     for name in names:
         seeds = [s for (p, e, s) in recorded if (p, e) == (name, ours)]
@@ -143,9 +148,10 @@ def difference(
                 [[recorded[name, e, s][-1] for e in (ours, other)] for s in both]
             )
 
-    def apart(chosen: list[np.ndarray]) -> float:
-        medians = np.median([np.median(runs, axis=0) for runs in chosen], axis=0)
-        return float(medians[0] - medians[1])
+    def apart(chosen: list[np.ndarray]) -> tuple[float, float]:
+        medians = np.array([np.median(runs, axis=0) for runs in chosen])
+        of_medians = np.median(medians, axis=0)
+        return float(np.median(medians[:, 0] - medians[:, 1])), of_medians[0] - of_medians[1]
 
     if not pairs:
         return {}
@@ -154,11 +160,14 @@ def difference(
     for _ in range(RESAMPLES):
         drawn = [known[k] for k in random.integers(len(known), size=len(known))]
         resampled.append(apart([r[random.integers(len(r), size=len(r))] for r in drawn]))
-    low, high = np.quantile(resampled, [0.025, 0.975])
+    ends = np.quantile(resampled, [0.025, 0.975], axis=0).T
+    (median, of_medians), (of_median, of_both) = apart(known), np.round(ends, 4).tolist()
     better = sum(float(np.median(runs[:, 0] - runs[:, 1])) < 0 for runs in pairs.values())
     return {
-        "difference": round(apart([*pairs.values()]), 4),
-        "interval": [round(float(low), 4), round(float(high), 4)],
+        "median_difference": round(median, 4),
+        "interval": of_median,
+        "difference_of_medians": round(of_medians, 4),
+        "its_interval": of_both,
         "problems": len(pairs),
         "better_on": better,
         "runs": sum(map(len, pairs.values())),
