@@ -103,7 +103,7 @@ def bootstrap(
 ) -> Effect:
     """The difference with the percentile interval of clusters (items) drawn with replacement.
 
-    For scores with long tails; below some 30 clusters it is too short (docs/items_and_runs.md).
+    For scores with long tails; of few items it is too short (docs/items_and_runs_measured.md).
     """
     tail = (1 - fraction(confidence, "confidence")) / 2
     count(resamples, "resamples")
