@@ -199,7 +199,7 @@ def better(
 
 
 def _smac(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    import tuner_smac  # optional, and not to be had by pip alone
+    import tuner_smac  # optional
 
     return tuner_smac.propose(space, history, count, seed)
 

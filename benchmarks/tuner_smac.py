@@ -22,7 +22,6 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning import sampling
 from jaxeval.tuning.history import Evaluation, History
 
-_COST_OF_A_FAILURE = float("inf")
 _ATTEMPTS = 20  # to propose a setting that is new
 _searches: dict[tuple[int, int], "_Search"] = {}  # by the identity of the space, and seed
 
@@ -98,18 +97,23 @@ class _Search:
 
 def _configuration_space(space: Space, seed: int) -> Any:
     by_name = {p.name: _hyperparameter(p.name, p.distribution) for p in space.parameters}
-    made = ConfigSpace.ConfigurationSpace(seed=seed)
-    made.add([*by_name.values()])
+    parents = {p.name: p for p in space.parameters}
+    configurations = ConfigSpace.ConfigurationSpace(seed=seed)
+    configurations.add([*by_name.values()])
     for parameter in space.parameters:
         conditions = [
-            ConfigSpace.InCondition(by_name[parameter.name], by_name[other], [*values])
+            ConfigSpace.InCondition(
+                by_name[parameter.name],
+                by_name[other],
+                [_encoded(parents[other], {other: value}) for value in values],
+            )
             for other, values in parameter.when
         ]
         if len(conditions) > 1:
-            made.add(ConfigSpace.AndConjunction(*conditions))
+            configurations.add(ConfigSpace.AndConjunction(*conditions))
         elif conditions:
-            made.add(conditions[0])
-    return made
+            configurations.add(conditions[0])
+    return configurations
 
 
 def _hyperparameter(name: str, of: Distribution) -> Any:

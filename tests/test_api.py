@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import jaxeval
 from jaxeval import errors, observe, results, runs
 from jaxeval.tasks import registry
+from jaxeval.version import VERSION
 from tests.studies import toy_kind
 
 DRAW = np.random.default_rng(3)
@@ -32,6 +34,12 @@ def _toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def _compare(*models: Any, **more: Any) -> jaxeval.Comparison:
     return jaxeval.compare(*models, resamples=999, **more)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    """Dies if pages and records name another version than the one that is installed."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert jaxeval.__version__ == VERSION == project["version"]
 
 
 def test_the_import_is_quick_and_lazy() -> None:

@@ -43,7 +43,7 @@ def _trained(
 @pytest.fixture(scope="module")
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     root = tmp_path_factory.mktemp("tags")
-    words = [*tiny_corpora.TAGS, "model.encoder=window", "--seeds", "3"]
+    words = [*tiny_corpora.TAGS, "model.encoder=window", "training.epochs=2", "--seeds", "3"]
     return _trained(root, tiny_corpora.tags, train, words)
 
 
@@ -127,8 +127,15 @@ def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> Non
             jaxeval.predict(folder, dev, **wrong)
     with pytest.raises(RunError, match="no such folder"):
         jaxeval.predict(tmp_path / "none", dev)
-    two = [rows[0], rows[1]._replace(experiment="of another")]
-    assert jaxeval.predict(jaxeval.Runs(tuple(two), str(folder)), dev)  # one is saved: it is that
+    of_two = jaxeval.Runs(tuple(row for row in rows if row.seed < 3), str(folder))
+    both = jaxeval.predict(of_two, dev, which="all")  # not the third, which is saved there too
+    assert max(len(line.split(" ")) for line in both) == 4  # word, tag, two predictions
+    unsaved = jaxeval.Runs((rows[0]._replace(experiment="another"),), str(folder))
+    with pytest.raises(RunError, match="no saved model of these runs"):
+        jaxeval.predict(unsaved, dev)
+    for of, file in ((None, dev), (folder, ["a"])):
+        with pytest.raises(ConfigError, match="expected a path"):
+            jaxeval.predict(of, file)
 
 
 def test_a_seed_is_its_own_column(tags: Trained) -> None:

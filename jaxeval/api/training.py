@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jaxeval import backend
 from jaxeval.config import arguments
 from jaxeval.config.arguments import Changes
+from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -110,10 +111,11 @@ def predict(
     """The lines that the verb writes: what saved models make of a file.
 
     Args:
-      runs: the folder of runs with `training.save_models`, or runs of one.
+      runs: the folder of runs with `training.save_models`, or runs that are recorded in one: their
+        models alone.
       file: text in the form that the models' task reads (docs/predict.md).
       which: the best model of dev, all of them (a column each), or their vote.
-      experiment: id, the beginning of one, or name; None: that of `runs`, where it is one only.
+      experiment: id, the beginning of one, or name; None: there must be one only.
       seed: models of this seed only.
       n_best, beam, max_length, whole: as the verb's.
 
@@ -126,10 +128,13 @@ def predict(
     from jaxeval.studies import predicting
     from jaxeval.tasks.prediction import Options
 
+    members = None
     if isinstance(runs, results.Runs):
-        ids = {row.experiment for row in runs.rows}
-        experiment = experiment or (ids.pop() if len(ids) == 1 else None)
+        members = {(row.experiment, row.split, row.seed) for row in runs.rows}
         runs = runs.location
-    chosen = predicting.choose(Path(runs), which, experiment, seed)
+    for name, value in (("runs", runs), ("file", file)):
+        if not isinstance(value, str | Path):
+            raise ConfigError(f"{name}: expected a path, got {type(value).__name__}")
+    chosen = predicting.choose(Path(runs), which, experiment, seed, members)
     options = Options(which == "vote", n_best, beam, max_length, whole)
     return predicting.lines(chosen.used, Path(file), options)

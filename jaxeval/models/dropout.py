@@ -4,7 +4,7 @@ Two generators make the masks. `mask` draws sixteen bits an element from JAX's: 
 taggers and language models, whose masks are few. `hashed` makes the bits of an element from its
 position and unit number alone, so that a mask depends neither on padding nor on how a batch is
 cut: of models whose members differ in size within one program. `hashed_mask` is as cheap: of
-window perceptrons, a third of whose step would be JAX's generator.
+window perceptrons, a quarter of whose step would be JAX's generator.
 """
 
 import math

@@ -87,11 +87,8 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
             records[study] = prepared.record_of(of(study.config, False).record, study)
         return records[study]
 
-    resolved = []
-    for trial in trials:
-        own = of(trial.config, bool(trial.split))
-        resolved.append(Entry(trial, own, record(trial.study, own.record)))
-    return resolved
+    owned = [(trial, of(trial.config, bool(trial.split))) for trial in trials]
+    return [Entry(trial, own, record(trial.study, own.record)) for trial, own in owned]
 
 
 def by_program(of: Sequence[Entry]) -> list[Cohort]:
@@ -194,9 +191,8 @@ def shape_of(of: prepared.Prepared) -> ProgramShape:
     member_sizes = of.kind.member_sizes
     if member_sizes is None:
         return ProgramShape(programs.text(of, filled=True), None)
-    return ProgramShape(
-        programs.text(of, ragged=True, filled=True), member_sizes(of.config, of.data)
-    )
+    program = programs.text(of, ragged=True, filled=True)
+    return ProgramShape(program, member_sizes(of.config, of.data))
 
 
 def jobs(of: Sequence[Entry]) -> list[costs.Job]:

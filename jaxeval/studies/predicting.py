@@ -1,6 +1,6 @@
 """Saved models on a file of one's own: which are used, and what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -25,9 +25,13 @@ class Choice(NamedTuple):
 
 
 def choose(
-    folder: Path, which: Which, experiment: str | None = None, seed: int | None = None
+    folder: Path,
+    which: Which,
+    experiment: str | None = None,
+    seed: int | None = None,
+    members: Collection[saved.Identity] | None = None,
 ) -> Choice:
-    """The models that predict: of one experiment, maybe of one seed.
+    """The models that predict: of one experiment, maybe of one seed; arguments as of `saved.find`.
 
     Raises:
       ConfigError: no such `which`.
@@ -38,7 +42,7 @@ def choose(
         raise ConfigError(f"which: expected one of {', '.join(get_args(Which))}, got {which!r}")
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    models = saved.find(folder, experiment, seed)
+    models = saved.find(folder, experiment, seed, members)
     return Choice(models[:1] if which == "best" else models, len(models))
 
 

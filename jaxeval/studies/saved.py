@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -28,6 +28,8 @@ from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
 from jaxeval.tasks.prediction import SavedModel
 from jaxeval.version import VERSION
+
+Identity = tuple[str, int, int]  # of a member: experiment, split, seed
 
 
 @reading.settings
@@ -139,12 +141,18 @@ def _of_split(of: Entry) -> str:
 # What was saved, read without the corpus.
 
 
-def find(folder: Path, experiment: str | None = None, seed: int | None = None) -> list[ModelFile]:
+def find(
+    folder: Path,
+    experiment: str | None = None,
+    seed: int | None = None,
+    members: Collection[Identity] | None = None,
+) -> list[ModelFile]:
     """The saved models of an experiment, best of dev first; equal ones by seed.
 
     Args:
       experiment: id, beginning of one, or name; None: there must be one only.
       seed: only models of this seed.
+      members: only models of these; None: of all.
 
     Raises:
       RunError: none there, or an experiment must be chosen; says what there is.
@@ -152,9 +160,12 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
     """
     files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
     models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in files]
+    if members is not None:
+        models = [each for each in models if _identity(each.about) in members]
     if not models:
+        of = "" if members is None else " of these runs"
         raise RunError(
-            f"{folder}: no saved model; train with training.save_models=true, and --again if "
+            f"{folder}: no saved model{of}; train with training.save_models=true, and --again if "
             "that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
@@ -173,6 +184,10 @@ def find(folder: Path, experiment: str | None = None, seed: int | None = None) -
         seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
         raise RunError(f"--seed {seed}: no saved model of experiment {chosen[0]}; seeds: {seeds}")
     return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
+
+
+def _identity(about: Description) -> Identity:
+    return about.experiment, about.split, about.seed
 
 
 def _is(key: str, name: str, query: str) -> bool:
