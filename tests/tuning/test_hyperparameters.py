@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import spatial
+from scipy.spatial import distance
 
 from jaxeval.space import space as spaces
 from jaxeval.tuning import encoding, gaussian_process, hyperparameters
@@ -29,7 +29,7 @@ def _moments_by_grid(data: Data) -> tuple[np.ndarray, np.ndarray]:
     high = np.minimum(prior.bounds[:, 1], prior.mean + 5 * prior.sd)
     axes = [a + (b - a) * (np.arange(30) + 0.5) / 30 for a, b in zip(low, high, strict=True)]
     grid = np.array([*itertools.product(*axes)])
-    r = math.sqrt(5) * spatial.distance_matrix(data.features, data.features)
+    r = math.sqrt(5) * distance.cdist(data.features, data.features)
     r = r / np.exp(grid[:, 2])[:, None, None]
     correlation = (1 + r + r**2 / 3) * np.exp(-r)
     covariance = np.exp(grid[:, 0])[:, None, None] * correlation + 1.0
