@@ -4,8 +4,9 @@ Four files of word vectors with eight seeds each, on VecEval's six tasks with ve
 (`configs/nayak2016`): a population of 32 members a task, as `jaxeval vectors judge` trains it,
 against PyTorch as `peers` describes it, of which `one_process` is one member after the other.
 Before anything is timed the loss and the gradients of a batch must agree, of the same weights. In
-every round the same number of steps of each in turn; a ratio is that of seconds a member, training
-only. `total` adds up the tasks, each with the steps of its whole train set.
+every round an epoch of each in turn; a ratio is that of seconds a member, training only. `total`
+adds up the tasks. (With fewer --steps, of which a total counts as many as an epoch has, ours shuffle
+the whole train set for them, and seem slower than they are.)
 
 With --commands the same is done through verbs, whole commands in CPU seconds from cold caches:
 `vectors judge` once, against one `train` a file, seed and task, of which N a task are run.
@@ -113,7 +114,7 @@ def _task(
     plan = judging.plan(files, data, ["fixed"], seeds, changes)
     (cohort,) = plan.cohorts()
     whole = _steps(cohort.problem, cohort.members)
-    count = min(arguments.steps, whole)
+    count = min(arguments.steps or whole, whole)
     population, compile_seconds = sentiment_vs_pytorch.cut_population(
         cohort.problem, cohort.members, count
     )

@@ -59,21 +59,30 @@ def test_emissions_are_those_computed_word_by_word(reach: int, trained: bool) ->
             np.testing.assert_allclose(emissions[t, sentence], expected, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("width", [3, 48, 50, 96, 101])
-def test_the_dense_layer_and_its_gradients(width: int) -> None:
-    """Dies if columns are lost or swapped where the product is cut, or a gradient is another's."""
+@pytest.mark.parametrize(("span", "width"), [(1, 3), (3, 2), (5, 4)])
+def test_the_convolution_and_its_gradients(span: int, width: int) -> None:
+    """Dies if a word's part goes to another window, or a gradient is another's."""
     draw = np.random.default_rng(1)
-    x, kernel = draw.normal(size=(9, 7)), draw.normal(size=(7, width))
-    bias, above = draw.normal(size=width), draw.normal(size=(9, width))
-    arrays = [array.astype(np.float32) for array in (x, kernel, bias)]
+    steps, batch, size = 6, 2, 3
+    x = draw.normal(size=(steps + span - 1, batch, size)).astype(np.float32)
+    kernel = draw.normal(size=(span * size, width)).astype(np.float32)
+    bias, above = draw.normal(size=width), draw.normal(size=(steps, batch, width))
 
     @quick.jit
     def both(above: jax.Array, *of: jax.Array) -> tuple:
-        out, pull = jax.vjp(window.dense, *of)
+        out, pull = jax.vjp(window.convolve, *of)
         return out, *pull(above)
 
-    expected = x @ kernel + bias, above @ kernel.T, x.T @ above, above.sum(axis=0)
-    for array, other in zip(both(above.astype(np.float32), *arrays), expected, strict=True):
+    out, d_x, d_kernel = np.tile(bias, (steps, batch, 1)), np.zeros_like(x), np.zeros_like(kernel)
+    for t in range(steps):
+        for b in range(batch):
+            words = x[t : t + span, b].reshape(-1)
+            out[t, b] += words @ kernel
+            d_kernel += np.outer(words, above[t, b])
+            d_x[t : t + span, b] += (kernel @ above[t, b]).reshape(span, size)
+    expected = out, d_x, d_kernel, above.sum(axis=(0, 1))
+    actual = both(above.astype(np.float32), x, kernel, bias.astype(np.float32))
+    for array, other in zip(actual, expected, strict=True):
         np.testing.assert_allclose(array, other, rtol=1e-4, atol=1e-5)
 
 
