@@ -5,8 +5,8 @@ Four files of word vectors with eight seeds each, on VecEval's six tasks with ve
 against PyTorch as `peers` describes it, of which `one_process` is one member after the other.
 Before anything is timed the loss and the gradients of a batch must agree, of the same weights. In
 every round an epoch of each in turn; a ratio is that of seconds a member, training only. `total`
-adds up the tasks. (With fewer --steps, of which a total counts as many as an epoch has, ours shuffle
-the whole train set for them, and seem slower than they are.)
+adds up the tasks. (With fewer --steps, of which a total counts as many as an epoch has, ours
+shuffle the whole train set for them, and seem slower than they are.)
 
 With --commands the same is done through verbs, whole commands in CPU seconds from cold caches:
 `vectors judge` once, against one `train` a file, seed and task, of which N a task are run.
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", action="append", required=True, metavar="TASK=PATH")
     parser.add_argument("--words", type=int, default=20_000, help="with a vector, at most")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=50, help="of a timed turn")
+    parser.add_argument("--steps", type=int, help="of a timed turn; default: an epoch")
     parser.add_argument("--pairs", type=int, default=5, help="rounds")
     parser.add_argument("--commands", type=int, metavar="N", help="`train` is called so often")
     return parser
