@@ -54,6 +54,7 @@ def encode(
 ) -> EncodedPairs:
     """Pairs as a classifier of this vocabulary reads them; for batches of so many."""
     forms = ["", *sorted({word for pair in of for word in pair.words})]
+    of = [pairs.padded(pair, settings) for pair in of]
     lengths = [pair.longest for pair in of]
     widths = buckets.choose_widths(lengths, batch, settings.max_widths)
     numbers = buckets.assign(lengths, widths)

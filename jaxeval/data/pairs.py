@@ -21,6 +21,7 @@ from jaxeval.data import (
     vectors,
     word_settings,
     word_table,
+    words,
 )
 from jaxeval.data.labelled_pairs import LabelledPair
 from jaxeval.errors import DataError
@@ -49,6 +50,7 @@ class PairData:
         word_settings.Scope, pydantic.Field(description="pairs whose words a model has rows for")
     ] = "train"
     max_widths: word_settings.MaxWidths = 12
+    padded_to: word_settings.PaddedTo = None
 
     @property
     def where(self) -> str:
@@ -116,7 +118,7 @@ def build(settings: PairData, batch_size: int) -> Paired:
     scope = word_settings.PARTS_OF[settings.vocabulary]
     vocabulary = set().union(*(of_part[part] for part in scope))
     table, pretrained = word_settings.build_table(settings, forms, vocabulary)
-    pairs = [pair for part in splits.PARTS for pair in parts[part]]
+    pairs = [padded(pair, settings) for part in splits.PARTS for pair in parts[part]]
     lengths = [pair.longest for pair in pairs]
     widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
     rows = buckets.assign(lengths, widths)
@@ -144,6 +146,14 @@ def cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
     return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
 
 
+def padded(pair: LabelledPair, settings: PairData) -> LabelledPair:
+    """As many words and padding as are read of both sentences."""
+    premise, hypothesis = (
+        words.padded(side, settings.padded_to) for side in (pair.premise, pair.hypothesis)
+    )
+    return pair._replace(premise=premise, hypothesis=hypothesis)
+
+
 def _labels(parts: Parts, where: str) -> list[str]:
     """The classes of train, sorted.
 
@@ -168,8 +178,8 @@ def _findings(settings: PairData, parts: Parts, read: vectors.Vectors | None) ->
     """
     warnings = checks.repeats({p: [*of] for p, of in parts.items()}, settings.where, "pairs")
     facts, remarks, few = word_table.covered(parts, read, settings.vectors)
-    words = {part: {word for pair in of for word in pair.words} for part, of in parts.items()}
-    warnings += [*few, *checks.normalisation(words)]
+    of_part = {part: {word for pair in of for word in pair.words} for part, of in parts.items()}
+    warnings += [*few, *checks.normalisation(of_part)]
     return checks.Findings(facts, remarks, warnings)
 
 
@@ -181,9 +191,9 @@ def columns(
     arrays: dict[str, np.ndarray] = {}
     for side in _SIDES:
         sentences = [getattr(pair, side) for pair in pairs]
-        words = np.zeros((len(pairs), width), np.int32)
+        numbered = np.zeros((len(pairs), width), np.int32)
         for row, sentence in enumerate(sentences):
-            words[row, : len(sentence)] = [number[word] for word in sentence]
-        arrays[side] = words
+            numbered[row, : len(sentence)] = [number[word] for word in sentence]
+        arrays[side] = numbered
         arrays[f"{side}_length"] = np.array([len(s) for s in sentences], np.int32)
     return arrays

@@ -68,6 +68,7 @@ class SentimentData:
         pydantic.Field(description="texts whose words a model has rows for"),
     ] = "train"
     max_widths: word_settings.MaxWidths = 12
+    padded_to: word_settings.PaddedTo = None
 
     @pydantic.model_validator(mode="after")
     def _different(self) -> "SentimentData":
@@ -181,6 +182,7 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     """Reads the texts of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
+      ConfigError: `padded_to` of texts with targets.
       DataError: what the readers raise; a label that is not among the classes; a train set with
         one class, or that test repeats; vectors of no word of train.
     """
@@ -188,8 +190,16 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     parts = targeted.sentences(read.parts, read.tokenised)
     labels = sentiment_checks.classes(parts, settings.classes, settings.where)
     forms, table, findings = _words(settings, read, parts)
-    rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
-    names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
+    if read.targeted and settings.padded_to is not None:
+        raise ConfigError(
+            "data.padded_to: a text is cut where no target is asked for; leave it out"
+        )
+    of_part = {
+        p: targeted.rows(targeted.padded(of, settings.padded_to), settings.rows)
+        for p, of in parts.items()
+    }
+    rows = [row for part in splits.PARTS for row in of_part[part]]
+    names = [part for part in splits.PARTS for _ in of_part[part]]
     numbers = targeted.Numbers(forms, labels)
     laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
     given_split = splits.given_split(names, laid_out.numbers)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.data import buckets, tokens
+from jaxeval.data import buckets, tokens, words
 from jaxeval.data.labelled_text import LabelledText, Target
 
 
@@ -50,14 +50,19 @@ def sentences(
 
 
 def _sentence(each: LabelledText, spans: Sequence[tokens.CharacterSpan]) -> TargetedSentence:
-    words = tuple(each.text[span.start : span.end] for span in spans)
+    in_words = tuple(each.text[span.start : span.end] for span in spans)
     targets = (
         Target(*tokens.covered(spans, target.start, target.end), target.label)
         if target.end
         else target
         for target in each.targets
     )
-    return TargetedSentence(words, tuple(targets))
+    return TargetedSentence(in_words, tuple(targets))
+
+
+def padded(of: Iterable[TargetedSentence], width: int | None) -> list[TargetedSentence]:
+    """Sentences of so many words and padding, without targets in them; None: as they are."""
+    return [sentence._replace(words=words.padded(sentence.words, width)) for sentence in of]
 
 
 def rows(of: Iterable[TargetedSentence], how: Literal["targets", "sentences"]) -> list[Row]:
@@ -118,15 +123,15 @@ def columns(of: Sequence[Row], numbers: Numbers, shape: buckets.Shape) -> dict[s
     """
     forms = {form: number for number, form in enumerate(numbers.forms)}
     labels = {label: number for number, label in enumerate(numbers.labels)}
-    words = np.zeros((len(of), shape.width), np.int32)
+    numbered = np.zeros((len(of), shape.width), np.int32)
     start, end, classes = (np.zeros((len(of), shape.targets), np.int32) for _ in range(3))
     for row, (sentence, targets) in enumerate(of):
-        words[row, : len(sentence.words)] = [forms[word] for word in sentence.words]
+        numbered[row, : len(sentence.words)] = [forms[word] for word in sentence.words]
         start[row, : len(targets)] = [target.start for target in targets]
         end[row, : len(targets)] = [target.end for target in targets]
         classes[row, : len(targets)] = [labels[target.label] for target in targets]
     return {
-        "forms": words,
+        "forms": numbered,
         "length": np.array([len(row.sentence.words) for row in of], np.int32),
         "start": start,
         "end": end,

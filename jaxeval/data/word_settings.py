@@ -36,6 +36,14 @@ LowerCase = Annotated[
 MaxWidths = Annotated[
     fields.Widths, pydantic.Field(description="padded shapes (compiled branches) at most")
 ]
+PaddedTo = Annotated[
+    fields.Length | None,
+    markers.LATER,
+    pydantic.Field(
+        description="all texts have so many words: longer ones are cut, and the padding of "
+        "shorter ones is read (VecEval); absent: padding is masked"
+    ),
+]
 Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
 Scope = Literal["train", "train+dev", "all"]
 PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}

@@ -29,6 +29,12 @@ _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 _NUMBER = re.compile(r"[0-9.,]+")
 
 
+def padded(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
+    """The first `width` words, and padding ("") up to them; None: all words."""
+    kept = tuple(sentence[:width])
+    return kept if width is None else kept + ("",) * (width - len(kept))
+
+
 def casing(word: str) -> int:
     """Number of the word's casing in `CASINGS`."""
     digits = sum(character.isdigit() for character in word)

@@ -60,6 +60,14 @@ class Training:
             description="stop after so many epochs without a better dev score; 0: never"
         ),
     ] = 5
+    scored_epoch: Annotated[
+        Literal["best", "last"],
+        markers.LATER,
+        pydantic.Field(
+            description="whose weights are scored on test and kept: of the best dev score, or the "
+            "last one evaluated, though patience counts from the best"
+        ),
+    ] = "best"
     optimiser: Annotated[optimisers.Optimiser, pydantic.Field(description="optimiser")] = (
         optimisers.Optimiser()
     )

@@ -31,6 +31,9 @@ class Slot:
     decays: int = 0  # of the learning rate, on plateaus
     last_decay: int = 0  # the epoch after which it fell last
     bests: tuple[float, ...] = ()  # after each epoch from the first finite one
+    # what is reported, with the weights that are kept (`Training.scored_epoch`)
+    reported: float | None = None  # dev score
+    reported_epoch: int | None = None
 
     @property
     def active(self) -> bool:
@@ -48,9 +51,10 @@ class EpochScores(NamedTuple):
 
 
 class MemberEnd(NamedTuple):
-    """A member's end; dev and test are the metric's values at the epoch of the best dev score.
+    """A member's end; dev and test are the metric's values at `best_epoch`.
 
-    Without a best epoch, as dev never left 0, test is that of the last one.
+    That is the epoch of the best dev score, or the last one (`Training.scored_epoch`). Without a
+    best epoch, as dev never left 0, test is that of the last one.
     """
 
     member: Member
@@ -93,7 +97,7 @@ def stopped(slot: Slot, event: Event, metric: Metric) -> Event:
     return event._replace(
         status=status,
         keep=event.keep or never_learned(slot, metric),
-        test=has_best(status, best_epoch(slot, metric), slot.best),
+        test=has_best(status, best_epoch(slot, metric), slot.reported),
     )
 
 
@@ -109,33 +113,38 @@ def advance(
     """The slot after one more epoch, and what is to be done about it; an idle one stays."""
     if not slot.active:
         return slot, Event()
-    after = scored(slot, outcome, metric)
+    after = scored(slot, outcome, metric, training.scored_epoch)
     if outcome.dev is not None:
         after = decay(after, training.plateau.latest if training.plateau else None)
     ended = status(after, outcome.loss, outcome.dev, training, metric)
-    improved = after.best_epoch != slot.best_epoch
+    chosen = after.reported_epoch != slot.reported_epoch
     # a member that never learned has no best parameters: its last ones are scored, unless they
     # are those it diverged with
     last_ones = ended not in (None, "diverged") and never_learned(after, metric)
     return after, Event(
         ended,
-        improved or last_ones,
-        ended is not None and has_best(ended, best_epoch(after, metric), after.best),
+        chosen or last_ones,
+        ended is not None and has_best(ended, best_epoch(after, metric), after.reported),
         after.decays > slot.decays,
     )
 
 
-def scored(slot: Slot, outcome: Outcome, metric: Metric) -> Slot:
-    """The slot with one more epoch and its dev score; strictly better scores count.
+def scored(
+    slot: Slot, outcome: Outcome, metric: Metric, reported: Literal["best", "last"] = "best"
+) -> Slot:
+    """The slot with one more epoch and its dev score; strictly better scores count as best.
 
     The score of an epoch whose loss is not finite counts for nothing: labels are predicted from
     NaN too.
     """
     epoch, score = slot.epoch + 1, outcome.dev
     slot = dataclasses.replace(slot, epoch=epoch, seconds=slot.seconds + outcome.seconds)
-    finite = score is not None and math.isfinite(score) and math.isfinite(outcome.loss)
-    if score is not None and finite and (slot.best is None or metric.improves(score, slot.best)):
-        slot = dataclasses.replace(slot, best=score, best_epoch=epoch)
+    if score is not None and math.isfinite(score) and math.isfinite(outcome.loss):
+        improved = slot.best is None or metric.improves(score, slot.best)
+        if improved:
+            slot = dataclasses.replace(slot, best=score, best_epoch=epoch)
+        if improved or reported == "last":
+            slot = dataclasses.replace(slot, reported=score, reported_epoch=epoch)
     if slot.best is None:
         return slot
     return dataclasses.replace(slot, bests=(*slot.bests, slot.best))
@@ -147,8 +156,8 @@ def never_learned(slot: Slot, metric: Metric) -> bool:
 
 
 def best_epoch(slot: Slot, metric: Metric) -> int | None:
-    """The epoch of the best dev score; None if no epoch was best."""
-    return None if never_learned(slot, metric) else slot.best_epoch
+    """The epoch that is reported; None if no epoch was best."""
+    return None if never_learned(slot, metric) else slot.reported_epoch
 
 
 def has_best(status: str, best_epoch: int | None, dev: float | None) -> bool:
@@ -231,7 +240,7 @@ def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> Me
         status,
         slot.epoch,
         best_epoch(slot, metric),
-        slot.best,
+        slot.reported,
         test,
         slot.seconds,
         f"never learned: dev {metric.name} stayed 0" if never_learned(slot, metric) else "",
@@ -256,4 +265,6 @@ def from_json(data: Mapping[str, Any]) -> Slot:
         plain.get("repeat", 0),
         plain.get("vectors", ""),
     )
-    return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})
+    # checkpoints of earlier versions report the best epoch
+    reported = {"reported": data["best"], "reported_epoch": data["best_epoch"]}
+    return Slot(**{**reported, **data, "member": member, "bests": tuple(data["bests"])})

@@ -80,6 +80,35 @@ def test_texts_without_targets(tmp_path: Path) -> None:
     assert classified.vocabulary(0)["tokenised"] and not classified.vocabulary(0)["targeted"]
 
 
+def test_padding_that_is_read(tmp_path: Path) -> None:
+    """Dies if padding is masked though it is to be read, is a word, or a text is not cut; or if
+    a text to be classified is read in another way."""
+    folder = tmp_path / "c"
+    folder.mkdir()
+    for part, lines in {"train": "1 a b c d\n0 c\n", "dev": "1 c d\n", "test": "0 d\n"}.items():
+        (folder / part).write_text(lines)
+    source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
+    data = sentiment.SentimentData(source=source, padded_to=3)
+    classified = sentiment.build(data, 2)
+    (bucket,) = classified.corpus.buckets
+    assert bucket["length"].tolist() == [3] * 4
+    assert (bucket["forms"] > 0).sum(axis=1).tolist() == [3, 1, 2, 1]
+    assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
+    saved = reading.from_dict(sentiment_lookup.SavedVocabulary, classified.vocabulary(0))
+    texts = [LabelledText("a b c d", (Target(0, 0, ""),)), LabelledText("c", (Target(0, 0, ""),))]
+    encoded = sentiment_lookup.encode(data, saved, texts, 2)
+    (others,) = encoded.columns
+    row, known = encoded.shared["row"], classified.corpus.shared["row"]
+    assert others["length"].tolist() == [3, 3]
+    assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
+
+
+def test_texts_with_targets_are_not_cut(tmp_path: Path) -> None:
+    """Dies if a target may be cut off."""
+    with pytest.raises(ConfigError, match=r"data\.padded_to"):
+        sentiment.build(sentiment.SentimentData(padded_to=3), 2)
+
+
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     """Dies if a changed word, place, label or part leaves it, or what a row is changes it."""
     first = hand_sentiment.build(tmp_path / "c").fingerprint

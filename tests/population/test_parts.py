@@ -96,6 +96,23 @@ def test_what_follows_for_a_lane() -> None:
     )
 
 
+def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
+    """Dies if patience counts from the last epoch then, its weights are not kept, or those of an
+    epoch whose loss is not finite are."""
+    training, metric = Training(epochs=9, patience=2, scored_epoch="last"), Metric("f1")
+    slot, kept = slots.Slot(toy.member(1)), []
+    for score in (0.3, 0.5, 0.4, 0.45):
+        slot, event = slots.advance(slot, slots.Outcome(1.0, score, 0.0), training, metric)
+        kept.append(event.keep)
+    assert event.status == "early_stopped" and event.test and kept == [True] * 4
+    end = slots.end_of(slot, event.status, metric, 0.7)
+    assert (end.best_epoch, end.dev, end.test) == (4, 0.45, 0.7)
+    assert slots.from_json(slots.to_json(slot)) == slot
+    before = slots.scored(slots.Slot(toy.member(1)), slots.Outcome(1.0, 0.5, 0.0), metric, "last")
+    diverged, event = slots.advance(before, slots.Outcome(math.nan, 0.9, 0.0), training, metric)
+    assert not event.keep and event.test and diverged.reported == 0.5
+
+
 def test_balance_shares_active_lanes() -> None:
     """Dies if lanes are lost or one device keeps the work."""
     assert lanes.balance([True, False, True, True], 2) is None
@@ -190,3 +207,6 @@ def test_a_member_of_an_older_checkpoint_is_the_one_that_waits() -> None:
     restored = slots.from_json(json.loads(json.dumps(old)))
     assert restored == slots.from_json(json.loads(json.dumps(plain)))
     assert restored.member == waiting and restored.epoch == 4
+    older = {name: value for name, value in plain.items() if not name.startswith("reported")}
+    restored = slots.from_json(json.loads(json.dumps(older)))
+    assert (restored.reported, restored.reported_epoch) == (0.5, 2)

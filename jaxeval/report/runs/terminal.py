@@ -79,7 +79,7 @@ def remarks(summary: ExperimentSummary) -> Iterator[str]:
     yield f"Spearman's rho between dev and test: {rho}"
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
-        yield f"best epoch: median {median:g}, {low} to {high}"
+        yield f"scored epoch: median {median:g}, {low} to {high}"
     if summary.test is None or summary.test.n < FEW:
         more = "draw more runs" if summary.sweep else "train more seeds"
         yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
