@@ -283,5 +283,6 @@ def test_a_program_takes_what_it_has_room_for(tmp_path: Path) -> None:
     planned = histories.propose(
         History(), {"rate": 0.01, "width": 6, "rows": 4, "factor": 0.5}, [1]
     )
-    assert program.takes(known.entry(planned.evaluations[0]))
-    assert not without.takes(known.entry(planned.evaluations[0]))
+    decays = known.entry(planned.evaluations[0])
+    assert program.takes(decays)
+    assert without.takes(decays) != without.takes(entry)
