@@ -260,7 +260,7 @@ def test_a_setting_fails_for_its_own_size_only(
     assert any(e.own_size and e.result and e.result.scores for e in history.evaluations)
     assert any(e.result and e.result.failure for e in history.evaluations)
     assert not _left(tmp_path / "whole")
-    for crash in range(1, len(search.saved) - 1, 3):
+    for crash in range(1, len(search.saved) - 1, 5):
         killed, folder = _Search(WIDTHS), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash, WIDE)
