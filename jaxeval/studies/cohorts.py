@@ -104,10 +104,10 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     by_vectors = programs.of([entry.prepared for entry in entries])
     for entry, joint in zip(entries, by_vectors, strict=True):
         program = joint.program
-        member = dataclasses.replace(_member(entry), vectors=joint.vectors)
-        again = program, dataclasses.replace(member, repeat=0)
+        who = dataclasses.replace(member(entry), vectors=joint.vectors)
+        again = program, dataclasses.replace(who, repeat=0)
         problems.setdefault(program, joint.problem)
-        groups.setdefault((program, alike[again]), []).append((entry, member))
+        groups.setdefault((program, alike[again]), []).append((entry, who))
         alike[again] += 1
     cohorts = []
     for (program, _), group in groups.items():
@@ -118,31 +118,13 @@ def by_program(of: Sequence[Entry]) -> list[Cohort]:
     return cohorts
 
 
-def open_cohort(of: Sequence[Entry], name: str) -> Cohort:
-    """A cohort that further trials of its program can join (`joining`).
-
-    Args:
-      of: trials of one `programs.text(..., filled=True)`.
-      name: of its checkpoints.
-    """
-    first = of[0].prepared
-    program = programs.text(first, filled=True)
-    members = tuple(map(joining, of))
-    return Cohort(tuple(of), members, first.config, first.problem, program, name)
-
-
-def joining(entry: Entry) -> Member:
-    """The member of a trial in an open cohort: with all names that may be shared."""
-    return _member(entry, _neutral([entry]))
-
-
 def _name(group: Sequence[Entry]) -> str:
     """Of the checkpoints: an experiment's id; where several share a program, a hash of all."""
     ids = sorted({entry.record.id for entry in group})
     return ids[0] if len(ids) == 1 else reading.digest(" ".join(ids))
 
 
-def _member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
+def member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
     """What is trained for an entry: its config's traced values that change anything, and more."""
     values = {**(more or {}), **markers.active(entry.prepared.config)}
     trial = entry.trial
@@ -230,10 +212,13 @@ def by_estimates(
         group = [of[k] for k in estimate.jobs]
         whole = loader.prepare(_config(estimate, group[0]))
         every = [*group, *(others[number] if others else ())]
-        ragged = estimate.shape.member_sizes is not None  # type: ignore[attr-defined]
-        sizes = _sizes(every, whole) if ragged else [{}] * len(every)
-        neutral, pairs = _neutral(every), zip(every, sizes, strict=True)
-        members = tuple(_member(entry, {**neutral, **own}) for entry, own in pairs)
+        configs = [entry.prepared.config for entry in every]
+        sizes: list[dict[str, float]] = [{}] * len(every)
+        if _member_sizes(estimate) is not None:
+            names = padded_names(configs, whole.config)
+            sizes = [own_sizes(config, names) for config in configs]
+        alike, pairs = neutral(configs), zip(every, sizes, strict=True)
+        members = tuple(member(entry, {**alike, **own}) for entry, own in pairs)
         cohorts.append(
             Cohort(
                 tuple(group),
@@ -249,52 +234,54 @@ def by_estimates(
     return cohorts
 
 
-def _neutral(group: Sequence[Entry]) -> dict[str, float]:
+def neutral(configs: Iterable[Any]) -> dict[str, float]:
     """Values that change nothing, under all names that a run of a sweep may have."""
     values = {}
-    for entry in group:
-        for hyperparameter in markers.traced(entry.prepared.config).values():
-            neutral = hyperparameter.marker.neutral
-            if neutral is not None and programs.fills(hyperparameter):
-                values[hyperparameter.name] = neutral
+    for config in configs:
+        for hyperparameter in markers.traced(config).values():
+            value = hyperparameter.marker.neutral
+            if value is not None and programs.fills(hyperparameter):
+                values[hyperparameter.name] = value
     return values
 
 
+def _member_sizes(estimate: costs.Estimate) -> Any:
+    return estimate.shape.member_sizes  # type: ignore[attr-defined]
+
+
 def _config(estimate: costs.Estimate, first: Entry) -> Any:
-    """The config of a cohort's program: its first trial's at the cohort's sizes.
+    """The config of a cohort's program: its first trial's at the cohort's sizes."""
+    config, sizes = first.prepared.config, _member_sizes(estimate)
+    return config if sizes is None else padded_config(config, sizes.sizes(), estimate.micro_batch)
+
+
+def padded_config(config: Any, sizes: Mapping[str, int], micro_batch: int) -> Any:
+    """A config at the sizes that members are padded to.
 
     Where nothing else is asked for, members of several sizes are computed one after the other on
     accelerators too: under `vmap` each would wait for the one with the most rows and steps.
     """
-    config, sizes = first.prepared.config, estimate.shape.member_sizes  # type: ignore[attr-defined]
-    if sizes is None:
-        return config
-    rows, mode = estimate.micro_batch, config.training.lane_mode
+    mode = config.training.lane_mode
     training = dataclasses.replace(
         config.training,
-        batch_size=rows,
-        micro_batch=rows,
+        batch_size=micro_batch,
+        micro_batch=micro_batch,
         lane_mode="map" if mode == "auto" else mode,
     )
-    model = dataclasses.replace(config.model, **sizes.sizes())
+    model = dataclasses.replace(config.model, **sizes)
     return dataclasses.replace(config, model=model, training=training)
 
 
-def _sizes(group: Sequence[Entry], whole: prepared.Prepared) -> list[dict[str, float]]:
-    """What each member of a padded population has beside: its sizes, its batch size.
-
-    A size that all members have is compiled in.
-    """
-    configs = [entry.prepared.config for entry in group]
-    names = [
-        name
-        for name in markers.keys(whole.config.model, markers.RAGGED)
-        if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
-    ]
+def padded_names(configs: Sequence[Any], whole: Any) -> list[str]:
+    """Sizes of a model that some member has smaller than the program; others are compiled in."""
     return [
-        {
-            **{name: float(getattr(config.model, name)) for name in names},
-            "batch_size": float(config.training.batch_size),
-        }
-        for config in configs
+        name
+        for name in markers.keys(whole.model, markers.RAGGED)
+        if any(getattr(c.model, name) != getattr(whole.model, name) for c in configs)
     ]
+
+
+def own_sizes(config: Any, names: Iterable[str]) -> dict[str, float]:
+    """What a member of a padded population has beside: these of its sizes, its batch size."""
+    sizes = {name: float(getattr(config.model, name)) for name in names}
+    return {**sizes, "batch_size": float(config.training.batch_size)}

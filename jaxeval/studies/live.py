@@ -6,7 +6,7 @@ from typing import NamedTuple
 from jaxeval.contracts import Member
 from jaxeval.population import feed as feeds
 from jaxeval.population import slots
-from jaxeval.studies import cohorts, recording
+from jaxeval.studies import recording
 from jaxeval.studies.cohorts import Cohort, Entry
 
 
@@ -32,10 +32,12 @@ class Feed(NamedTuple):
       arrivals: seed of a trial -> epochs of the population after which it joins.
       after_epoch: (epochs of the population, what they brought) -> (seeds of trials that are
         stopped, trials that join now). All trials have seeds of their own.
+      member: what is trained for a trial that joins.
     """
 
     arrivals: Mapping[int, int]
     after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
+    member: Callable[[Entry], Member]
 
 
 def of_population(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> feeds.Feed:
@@ -56,7 +58,7 @@ def of_population(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> f
             if slot.member is not None
         ]
         stopped, joining = feed.after_epoch(epochs, brought)
-        members = {cohorts.joining(entry): entry for entry in joining}
+        members = {feed.member(entry): entry for entry in joining}
         entries.update(members)
         for member, entry in members.items():
             recorder.add(member, entry)

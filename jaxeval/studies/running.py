@@ -110,7 +110,7 @@ def run_open(
     Of trials that have ended nothing is yielded but in `Started`: the feed knows them.
 
     Args:
-      cohort: of `cohorts.open_cohort`.
+      cohort: of an `open_cohorts.OpenProgram`.
     """
     refuse_impossible([cohort], lanes=lanes)
     yield events.Checked([cohort], *_findings([cohort]))

@@ -67,6 +67,26 @@ def _largest(of: Distribution) -> Value:
     return max(of.values)  # numbers, or texts: no config
 
 
+def smallest_batch(of: Space, buckets: Sequence[ShapeBucket]) -> int:
+    """Rows of the smallest batch that a setting of a space can have; a sample need not hold it."""
+    known = [
+        entry.prepared.config.training.batch_size for bucket in buckets for entry in bucket.entries
+    ]
+    drawn = [
+        value
+        for parameter in of.parameters
+        if parameter.key == "training.batch_size"
+        for value in _ends(parameter.distribution)
+        if isinstance(value, int) and value > 0
+    ]
+    return min([*known, *drawn], default=1)
+
+
+def _ends(of: Distribution) -> Sequence[Value]:
+    """Among them the smallest value."""
+    return of.values if isinstance(of, Choices) else [of.at(0.0)]
+
+
 def choose(
     drawn: Sequence[Entry],
     largest: Sequence[Entry],
@@ -95,14 +115,14 @@ def choose(
         ShapeBucket(
             e.shape,  # type: ignore[arg-type]
             e.micro_batch,
-            tuple(_in_batches(entries[k], rows) for k in e.jobs),
+            tuple(in_batches(entries[k], rows) for k in e.jobs),
         )
         for e in costs.plan(jobs, sizes, scaled)
     ]
 
 
-def _in_batches(of: Entry, rows: int) -> Entry:
-    """With the smallest batches, of which an epoch has most."""
+def in_batches(of: Entry, rows: int) -> Entry:
+    """With batches of so many rows: of the smallest an epoch has most."""
     config = of.prepared.config
     training = dataclasses.replace(config.training, batch_size=rows)
     config = dataclasses.replace(config, training=training)

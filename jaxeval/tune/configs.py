@@ -232,8 +232,12 @@ def _train(
 def _forget(proposals: Batch, experiment: str, folder: Path) -> None:
     """Removes what is left of a batch that has ended: a search that went on with other shapes has
     not taken up the checkpoints of the old ones."""
-    of_batch = f"{experiment}-{_part(proposals.evaluations)}"
-    for left in sorted((folder / "checkpoints").glob(f"{of_batch}*")):
+    forget(f"{experiment}-{_part(proposals.evaluations)}*", folder)
+
+
+def forget(names: str, folder: Path) -> None:
+    """Removes checkpoints that nobody trains, of a pattern of names."""
+    for left in sorted((folder / "checkpoints").glob(names)):
         if left.is_dir():
             with contextlib.suppress(RunError), running.locked(folder, left.name):
                 shutil.rmtree(left, ignore_errors=True)

@@ -90,7 +90,7 @@ def target(
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     target = Target(source, changes, search.space, loaded, record, design, session)
-    padded = loaded.kind.member_sizes is not None and search.halving is None
+    padded = loaded.kind.member_sizes is not None
     return dataclasses.replace(target, compiled=_compiled(target, padded))
 
 

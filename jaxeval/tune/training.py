@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.studies import proposers
-from jaxeval.studies.shape_buckets import ShapeBucket
 from jaxeval.tune import configs, live, options, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
@@ -187,10 +186,8 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     count = min(parallel, args.trials)
     history = History((), target.record.higher_is_better)
     _, proposed = searches.ask(search, history, count, target.compiled)
-    padded_to: Sequence[ShapeBucket] = ()
-    if search.halving is None:
-        trainings = args.trials * search.seeds
-        padded_to = configs.shape_buckets_of(target, trainings, parallel * search.seeds)
+    trainings = args.trials * search.seeds
+    padded_to = configs.shape_buckets_of(target, trainings, parallel * search.seeds)
     batch = configs.batch(target, proposed, padded_to)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
     findings, batches = target.base.source.findings, -(-args.trials // parallel)

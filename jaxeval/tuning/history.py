@@ -59,6 +59,7 @@ class Evaluation:
       joined: population of the search, from 0, and its epoch after which the evaluation joined
         it; None: with its whole batch, or not yet.
       rungs: the best score so far at each rung of successive halving that it has reached.
+      own_size: whether it is padded to no shape bucket, as it did not fit into memory so.
     """
 
     number: int
@@ -67,6 +68,7 @@ class Evaluation:
     result: Result | None = None
     joined: tuple[int, int] | None = None
     rungs: tuple[float, ...] = ()
+    own_size: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +145,16 @@ def ended(history: History) -> list[Evaluation]:
     return [evaluation for evaluation in history.evaluations if evaluation.result is not None]
 
 
+def populations(history: History) -> int:
+    """How many populations evaluations have joined."""
+    return 1 + max((e.joined[0] for e in history.evaluations if e.joined), default=-1)
+
+
+def joined(history: History, population: int) -> list[Evaluation]:
+    """Evaluations of a population, those that began it first."""
+    return [e for e in history.evaluations if e.joined and e.joined[0] == population]
+
+
 def identity(values: Mapping[str, Value]) -> str:
     """A text that two settings share where they are the same: canonical JSON."""
     return reading.canonical(dict(values))
@@ -195,6 +207,7 @@ def to_dict(history: History) -> dict[str, Json]:
                 "seeds": list(evaluation.seeds),
                 **({} if evaluation.joined is None else {"joined": list(evaluation.joined)}),
                 **({"rungs": list(evaluation.rungs)} if evaluation.rungs else {}),
+                **({"own_size": True} if evaluation.own_size else {}),
                 **({} if evaluation.result is None else _result_to_dict(evaluation.result)),
             }
             for evaluation in history.evaluations
@@ -221,7 +234,8 @@ def from_dict(tree: Any) -> History:
             history = propose(history, dict(entry["values"]), map(int, entry["seeds"]))
             rungs = tuple(map(float, entry.get("rungs", ())))
             joined = tuple(map(int, entry["joined"])) if "joined" in entry else None
-            history = change(history, number, rungs=rungs, joined=joined)
+            own = bool(entry.get("own_size", False))
+            history = change(history, number, rungs=rungs, joined=joined, own_size=own)
             if "failure" in entry:
                 history = tell(history, number, Result(failure=str(entry["failure"])))
             elif "scores" in entry:
