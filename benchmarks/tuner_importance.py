@@ -1,12 +1,14 @@
 """How often does the spread over draws of hyperparameters' importance hold the truth?
 
-Ishigami's function (three numbers, interactions) and an additive one (four, one of which does
-nothing), with normal noise of a tenth of the function's standard deviation or of half of it, at
-settings of a Sobol sequence or of a search by `gp`. The truth is the Sobol indices of what the
-process is asked for: the objective with its bad half by rank (`tuning.warping`), computed from
-2^13 points. One JSON line for each function, method and noise: how often the truth is between the
-2.5 and 97.5 % quantiles, of first-order and total indices, over hyperparameters and repetitions,
-and for each hyperparameter; mean widths; mean signed errors; CPU seconds of one call.
+Ishigami's function (three numbers, interactions), an additive one (four, one of which does
+nothing), Sobol's G-function (five), a saddle (four: two interact, one does nothing) and one with a
+choice and a number that only one choice has, with normal noise of a tenth of the function's
+standard deviation or of half of it, at settings of a Sobol sequence or of a search by `gp`. The
+truth is the Sobol indices of what the process is asked for: the objective with its bad half by rank
+(`tuning.warping`), computed from 2^13 points. One JSON line for each function, method and noise:
+how often the truth is between the 2.5 and 97.5 % quantiles (give or take .001), of first-order and
+total indices, over hyperparameters and repetitions, and for each hyperparameter; mean widths; mean
+signed errors; CPU seconds of one call.
 
     python benchmarks/tuner_importance.py --repetitions 40 --told 50 --methods sobol
     python benchmarks/tuner_importance.py --repetitions 1 --told 200 --methods sobol

@@ -82,8 +82,13 @@ def evaluate(paths: Paths, features: np.ndarray, squared: np.ndarray) -> np.ndar
 
 
 def _prior(paths: Paths, features: np.ndarray) -> np.ndarray:
-    """The draws [m, S] before they are moved."""
-    phases = features @ paths.frequencies.T + paths.phases
-    waves = np.cos(phases.astype(np.float32))  # numpy's of doubles takes twenty times as long
-    drawn: np.ndarray = waves @ paths.weights + paths.offsets
+    """The draws [m, S] before they are moved, in single precision.
+
+    (numpy's cosine of doubles takes twenty times as long.)
+    """
+    features, frequencies, weights = (
+        of.astype(np.float32) for of in (features, paths.frequencies, paths.weights)
+    )
+    waves = np.cos(features @ frequencies.T + paths.phases.astype(np.float32))
+    drawn: np.ndarray = waves @ weights + paths.offsets
     return drawn
