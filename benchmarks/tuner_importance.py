@@ -4,11 +4,13 @@ Ishigami's function (three numbers, interactions), an additive one (four, one of
 nothing), Sobol's G-function (five), a saddle (four: two interact, one does nothing) and one with a
 choice and a number that only one choice has, with normal noise of a tenth of the function's
 standard deviation or of half of it, at settings of a Sobol sequence or of a search by `gp`. The
-truth is the Sobol indices of what the process is asked for: the objective with its bad half by rank
-(`tuning.warping`), computed from 2^13 points. One JSON line for each function, method and noise:
-how often the truth is between the 2.5 and 97.5 % quantiles (give or take .001), of first-order and
-total indices, over hyperparameters and repetitions, and for each hyperparameter; mean widths; mean
-signed errors; CPU seconds of one call.
+truth is the Sobol indices of what the process is asked for: the objective with its bad half by
+rank (`tuning.warping`), computed from 2^13 points.
+
+One JSON line for each function, method and noise: how often the truth is between the 2.5 and 97.5 %
+quantiles (give or take .001), of first-order and total indices, over hyperparameters and
+repetitions, and for each hyperparameter; mean widths; mean signed and absolute errors; CPU seconds
+of one call.
 
     python benchmarks/tuner_importance.py --repetitions 40 --told 50 --methods sobol
     python benchmarks/tuner_importance.py --repetitions 1 --told 200 --methods sobol
@@ -156,6 +158,7 @@ def _add(
     measured[f"coverage_{kind}"].append(held)
     measured[f"width_{kind}"].append(over_draws.high - over_draws.low)
     measured[f"error_{kind}"].append(value - true)
+    measured[f"absolute_error_{kind}"].append(abs(value - true))
 
 
 def _searched(search: Search, function: Function, noise: float, evaluations: int) -> History:

@@ -15,8 +15,8 @@ CAPTION = (
     "single hyperparameters and of all together: the bar is the share of the "
     "objective's variance that a hyperparameter explains with all its interactions (total), the "
     "diamond what it explains by itself (first order). Lines are the spread over draws of the "
-    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: in simulations it held the "
-    "truth in fewer than 95 % of the cases. "
+    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: in simulations it held "
+    "the truth in fewer than 95 % of the cases. "
     "Bad scores count by rank; near the best setting another hyperparameter may matter most."
 )
 
