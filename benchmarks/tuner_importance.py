@@ -7,8 +7,8 @@ standard deviation or of half of it, at settings of a Sobol sequence or of a sea
 truth is the Sobol indices of what the process is asked for: the objective with its bad half by
 rank (`tuning.warping`), computed from 2^13 points.
 
-One JSON line for each function, method and noise: how often the truth is between the 2.5 and 97.5 %
-quantiles (give or take .001), of first-order and total indices, over hyperparameters and
+One JSON line for each function, method and noise: how often the truth is between the 2.5 and
+97.5 % quantiles (give or take .001), of first-order and total indices, over hyperparameters and
 repetitions, and for each hyperparameter; mean widths; mean signed and absolute errors; CPU seconds
 of one call.
 

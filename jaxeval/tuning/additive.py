@@ -66,7 +66,8 @@ def prior(groups: int, known: bool) -> Prior:
     joint = _LENGTH[0] + math.log(groups) / 2, _LENGTH[1]
     each = [noise, *[(0.0, 1.0)] * (groups + 1), *[_LENGTH] * groups, *[joint] * groups]
     scales, lengths = [_BOUNDS["scale"]] * (groups + 1), [_BOUNDS["length"]] * 2 * groups
-    return Prior(*np.array(each).T, np.array([_BOUNDS["noise"], *scales, *lengths]))
+    mean, sd = np.array(each).T
+    return Prior(mean, sd, np.array([_BOUNDS["noise"], *scales, *lengths]))
 
 
 def unpack(theta: np.ndarray) -> tuple[Kernel, float]:
