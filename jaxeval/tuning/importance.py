@@ -23,6 +23,7 @@ from jaxeval.tuning.history import History
 
 # draws of hyperparameters, and of functions for each: nearly all of the time is a kernel's
 _DRAWS, _FUNCTIONS = 32, 4
+_TOLD = 100  # settings that tell the process's hyperparameters, at most: thousands of likelihoods
 _EXPONENT = 10  # 2^10 points of the base sample
 _PATHS, _POINTS, _HYPERPARAMETERS = range(30, 33)  # streams of random numbers
 _TAIL = 0.025
@@ -65,7 +66,7 @@ def importance(space: Space, history: History, seed: int = 0) -> list[Importance
 
     model = model._replace(data=model.data._replace(features=seen(model.data.features)))
     models = hyperparameters.draw(
-        model, gp.fitted_to(model.data), _DRAWS, [seed, _HYPERPARAMETERS]
+        model, gp.part(model.data, _TOLD), _DRAWS, [seed, _HYPERPARAMETERS]
     )
     drawn = [paths.draw(of, _FUNCTIONS, [seed, _PATHS, k]) for k, of in enumerate(models)]
 
