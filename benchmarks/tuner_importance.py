@@ -1,12 +1,16 @@
 """How often does the spread over draws of hyperparameters' importance hold the truth?
 
-Ishigami's function (three numbers, interactions) and an additive one (four, one of which does
-nothing), with normal noise of a tenth of the function's standard deviation or of half of it, at
-settings of a Sobol sequence or of a search by `gp`. The truth is the Sobol indices of what the
-process is asked for: the objective with its bad half by rank (`tuning.warping`), computed from
-2^13 points. One JSON line for each function, method and noise: how often the truth is between the
-2.5 and 97.5 % quantiles, of first-order and total indices, over hyperparameters and repetitions,
-and for each hyperparameter; mean widths; mean signed errors; CPU seconds of one call.
+Ishigami's function (three numbers, interactions), an additive one (four, one of which does
+nothing), Sobol's G-function (five), a saddle (four: two interact, one does nothing) and one with a
+choice and a number that only one choice has, with normal noise of a tenth of the function's
+standard deviation or of half of it, at settings of a Sobol sequence or of a search by `gp`. The
+truth is the Sobol indices of what the process is asked for: the objective with its bad half by
+rank (`tuning.warping`), computed from 2^13 points.
+
+One JSON line for each function, method and noise: how often the truth is between the 2.5 and
+97.5 % quantiles (give or take .001), of first-order and total indices, over hyperparameters and
+repetitions, and for each hyperparameter; mean widths; mean signed and absolute errors; CPU seconds
+of one call.
 
     python benchmarks/tuner_importance.py --repetitions 40 --told 50 --methods sobol
     python benchmarks/tuner_importance.py --repetitions 1 --told 200 --methods sobol
@@ -24,6 +28,7 @@ import numpy as np
 from scipy import special
 
 from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
 from jaxeval.tuning import encoding, importance, warping
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -34,21 +39,61 @@ Function = Callable[[np.ndarray], np.ndarray]
 EXPONENT = 13
 
 
-def ishigami(quantiles: np.ndarray) -> np.ndarray:
+def ishigami(places: np.ndarray) -> np.ndarray:
     """With 7 and .1 (Ishigami & Homma 1990), of uniform numbers [n, 3]."""
-    a, b, c = (2 * math.pi * quantiles - math.pi).T
+    a, b, c = (2 * math.pi * places - math.pi).T
     values: np.ndarray = np.sin(a) + 7 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
     return values
 
 
-def additive(quantiles: np.ndarray) -> np.ndarray:
+def additive(places: np.ndarray) -> np.ndarray:
     """A sum of a line, a sine and a bowl; the last number does nothing. Of [n, 4]."""
-    a, b, c, _ = quantiles.T
+    a, b, c, _ = places.T
     values: np.ndarray = 3 * a + np.sin(2 * math.pi * b) + 4 * (c - 0.4) ** 2
     return values
 
 
-FUNCTIONS: dict[str, tuple[Function, int]] = {"ishigami": (ishigami, 3), "additive": (additive, 4)}
+def sobol_g(places: np.ndarray) -> np.ndarray:
+    """Of [n, 5] (Saltelli & Sobol 1995): a product of kinks, each next one of less effect."""
+    weights = np.array([0.0, 1.0, 4.5, 9.0, 99.0])
+    values: np.ndarray = np.prod((np.abs(4 * places - 2) + weights) / (1 + weights), axis=1)
+    return values
+
+
+def saddle(places: np.ndarray) -> np.ndarray:
+    """Two numbers interact and one is a line; the last does nothing. Of [n, 4]."""
+    a, b, c, _ = places.T
+    values: np.ndarray = 12 * (a - 0.5) * (b - 0.5) + 2 * c
+    return values
+
+
+def conditional(places: np.ndarray) -> np.ndarray:
+    """A bowl, a choice of three, a line of one choice alone; the last does nothing. Of [n, 4]."""
+    a, choice, b, _ = places.T
+    values: np.ndarray = 6 * (a - 0.6) ** 2 + (choice == 1) + 2 * np.nan_to_num(b)
+    return values
+
+
+def cube(count: int) -> Space:
+    """Of so many numbers from 0 to 1."""
+    return spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(count)})
+
+
+OF_CHOICES = spaces.from_dict(
+    {
+        "a": {"log_uniform": [1e-4, 1.0]},
+        "choice": {"choices": ["one", "two", "three"]},
+        "b": {"uniform": [0.0, 1.0], "when": {"choice": ["one"]}},
+        "idle": {"uniform": [0.0, 1.0]},
+    }
+)
+FUNCTIONS: dict[str, tuple[Function, Space]] = {
+    "ishigami": (ishigami, cube(3)),
+    "additive": (additive, cube(4)),
+    "sobol_g": (sobol_g, cube(5)),
+    "saddle": (saddle, cube(4)),
+    "conditional": (conditional, OF_CHOICES),
+}
 
 
 def main() -> None:
@@ -73,21 +118,21 @@ def coverage(
     name: str, method: str, noise: float, repetitions: int, evaluations: int
 ) -> dict[str, object]:
     """Of one function, method of proposal and noise."""
-    function, count = FUNCTIONS[name]
-    space = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(count)})
-    sample = np.random.default_rng(0).random((4096, count))
-    spread = float(function(sample).std())
+    function, space = FUNCTIONS[name]
+    names = [parameter.name for parameter in space.parameters]
+    sample = np.random.default_rng(0).random((4096, len(names)))
+    spread = float(function(encoding.from_quantiles(space, sample)).std())
     measured: dict[str, list[float]] = collections.defaultdict(list)
     seconds = 0.0
     for repetition in range(repetitions):
         search = Search(space, method, repetition)  # type: ignore[arg-type]
         history = _searched(search, function, noise * spread, evaluations)
-        indices = true_indices(function, count, history, noise * spread)
+        indices = true_indices(function, space, history, noise * spread)
         begin = time.process_time()
-        rows = sorted(importance.importance(space, history, repetition))
+        rows = importance.importance(space, history, repetition)
         seconds += time.process_time() - begin
-        for of in rows:
-            first, total = (float(index[int(of.name[1:])]) for index in indices)
+        for of in sorted(rows, key=lambda of: names.index(of.name)):
+            first, total = (float(index[names.index(of.name)]) for index in indices)
             _add(measured, "first", of.first, of.first_spread, first)
             _add(measured, "total", of.total, of.total_spread, total)
     return {
@@ -95,7 +140,7 @@ def coverage(
         "repetitions": repetitions,
         **{key: round(float(np.mean(values)), 3) for key, values in measured.items()},
         **{
-            f"coverage_{kind}_each": np.reshape(measured[f"coverage_{kind}"], (-1, count))
+            f"coverage_{kind}_each": np.reshape(measured[f"coverage_{kind}"], (-1, len(names)))
             .mean(axis=0)
             .round(3)
             .tolist()
@@ -113,6 +158,7 @@ def _add(
     measured[f"coverage_{kind}"].append(held)
     measured[f"width_{kind}"].append(over_draws.high - over_draws.low)
     measured[f"error_{kind}"].append(value - true)
+    measured[f"absolute_error_{kind}"].append(abs(value - true))
 
 
 def _searched(search: Search, function: Function, noise: float, evaluations: int) -> History:
@@ -129,7 +175,7 @@ def _searched(search: Search, function: Function, noise: float, evaluations: int
 
 
 def true_indices(
-    function: Function, count: int, history: History, noise: float
+    function: Function, space: Space, history: History, noise: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """First-order and total indices of what the process is fitted to, without its noise.
 
@@ -147,10 +193,11 @@ def true_indices(
     normal = noise * special.ndtri((np.arange(16) + 0.5) / 16)
 
     def mean_warped(quantiles: np.ndarray) -> np.ndarray:
-        values: np.ndarray = -function(quantiles)[:, None] + normal
+        places = encoding.from_quantiles(space, quantiles)
+        values: np.ndarray = -function(places)[:, None] + normal
         return np.interp(values, known, warped).mean(axis=1, keepdims=True)
 
-    first, total = importance.sobol_indices(mean_warped, count, [0], EXPONENT)
+    first, total = importance.sobol_indices(mean_warped, len(space.parameters), [0], EXPONENT)
     return first[:, 0], total[:, 0]
 
 
