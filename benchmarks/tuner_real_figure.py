@@ -32,6 +32,8 @@ def main() -> None:
     args = parser.parse_args()
     lines = [json.loads(line) for line in Path(args.file).read_text().splitlines()]
     lines = [line for line in lines if line["training"] == args.training]
+    if not lines:
+        parser.error(f"{args.file} has no search of {args.training} trainings")
     tasks = sorted({line["task"] for line in lines})
     drawing, panels = plots.grid(len(tasks), 2, (4.2, 3.2))
     for panel, task in zip(panels, tasks, strict=True):
@@ -51,7 +53,9 @@ def draw(panel: Any, task: str, lines: list[Line]) -> None:
         for curve in curves:
             panel.step(after, curve[FIRST:], color=colour, linewidth=0.5, alpha=0.6, where="post")
         label = f"{method}, {len(chosen)} searches"
-        panel.step(after, curves.mean(axis=0)[FIRST:], color=colour, label=label, where="post")
+        panel.step(
+            after, np.nanmean(curves, axis=0)[FIRST:], color=colour, label=label, where="post"
+        )
         fresh = [factor * line["retrained_mean"] - best for line in chosen]
         panel.plot([trials + 1 + number / 2] * len(fresh), fresh, "o", color=colour, markersize=3)
     plots.ruled(panel)

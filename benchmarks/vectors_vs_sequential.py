@@ -114,7 +114,7 @@ def _task(
     plan = judging.plan(files, data, ["fixed"], seeds, changes)
     (cohort,) = plan.cohorts()
     whole = _steps(cohort.problem, cohort.members)
-    count = min(arguments.steps or whole, whole)
+    count = whole if arguments.steps is None else min(arguments.steps, whole)
     population, compile_seconds = sentiment_vs_pytorch.cut_population(
         cohort.problem, cohort.members, count
     )

@@ -188,20 +188,15 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     """
     read = sentiment_sources.read(settings.source, settings.fractions)
     parts = targeted.sentences(read.parts, read.tokenised)
+    if read.targeted and settings.padded_to is not None:
+        raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
     labels = sentiment_checks.classes(parts, settings.classes, settings.where)
     forms, table, findings = _words(settings, read, parts)
-    if read.targeted and settings.padded_to is not None:
-        raise ConfigError(
-            "data.padded_to: a text is cut where no target is asked for; leave it out"
-        )
-    of_part = {
-        p: targeted.rows(targeted.padded(of, settings.padded_to), settings.rows)
-        for p, of in parts.items()
-    }
-    rows = [row for part in splits.PARTS for row in of_part[part]]
-    names = [part for part in splits.PARTS for _ in of_part[part]]
+    rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
+    names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
+    padded = targeted.padded(rows, settings.padded_to)
     numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(rows, numbers, batch_size, settings.max_widths)
+    laid_out = targeted.lay_out(padded, numbers, batch_size, settings.max_widths)
     given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     return Classified(

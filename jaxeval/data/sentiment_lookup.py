@@ -69,7 +69,7 @@ def encode(
 ) -> EncodedTexts:
     """Texts as a classifier of this vocabulary reads them; for batches of so many rows."""
     (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
-    rows = targeted.rows(targeted.padded(sentences, settings.padded_to), settings.rows)
+    rows = targeted.padded(targeted.rows(sentences, settings.rows), settings.padded_to)
     forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
     # a text to be classified has no label, or one that is not read
     labels = sorted({target.label for row in rows for target in row.targets})

@@ -60,9 +60,12 @@ def _sentence(each: LabelledText, spans: Sequence[tokens.CharacterSpan]) -> Targ
     return TargetedSentence(in_words, tuple(targets))
 
 
-def padded(of: Iterable[TargetedSentence], width: int | None) -> list[TargetedSentence]:
-    """Sentences of so many words and padding, without targets in them; None: as they are."""
-    return [sentence._replace(words=words.padded(sentence.words, width)) for sentence in of]
+def padded(of: Iterable[Row], width: int | None) -> list[Row]:
+    """Rows without targets in their texts, of so many words and padding; None: as they are."""
+    return [
+        row._replace(sentence=row.sentence._replace(words=words.padded(row.sentence.words, width)))
+        for row in of
+    ]
 
 
 def rows(of: Iterable[TargetedSentence], how: Literal["targets", "sentences"]) -> list[Row]:

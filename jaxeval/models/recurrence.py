@@ -19,49 +19,27 @@ from jax import lax
 from jaxeval.contracts import Array, Tree
 
 Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
-Product = Callable[[Array], Array]
-# The CPU's matrix product takes so many columns at once, and two more cost it half as much again:
-# of so many rows times [50, 200] both parts take 16 us, the whole 26; of 8 rows it is no faster.
-_COLUMNS, _ROWS = 48, 128
 
 
-def _product(kernel: Array, mask: Array | None, rows: int) -> Product:
-    """h(t-1) -> h(t-1) @ kernel [B, K]; h is masked once (G = 1) or for each gate (G = K / H)."""
+def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
+    """h(t-1) @ kernel [B, K], with h masked once (G = 1) or for each gate (G = K / H)."""
     if mask is None:
-        return _cut(kernel) if rows >= _ROWS else lambda hidden: hidden @ kernel
+        return hidden @ kernel
     if mask.shape[0] == 1:
-        return lambda hidden: (hidden * mask[0]) @ kernel
-    by_gate = _by_gate(kernel, mask)
-
-    def product(hidden: Array) -> Array:
-        return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, by_gate).reshape(rows, -1)
-
-    return product
+        return (hidden * mask[0]) @ kernel
+    return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, _by_gate(kernel, mask)).reshape(
+        hidden.shape[0], -1
+    )
 
 
-def _product_back(kernel: Array, mask: Array | None, rows: int) -> Product:
-    """The transpose of `_product` with respect to h: [B, K] -> [B, H]."""
+def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
+    """The transpose of `_project` with respect to h: [B, K] -> [B, H]."""
     if mask is None:
-        return _cut(kernel.T) if rows >= _ROWS else lambda gates: gates @ kernel.T
+        return gates @ kernel.T
     if mask.shape[0] == 1:
-        return lambda gates: (gates @ kernel.T) * mask[0]
-    by_gate = _by_gate(kernel, mask)
-
-    def product(gates: Array) -> Array:
-        gates = gates.reshape(rows, len(mask), -1)
-        return jnp.sum(jnp.einsum("bgk,hgk->gbh", gates, by_gate) * mask, axis=0)
-
-    return product
-
-
-def _cut(kernel: Array) -> Product:
-    """x -> x @ kernel, the columns that fill no block of the CPU's product by themselves.
-
-    The kernel is cut here, before the loop: XLA does not move that out of it.
-    """
-    whole = kernel.shape[1] // _COLUMNS * _COLUMNS
-    parts = [part for part in (kernel[:, :whole], kernel[:, whole:]) if part.size]
-    return lambda x: jnp.concatenate([x @ part for part in parts], axis=1)
+        return (gates @ kernel.T) * mask[0]
+    by_gate = gates.reshape(gates.shape[0], mask.shape[0], -1)
+    return jnp.sum(jnp.einsum("bgk,hgk->gbh", by_gate, _by_gate(kernel, mask)) * mask, axis=0)
 
 
 def _by_gate(kernel: Array, mask: Array) -> Array:
@@ -107,11 +85,9 @@ def run(
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
     del clip  # acts on gradients only
 
-    product = _product(kernel, mask, inputs.shape[1])
-
     def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, tuple]:
         (hidden, memory), (x, is_real) = state, inputs
-        gates = x + bias[None] + product(hidden)
+        gates = x + bias[None] + _project(hidden, kernel, mask)
         new = cell(gates, memory, weights)
         held = tuple(jnp.where(is_real[:, None], n, o) for n, o in zip(new, state, strict=True))
         return held, (held[0], gates, hidden, memory)
@@ -122,7 +98,6 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
 
 def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-untyped-def]
     gates, before, memory, kernel, weights, valid, mask = residuals
-    product = _product_back(kernel, mask, gates.shape[1])
 
     def step(carry: tuple, saved: tuple) -> tuple[tuple, Array]:
         (dh, dc, d_weights), (dy, gate, memory, is_real) = carry, saved
@@ -132,7 +107,7 @@ def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-unty
         d_gate, dc_before, d_step = pull((jnp.where(is_real, dh, 0), jnp.where(is_real, dc, 0)))
         if clip is not None:
             d_gate = jnp.clip(d_gate, -clip, clip)
-        dh = jnp.where(is_real, product(d_gate), dh)
+        dh = jnp.where(is_real, _project_back(d_gate, kernel, mask), dh)
         dc = jnp.where(is_real, dc_before, dc)
         return (dh, dc, jax.tree.map(jnp.add, d_weights, d_step)), d_gate
 

@@ -37,7 +37,7 @@ def epoch_scores(
     dev: Sequence[Mapping[str, float]],
     test: Sequence[Mapping[str, float]],
 ) -> list[slots.EpochScores]:
-    """The scores of all members; those on test belong to the epoch of the best dev score.
+    """The scores of all members; those on test belong to the epoch that is reported.
 
     Args:
       of: lanes, as the epoch left them.

@@ -29,7 +29,7 @@ class Experiment:
 
 @dataclasses.dataclass(frozen=True)
 class MemberResult:
-    """How a member ended. Scores are fractions, at the epoch of the best dev score."""
+    """How a member ended. Scores are fractions, at the epoch that is scored."""
 
     experiment: str
     seed: int

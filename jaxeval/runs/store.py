@@ -75,8 +75,9 @@ class Store:
             self._insert(connection, schema.facts, [facts], ["facts"])
             query = sa.select(schema.experiments).where(schema.experiments.c.id == experiment.id)
             recorded = connection.execute(query).mappings().one()
-        # name and place may change between commands; what the id stands for may not
-        for name in ("config_hash", "data_hash", "metric"):
+        # name and place may change between commands; what the id stands for may not. It is a hash
+        # of the config; that of a study's config changes with every key that a version adds
+        for name in ("data_hash", "metric"):
             if recorded[name] != row[name]:
                 raise RunError(
                     f"{self._shown}: experiment {experiment.id} is recorded with {name} "

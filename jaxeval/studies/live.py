@@ -15,7 +15,7 @@ class Progress(NamedTuple):
 
     Attributes:
       epoch: of it, from 1.
-      best: its best dev score so far; None before the first.
+      best: its best dev score so far, or its last one (`Training.scored_epoch`); None before.
       status: how it ended; None: it goes on.
     """
 
@@ -53,7 +53,7 @@ def of_population(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> f
         epochs: int, of: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
     ) -> tuple[list[bool], list[Member]]:
         brought = [
-            Progress(entries[slot.member], slot.epoch, slot.best, status)
+            Progress(entries[slot.member], slot.epoch, slot.reported, status)
             for slot, status in zip(of, statuses, strict=True)
             if slot.member is not None
         ]

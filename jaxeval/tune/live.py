@@ -42,7 +42,8 @@ def tune(
     Args:
       save: makes a history safe. It is called before what it proposes is trained, and before what
         it tells of trainings is recorded elsewhere: a search that was killed repeats epochs, meets
-        everybody when it did before, and decides nothing anew.
+        everybody when it did before, and decides nothing anew. (Where memory ran out in all lanes
+        since the last save, it runs out again.)
 
     Raises:
       RunError: as `studies.run_cohorts`; or lane by lane too there is no memory to record what

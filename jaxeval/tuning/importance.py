@@ -23,7 +23,8 @@ from jaxeval.tuning.history import History
 
 # draws of hyperparameters, and of functions for each: nearly all of the time is a kernel's
 _DRAWS, _FUNCTIONS = 32, 4
-_TOLD = 100  # settings that tell the process's hyperparameters, at most: thousands of likelihoods
+# settings at most: of thousands of likelihoods, and of the covariances with 2^10 points d times
+_TOLD, _CONDITIONED = 100, 200
 _EXPONENT = 10  # 2^10 points of the base sample
 _PATHS, _POINTS, _HYPERPARAMETERS = range(30, 33)  # streams of random numbers
 _TAIL = 0.025
@@ -64,7 +65,8 @@ def importance(space: Space, history: History, seed: int = 0) -> list[Importance
     def seen(features: np.ndarray) -> np.ndarray:
         return kernels.warp(model.kernel, columns, encoding.complete(columns, features))
 
-    model = model._replace(data=model.data._replace(features=seen(model.data.features)))
+    data = gp.part(model.data, _CONDITIONED)
+    model = model._replace(data=data._replace(features=seen(data.features)))
     models = hyperparameters.draw(
         model, gp.part(model.data, _TOLD), _DRAWS, [seed, _HYPERPARAMETERS]
     )
@@ -74,8 +76,7 @@ def importance(space: Space, history: History, seed: int = 0) -> list[Importance
         rows = encoding.from_quantiles(space, quantiles)
         features = seen(encoding.features(space, rows))
         squared = additive.distances(columns.group, features, model.data.features)
-        single = squared.astype(np.float32)
-        return np.concatenate([paths.evaluate(of, features, single) for of in drawn], axis=1)
+        return np.concatenate([paths.evaluate(of, features, squared) for of in drawn], axis=1)
 
     first, total = sobol_indices(objective, len(space.parameters), [seed, _POINTS])
     names = [parameter.name for parameter in space.parameters]

@@ -103,6 +103,22 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
 
 
+def test_texts_that_begin_alike_are_different_ones(tmp_path: Path) -> None:
+    """Dies if random splits deal texts together, or keep one of them, for equal first words."""
+    folder = tmp_path / "c"
+    folder.mkdir()
+    for part in splits.PARTS:
+        lines = [f"{n % 2} a {part} {n}\n" for n in range(20)]
+        (folder / part).write_text("".join(lines))
+    source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
+    read = [
+        sentiment.build(sentiment.SentimentData(source=source, vocabulary="all", padded_to=n), 4)
+        for n in (None, 1)
+    ]
+    counts = [[sum(map(len, of)) for of in data.split(1)[:3]] for data in read]
+    assert counts[0] == counts[1] and min(counts[0]) > 3
+
+
 def test_texts_with_targets_are_not_cut(tmp_path: Path) -> None:
     """Dies if a target may be cut off."""
     with pytest.raises(ConfigError, match=r"data\.padded_to"):

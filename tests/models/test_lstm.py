@@ -104,7 +104,7 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
 
     def plain(cell, reverse, clip, x, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
         def step(state, now):  # type: ignore[no-untyped-def]
-            gates = now[0] + bias[None] + recurrence._product(kernel, mask, len(x[0]))(state[0])
+            gates = now[0] + bias[None] + recurrence._project(state[0], kernel, mask)
             new = cell(gates, state[1], weights)
             carried = [jnp.where(now[1][:, None], n, o) for n, o in zip(new, state, strict=True)]
             return tuple(carried), carried[0]
@@ -116,33 +116,6 @@ def test_gradients_equal_those_of_a_plain_scan(name: str, reverse: bool, groups:
         patch.setattr(recurrence, "run", plain)
         expected = quick.jit(jax.grad(lambda *of: loss(*of), (0, 1)))(params, inputs)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), actual, expected)
-
-
-@pytest.mark.parametrize("width", [5, 12, 50])  # 20, 48 and 200 gate inputs
-def test_many_rows_are_those_of_two_halves(width: int) -> None:
-    """Dies if columns are lost or swapped where the product of many rows is cut."""
-    draw = np.random.default_rng(2)
-    rows, steps = recurrence._ROWS, 3
-    cell, halves = lstm.LSTMCell(lstm.LSTMVariant()), np.split(np.arange(rows), 2)
-    x = draw.normal(size=(steps, rows, 4 * width)).astype(np.float32)
-    valid = np.arange(steps)[:, None] < draw.integers(1, steps + 1, rows)[None]
-    kernel = (draw.normal(size=(width, 4 * width)) / 5).astype(np.float32)
-
-    def hidden(kernel: jax.Array, x: jax.Array, valid: jax.Array) -> jax.Array:
-        bias, start = jnp.zeros(4 * width), (jnp.zeros((x.shape[1], width)),) * 2
-        return recurrence.run(cell, False, None, x, bias, kernel, {}, start, valid, None)
-
-    @quick.jit
-    def both(kernel: jax.Array, x: jax.Array, valid: jax.Array) -> tuple:
-        states, pull = jax.vjp(lambda k, x: hidden(k, x, valid), kernel, x)
-        return states, *pull(jnp.cos(states))
-
-    whole = both(kernel, x, valid)
-    parts = [both(kernel, x[:, half], valid[:, half]) for half in halves]
-    states, d_kernel, d_x = zip(*parts, strict=True)
-    expected = np.concatenate(states, 1), sum(map(np.asarray, d_kernel)), np.concatenate(d_x, 1)
-    for array, other in zip(whole, expected, strict=True):
-        np.testing.assert_allclose(array, other, rtol=1e-4, atol=1e-5)
 
 
 def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:

@@ -134,6 +134,8 @@ def test_one_id_stands_for_one_experiment(database_url: str) -> None:
     with runs.open_store(database_url) as opened:
         opened.register(EXPERIMENT)
         opened.register(dataclasses.replace(EXPERIMENT, name="renamed"))
+        # a study's, recorded before its config had another key
+        opened.register(dataclasses.replace(EXPERIMENT, config_hash="of more keys"))
         with pytest.raises(RunError, match="data_hash"):
             opened.register(dataclasses.replace(EXPERIMENT, data_hash="other"))
 

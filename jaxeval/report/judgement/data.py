@@ -187,7 +187,7 @@ def signature(of: Judged) -> str:
     return " | ".join(
         [
             text.versions(),
-            "test scores at the epoch of the best dev score, mean (sd) over seeds",
+            "test scores at the scored epoch, mean (sd) over seeds",
             "means over tasks have no weights",
             f"level {rules.alpha:g}, Holm over pairs, and over pairs and tasks",
             f"CIs of {100 * rules.confidence:g} %, {rules.resamples} resamples of seeds, seed "

@@ -55,7 +55,7 @@ def violins(groups: Groups) -> Figure:
     return Figure(
         f"distributions_{groups[0][0].metric}",
         f"Distribution of {groups[0][0].metric} over members",
-        "Each mark is a member (seed or split) at the epoch of its best dev score. Wide bar: "
+        "Each mark is a member (seed or split) at the epoch that is scored. Wide bar: "
         "first to third quartile; white line: median. Where there are at least three different "
         "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
         "and highest score."

@@ -198,7 +198,7 @@ def status(report: "reports.Report", ended: Sequence[float], label: str, unit: s
     Args:
       label: the metric with its unit.
     """
-    live = [slot.best for slot in report.slots if slot.active and slot.best is not None]
+    live = [s.reported for s in report.slots if s.active and s.reported is not None]
     epochs = [slot.epoch for slot in report.slots if slot.active]
     dev = [*ended, *live]
     span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
