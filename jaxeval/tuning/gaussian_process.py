@@ -15,7 +15,7 @@ from jaxeval.tuning import encoding, kernels
 from jaxeval.tuning.encoding import Features
 from jaxeval.tuning.kernels import Kernel
 
-MEAN_VARIANCE = 1.0
+_MEAN_VARIANCE = 1.0
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # of the mean diagonal
 _BOUNDS = {"scale": (-4.0, 4.0), "noise": (-13.8, 0.0), "length": (-4.6, 4.6), "warp": (-2.0, 2.0)}
 _LEAST_WARPED = 10  # points a hyperparameter from which places are warped
@@ -108,7 +108,7 @@ def negative_log_posterior(
     squared = kernels.distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
     correlation = kernels.matern(squared)
-    factor = factorise(scale * correlation, data.variances + math.exp(noise) * data.shares)
+    factor = _factor(scale * correlation, data.variances + math.exp(noise) * data.shares)
     if factor is None:
         return 1e25, np.zeros_like(theta)
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
@@ -150,9 +150,9 @@ def _by_coordinates(
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
 
 
-def factorise(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
-    """Lower Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
-    total = covariance + MEAN_VARIANCE
+def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
+    """Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
+    total = covariance + _MEAN_VARIANCE
     diagonal = total.diagonal() + noise
     for jitter in _JITTERS:
         np.fill_diagonal(total, diagonal + jitter * diagonal.mean())
@@ -195,7 +195,7 @@ def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) 
 def condition(kernel: Kernel, noise: float, columns: Features, data: Data) -> Model:
     """The process with given hyperparameters, conditioned on data."""
     prior_covariance = kernels.covariance(kernel, columns, data.features, data.features)
-    factor = factorise(prior_covariance, data.variances + math.exp(noise) * data.shares)
+    factor = _factor(prior_covariance, data.variances + math.exp(noise) * data.shares)
     if factor is None:
         raise FloatingPointError("the covariance of the settings is not positive definite")
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
@@ -219,7 +219,7 @@ def predict(model: Model, features: np.ndarray) -> Prediction:
     """The posterior at features [m, D], of settings that have their whole training."""
     cross = covariance(model, model.data.features, features)
     solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
-    total = math.exp(model.kernel.scale) + MEAN_VARIANCE
+    total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
     variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
     return Prediction(model.weights @ cross, variance, solved)
 
@@ -242,7 +242,7 @@ def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     inner = between(model, points, points)
     for jitter in _JITTERS:
         try:
-            extra = jitter * (math.exp(model.kernel.scale) + MEAN_VARIANCE)
+            extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
             lower = linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True)
             return prediction.mean, lower
         except linalg.LinAlgError:
@@ -254,4 +254,4 @@ def covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Prior covariance with that of the constant mean."""
     of, columns = model.kernel, model.columns
     sides = encoding.complete(columns, left), encoding.complete(columns, right)
-    return kernels.covariance(of, columns, *sides) + MEAN_VARIANCE
+    return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE

@@ -209,22 +209,27 @@ def _model(space: Space, data: Data) -> Model:
     columns = encoding.layout(space)
     if data.features.shape[1] > len(columns.group):
         columns = encoding.with_budget(columns)
-    fitted = gaussian_process.fit(part(data, _FITTED), columns)
+    fitted = gaussian_process.fit(fitted_to(data), columns)
     if len(data.targets) <= _FITTED:
         return fitted
-    conditioned = part(data, _CONDITIONED)
-    return gaussian_process.condition(fitted.kernel, fitted.noise, columns, conditioned)
+    part = _part(data, _CONDITIONED)
+    return gaussian_process.condition(fitted.kernel, fitted.noise, columns, part)
 
 
-def part(data: Data, most: int) -> Data:
+def fitted_to(data: Data) -> Data:
+    """What of the data hyperparameters are fitted to."""
+    return _part(data, _FITTED)
+
+
+def _part(data: Data, most: int) -> Data:
     """At most so many data: the better half of them the best ones, the others evenly spread."""
     if len(data.targets) <= most:
         return data
     order = np.argsort(-data.targets, kind="stable")
     best, others = np.split(order, [most // 2])
     spread = np.linspace(0, len(others) - 1, most - most // 2).astype(int)
-    kept = np.sort(np.concatenate([best, others[spread]]))
-    return Data(*(array[kept] for array in data))
+    part = np.sort(np.concatenate([best, others[spread]]))
+    return Data(*(array[part] for array in data))
 
 
 def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:

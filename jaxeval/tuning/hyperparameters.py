@@ -5,21 +5,18 @@ the objective depends on them, it is averaged over such draws (Snoek et al. 2012
 
 Generalised elliptical slice sampling (Nishihara et al. 2014): elliptical slice sampling (Murray et
 al. 2010) of a Laplace approximation at the mode, with what the posterior differs from it by as
-likelihood. It has no step size, and is exact where the approximation is not. In turn with it,
-elliptical slice sampling of their prior moves the numbers of one term of the kernel alone: of an
-idle hyperparameter the posterior is nearly that, and no normal distribution around the mode.
+likelihood. It has no step size, and is exact where the approximation is not.
 """
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.tuning import additive, gaussian_process
-from jaxeval.tuning.additive import Model
-from jaxeval.tuning.gaussian_process import Data, Prior
+from jaxeval.tuning import gaussian_process
+from jaxeval.tuning.encoding import Features
+from jaxeval.tuning.gaussian_process import Data, Model, Prior
 
 _BURN_IN, _THIN = 50, 10  # steps before the first draw, and from one to the next
 _WIDER = math.sqrt(3)  # than the approximation: the posterior has heavier tails
@@ -33,102 +30,42 @@ class Normal(NamedTuple):
     factor: np.ndarray
 
 
-def draw(like: gaussian_process.Model, data: Data, count: int, seed: list[int]) -> list[Model]:
+def draw(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
     """So many processes, with hyperparameters from their posterior given some data.
 
-    A chain begins at each mode and has its share of the draws.
-
     Args:
-      like: fitted to the data: its hyperparameters are among those that the search for modes
-        begins at. Draws are conditioned on its data.
+      model: at the posterior mode, where the chain begins. Draws are conditioned on its data.
       data: what hyperparameters are told by.
     """
-    random, group = np.random.default_rng(seed), like.columns.group
-    prior = additive.prior(like.columns.groups, bool(data.variances.any()))
-    squared = additive.distances(group, data.features, data.features)
-    of_all = additive.distances(group, like.data.features, like.data.features)
+    random, columns = np.random.default_rng(seed), model.columns
+    known = bool(data.variances.any())
+    prior = gaussian_process.prior(columns, bool(len(model.kernel.a)), known)
+    theta = gaussian_process.pack(model.kernel, model.noise)
+    normal = laplace(theta, prior, columns, data)
+    inverse = np.linalg.inv(normal.factor)
 
-    def likelihood(theta: np.ndarray) -> float:
+    def log_ratio(theta: np.ndarray) -> float:
+        """Of the posterior to the approximation, up to a constant."""
         if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
             return -math.inf
-        return additive.log_likelihood(theta, data, squared)
+        z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - normal.mean)
+        return log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
 
-    modes = additive.modes(data, squared, prior, additive.starts(like, prior))
-    normals = [laplace(mode, prior, data, squared) for mode in modes]
-    log_density = [-additive.negative_log_posterior(m, data, squared, prior)[0] for m in modes]
-    drawn = []
-    for normal, share in zip(normals, shares(log_density, normals, count), strict=True):
-        states = chain(normal, prior, likelihood, random)
-        steps = _BURN_IN + _THIN * share if share else 0
-        for theta in [*itertools.islice(states, steps)][_BURN_IN + _THIN - 1 :: _THIN]:
-            kernel, noise = additive.unpack(theta)
-            drawn.append(additive.condition(kernel, noise, group, like.data, of_all))
+    drawn, level = [], log_ratio(theta)
+    for number in range(1 - _BURN_IN, 1 + _THIN * count):
+        theta, level = step(theta, level, normal, log_ratio, random)
+        if number > 0 and number % _THIN == 0:
+            kernel, noise = gaussian_process.unpack(theta, columns)
+            drawn.append(gaussian_process.condition(kernel, noise, columns, model.data))
     return drawn
 
 
-def shares(log_density: list[float], normals: list[Normal], count: int) -> list[int]:
-    """How many draws are of each mode: as its mass by Laplace's approximation, rounded."""
-    log_mass = [
-        density + np.linalg.slogdet(normal.factor)[1]
-        for density, normal in zip(log_density, normals, strict=True)
-    ]
-    mass = np.exp(np.array(log_mass) - max(log_mass))
-    ends = np.rint(count * np.cumsum(mass) / mass.sum()).astype(int)
-    return [int(share) for share in np.diff(ends, prepend=0)]
-
-
-def chain(
-    normal: Normal,
-    prior: Prior,
-    likelihood: Callable[[np.ndarray], float],
-    random: np.random.Generator,
-) -> Iterator[np.ndarray]:
-    """States [K] after a step of all numbers and one of those of a term, without end.
-
-    Args:
-      normal: the approximation of the posterior; the chain begins at its mean.
-      likelihood: logarithmic, minus infinity outside the prior's bounds.
-    """
-    inverse, theta = np.linalg.inv(normal.factor), normal.mean
-    terms = (len(theta) - 2) // 3 + 1
-
-    def correction(theta: np.ndarray) -> float:
-        """Of the log likelihood, with the approximation for a prior, up to a constant."""
-        z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - normal.mean)
-        return -0.5 * float(z @ z - u @ u)
-
-    def ratio(theta: np.ndarray) -> float:
-        return likelihood(theta) + correction(theta)
-
-    level = likelihood(theta)
-    while True:
-        theta, level = step(theta, level + correction(theta), normal, ratio, random)
-        level -= correction(theta)
-        part = _part(theta, prior, int(random.integers(terms)))
-        theta, level = step(theta, level, part, likelihood, random)
-        yield theta
-
-
-def _part(theta: np.ndarray, prior: Prior, term: int) -> Normal:
-    """The prior of one term's numbers, all others held.
-
-    Those are of a hyperparameter its variance and both length-scales, and otherwise the variance
-    of the last term and the noise.
-    """
-    groups = (len(theta) - 2) // 3
-    last = term == groups
-    moved = [0, 1 + groups] if last else [1 + term, 2 + groups + term, 2 + 2 * groups + term]
-    mean, sd = theta.copy(), np.zeros(len(theta))
-    mean[moved], sd[moved] = prior.mean[moved], prior.sd[moved]
-    return Normal(mean, np.diag(sd))
-
-
-def laplace(theta: np.ndarray, prior: Prior, data: Data, squared: np.ndarray) -> Normal:
+def laplace(theta: np.ndarray, prior: Prior, columns: Features, data: Data) -> Normal:
     """Around the mode, somewhat wider; in no direction narrower data make it than the prior."""
 
     def gradient(offset: np.ndarray) -> np.ndarray:
         at = theta + _DIFFERENCE * offset
-        return additive.negative_log_posterior(at, data, squared, prior)[1]
+        return gaussian_process.negative_log_posterior(at, columns, data, prior)[1]
 
     rows = [gradient(axis) - gradient(-axis) for axis in np.eye(len(theta))]
     hessian = np.array(rows) / (2 * _DIFFERENCE) * np.outer(prior.sd, prior.sd)
@@ -160,3 +97,14 @@ def step(
             return proposed, ratio
         low, high = (angle, high) if angle < 0 else (low, angle)
         angle = random.uniform(low, high)
+
+
+def log_likelihood(theta: np.ndarray, columns: Features, data: Data) -> float:
+    """Of the targets, the objective integrated out (Rasmussen & Williams 2006, equation 2.30)."""
+    kernel, noise = gaussian_process.unpack(theta, columns)
+    try:
+        model = gaussian_process.condition(kernel, noise, columns, data)
+    except FloatingPointError:
+        return -math.inf
+    fit = 0.5 * data.targets @ model.weights + np.log(model.factor.diagonal()).sum()
+    return -float(fit) - 0.5 * len(data.targets) * math.log(2 * math.pi)

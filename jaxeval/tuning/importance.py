@@ -1,14 +1,12 @@
 """How much of the objective's variance over the space each hyperparameter explains.
 
-Sobol indices of a posterior: hyperparameters are drawn as the space draws them, and the variance
-of the noise-free objective is shared out among them (functional ANOVA; Hutter et al. 2014 do so
-with a forest). The first-order index is what a hyperparameter explains by itself, the total index
-what it explains with all its interactions. Each draw of the posterior, of the process's
+Sobol indices of the process's posterior: hyperparameters are drawn as the space draws them, and
+the variance of the noise-free objective is shared out among them (functional ANOVA; Hutter et al.
+2014 do so with a forest). The first-order index is what a hyperparameter explains by itself, the
+total index what it explains with all its interactions. Each draw of the posterior, of
 hyperparameters and of the objective, has indices of its own (Marrel et al. 2009; Le Gratiet et al.
-2014). Their spread holds the truth less often than it says (docs/tuning_method.md).
-
-The process is not that of proposals, whose kernel expects interactions of whatever changes fast,
-but a sum of functions of single hyperparameters and one of all (`additive`).
+2014). Their spread is no interval that holds the truth as often as it says: the process expects
+interactions, and of few scores total indices come out too high (docs/tuning_method.md).
 """
 
 from collections.abc import Callable
@@ -18,13 +16,11 @@ import numpy as np
 from scipy import stats
 
 from jaxeval.space.space import Space
-from jaxeval.tuning import additive, encoding, gp, hyperparameters, kernels, paths
+from jaxeval.tuning import encoding, gp, hyperparameters, paths
 from jaxeval.tuning.history import History
 
 # draws of hyperparameters, and of functions for each: nearly all of the time is a kernel's
 _DRAWS, _FUNCTIONS = 32, 4
-# settings at most: of thousands of likelihoods, and of the covariances with 2^10 points d times
-_TOLD, _CONDITIONED = 100, 200
 _EXPONENT = 10  # 2^10 points of the base sample
 _PATHS, _POINTS, _HYPERPARAMETERS = range(30, 33)  # streams of random numbers
 _TAIL = 0.025
@@ -54,29 +50,19 @@ class Importance(NamedTuple):
 def importance(space: Space, history: History, seed: int = 0) -> list[Importance]:
     """Of each hyperparameter, the largest total index first; empty before scores differ.
 
-    The objective is that of proposals: good scores as they are, bad ones by rank (`warping`). So
-    are the warps of numbers, which stay at their mode.
+    The objective is that of the process: good scores as they are, bad ones by rank (`warping`).
     """
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
         return []
-    model, columns = fitted.model, fitted.model.columns
-
-    def seen(features: np.ndarray) -> np.ndarray:
-        return kernels.warp(model.kernel, columns, encoding.complete(columns, features))
-
-    data = gp.part(model.data, _CONDITIONED)
-    model = model._replace(data=data._replace(features=seen(data.features)))
     models = hyperparameters.draw(
-        model, gp.part(model.data, _TOLD), _DRAWS, [seed, _HYPERPARAMETERS]
+        fitted.model, gp.fitted_to(fitted.model.data), _DRAWS, [seed, _HYPERPARAMETERS]
     )
-    drawn = [paths.draw(of, _FUNCTIONS, [seed, _PATHS, k]) for k, of in enumerate(models)]
+    drawn = [paths.draw(model, _FUNCTIONS, [seed, _PATHS, k]) for k, model in enumerate(models)]
 
     def objective(quantiles: np.ndarray) -> np.ndarray:
-        rows = encoding.from_quantiles(space, quantiles)
-        features = seen(encoding.features(space, rows))
-        squared = additive.distances(columns.group, features, model.data.features)
-        return np.concatenate([paths.evaluate(of, features, squared) for of in drawn], axis=1)
+        features = encoding.features(space, encoding.from_quantiles(space, quantiles))
+        return np.concatenate([paths.evaluate(path, features) for path in drawn], axis=1)
 
     first, total = sobol_indices(objective, len(space.parameters), [seed, _POINTS])
     names = [parameter.name for parameter in space.parameters]

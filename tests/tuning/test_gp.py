@@ -199,7 +199,7 @@ def test_more_settings_than_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted.targets is not None
     assert set(np.sort(fitted.targets.values)[-8:]) <= set(fitted.model.data.targets)
     _check(history, gp.propose(SPACE, history, 2, 0, 8))
-    part = gp.part(Data(*(np.arange(100.0) for _ in range(4))), 10)
+    part = gp._part(Data(*(np.arange(100.0) for _ in range(4))), 10)
     np.testing.assert_array_equal(part.targets[-5:], np.arange(95.0, 100))
     np.testing.assert_array_equal(part.targets, part.variances)
 

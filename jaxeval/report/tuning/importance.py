@@ -11,12 +11,11 @@ from jaxeval.report.tuning import terminal
 from jaxeval.report.tuning.as_json import Result
 
 CAPTION = (
-    "Sobol indices of the posterior of a Gaussian process over the whole space, of functions of "
-    "single hyperparameters and of all together: the bar is the share of the "
+    "Sobol indices of the process's posterior over the whole space: the bar is the share of the "
     "objective's variance that a hyperparameter explains with all its interactions (total), the "
     "diamond what it explains by itself (first order). Lines are the spread over draws of the "
-    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: in simulations it held "
-    "the truth in fewer than 95 % of the cases. "
+    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: the process expects "
+    "interactions, so that of few scores total indices tend to be too high. "
     "Bad scores count by rank; near the best setting another hyperparameter may matter most."
 )
 
