@@ -110,6 +110,24 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(
         assert _rows(folder) == _rows(tmp_path / "whole")
 
 
+def test_the_last_score_ranks_where_the_last_epoch_is_scored(
+    target: targets.Target, tmp_path: Path
+) -> None:
+    """Dies if a setting is told a best score that the weights which are kept do not have."""
+    changes = [*CHANGES, "training.scored_epoch=last"]
+    target = targets.target({"task": "toy"}, changes, None, SEARCH)
+    journal = _Journal(History())
+    _go_on(target, tmp_path, journal)
+    recorded = {row.seed: row for row in runs.load(tmp_path)}
+    whole, differs = journal.saved[-1], False
+    for evaluation in whole.evaluations:
+        row, result = recorded[evaluation.seeds[0]], evaluation.result
+        assert result is not None and result.scores == (row.dev,) and row.best_epoch == row.epochs
+        curves = runs.load_curves(tmp_path)
+        differs |= max(c.value for c in curves if c.seed == row.seed and c.part == "dev") > row.dev
+    assert differs
+
+
 def test_a_lost_state_finds_what_is_recorded(target: targets.Target, tmp_path: Path) -> None:
     """Dies if settings whose results are recorded are trained again, or never told."""
     first, second = _Journal(History()), _Journal(History())
