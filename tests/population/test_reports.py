@@ -8,8 +8,8 @@ from jaxeval.population import reports, slots
 METRIC = Metric("f1")
 # of four lanes: trains on, ends with a best epoch, idle, diverged
 LANES = [
-    slots.Slot(Member(1), epoch=3, best=0.5, best_epoch=2),
-    slots.Slot(Member(2), epoch=5, best=0.7, best_epoch=4),
+    slots.Slot(Member(1), epoch=3, reported=0.5, reported_epoch=2),
+    slots.Slot(Member(2), epoch=5, reported=0.7, reported_epoch=4),
     slots.Slot(),
     slots.Slot(Member(3), epoch=1),
 ]

@@ -18,8 +18,8 @@ RECORD = runs.Experiment(
 )
 
 
-def _slot(epoch: int, best: float | None = None) -> Any:
-    return SimpleNamespace(active=True, epoch=epoch, best=best)
+def _slot(epoch: int, reported: float | None = None) -> Any:
+    return SimpleNamespace(active=True, epoch=epoch, reported=reported)
 
 
 def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:

@@ -178,7 +178,7 @@ def test_remarks_name_the_best_member(tmp_path: Path) -> None:
 def test_progress_before_the_first_evaluation() -> None:
     """Dies if members without a dev score are not counted, or have one invented."""
     who = Member(1)
-    fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, best=0.5, best_epoch=4)
+    fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, reported=0.5)
     report = Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
     assert progress.status(report, [], "f1 (%)", "fraction") == (
         "epoch 2, 1 training, 3 waiting; no dev scores yet"
