@@ -41,9 +41,8 @@ def tune(
 
     Args:
       save: makes a history safe. It is called before what it proposes is trained, and before what
-        it tells of trainings is recorded elsewhere: a search that was killed repeats epochs, meets
-        everybody when it did before, and decides nothing anew. (Where memory ran out in all lanes
-        since the last save, it runs out again.)
+        it tells of trainings is recorded elsewhere: a killed search repeats epochs, meets all when
+        it did before, and decides nothing anew, unless it trained lane by lane.
 
     Raises:
       RunError: as `studies.run_cohorts`; or lane by lane too there is no memory to record what
@@ -289,9 +288,8 @@ class _Live:
 
     def news(self) -> list[Scored | Told]:
         """What was told since the last time."""
-        numbers, self.told = self.told, []
-        evaluations = [self.history.evaluations[number] for number in numbers]
-        news: list[Scored | Told] = [Scored(e, e.result) for e in evaluations if e.result]
+        told, self.told = [self.history.evaluations[number] for number in self.told], []
+        news: list[Scored | Told] = [Scored(e, e.result) for e in told if e.result]
         return [*news, Told(self.history)] if news else []
 
 
