@@ -90,7 +90,8 @@ def top_two(history: History, number: int) -> dict[str, Value]:
     """The same by the probability of being best, in turn with new settings."""
     if len(history.evaluations) % 2 and not gp.initial(history, 1):
         fitted = gp.fit(SPACE, history)
-        best = posterior.probability_of_best(fitted, number)
+        drawn = posterior.processes(fitted, number)
+        best = posterior.probability_of_best(fitted, drawn, number)
         if best.max() < SURE:
             two = [fitted.settings[k] for k in np.argsort(-best, kind="stable")[:2]]
             awaited = [histories.identity(e.values) for e in histories.pending(history)]

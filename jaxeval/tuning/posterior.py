@@ -1,6 +1,12 @@
-"""What a search says so far: which setting is best, and whether a better one exists."""
+"""What a search says so far: which setting is best, and whether a better one exists.
+
+All of it is averaged over draws of the process's hyperparameters (Snoek et al. 2012, section 3.2).
+Those of the posterior mode alone are taken for known, and what is said is then too sure: see
+docs/tuning_method.md.
+"""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,15 +14,24 @@ from scipy import special
 
 from jaxeval.errors import DataError
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gaussian_process, gp, maximising, warping
+from jaxeval.tuning import (
+    encoding,
+    gaussian_process,
+    gp,
+    hyperparameters,
+    maximising,
+    paths,
+    warping,
+)
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.gaussian_process import Model
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
 
-_DRAWS = 1024
-_POINTS, _AROUND = 512, 8  # of the whole space, and of evaluated settings to look around
-_OF_BEST, _OF_SPACE, _OF_BETTER, _OF_SUCCESS = range(10, 14)  # streams of random numbers
+# draws of hyperparameters, and of functions for each
+_PROCESSES, _FUNCTIONS = 16, 64
+_POINTS, _AROUND = 4096, 8  # of the whole space, and of evaluated settings to look around
+_OF_BEST, _OF_SPACE, _OF_BETTER, _OF_SUCCESS, _OF_PROCESSES = range(10, 15)  # streams
 
 
 class Row(NamedTuple):
@@ -47,33 +62,59 @@ def describe(space: Space, history: History, seed: int = 0, margin: float = 0.0)
     fitted = gp.fit(space, history)
     if fitted.model is None or fitted.targets is None:
         return []
-    prediction = gaussian_process.predict(fitted.model, fitted.features)
-    best = probability_of_best(fitted, seed)
+    drawn = processes(fitted, seed)
+    mean, sd = moments(drawn, fitted.features)
+    best = probability_of_best(fitted, drawn, seed)
     able = gp.ranked(fitted)
-    by_mean = np.argsort(-prediction.mean, kind="stable")
-    order = [*able, *by_mean[~np.isin(by_mean, able)]]
+    by_mean = np.argsort(-mean, kind="stable")
+    others = [*by_mean[np.isin(by_mean, able[1:])], *by_mean[~np.isin(by_mean, able)]]
     centre, unit = fitted.targets.centre, fitted.targets.unit
-    taken = fitted.features[order[:1]]
-    below = worse(fitted.model, fitted.features, taken, margin / abs(unit))
+    below = worse(drawn, fitted.features, fitted.features[able[:1]], margin / abs(unit))
     return [
         Row(
             fitted.settings[k],
-            centre + unit * float(prediction.mean[k]),
-            abs(unit) * math.sqrt(float(prediction.variance[k])),
+            centre + unit * float(mean[k]),
+            abs(unit) * float(sd[k]),
             float(best[k]),
             float(below[k]),
         )
-        for k in order
+        for k in (able[0], *others)
     ]
 
 
-def worse(model: Model, features: np.ndarray, own: np.ndarray, margin: float) -> np.ndarray:
+def processes(fitted: Fitted, seed: int) -> list[Model]:
+    """The process with hyperparameters drawn from their posterior.
+
+    Args:
+      fitted: to a history that has scores.
+    """
+    assert fitted.model is not None
+    told = gp.fitted_to(fitted.model.data)
+    return hyperparameters.draw(fitted.model, told, _PROCESSES, [seed, _OF_PROCESSES])
+
+
+def moments(drawn: Sequence[Model], features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation [m] of the objective at features [m, D], in targets."""
+    predictions = [gaussian_process.predict(model, features) for model in drawn]
+    means = np.array([prediction.mean for prediction in predictions])
+    variances = np.array([prediction.variance for prediction in predictions])
+    return means.mean(axis=0), np.sqrt(variances.mean(axis=0) + means.var(axis=0))
+
+
+def worse(
+    drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, margin: float
+) -> np.ndarray:
     """[m]: posterior probability that the objective at features [m, D] is worse than elsewhere.
 
     Args:
       own: [1, D] where that is.
       margin: by more than this, in targets.
     """
+    mean: np.ndarray = np.mean([_worse(model, features, own, margin) for model in drawn], axis=0)
+    return mean
+
+
+def _worse(model: Model, features: np.ndarray, own: np.ndarray, margin: float) -> np.ndarray:
     others = gaussian_process.predict(model, features)
     at_own = gaussian_process.predict(model, own)
     shared = gaussian_process.between(model, (features, others.solved), (own, at_own.solved))[:, 0]
@@ -94,24 +135,27 @@ def noise_known(history: History) -> bool:
     return bool(scores) and warping.targets(scores, history.higher_is_better).seed > 0
 
 
-def probability_of_best(fitted: Fitted, seed: int) -> np.ndarray:
+def probability_of_best(fitted: Fitted, drawn: Sequence[Model], seed: int) -> np.ndarray:
     """[n]: of each setting with scores, that its noise-free objective is the best of them.
 
     0 of those that cannot be taken (`gp.ranked`).
     """
-    values = _draw(fitted, fitted.features, [seed, _OF_BEST])
     able = np.sort(gp.ranked(fitted))
-    best = able[values[able].argmax(axis=0)]
-    return np.bincount(best, minlength=len(values)) / values.shape[1]
+    wins = np.zeros(len(fitted.settings))
+    for k, model in enumerate(drawn):
+        mean, factor = gaussian_process.joint(model, fitted.features[able])
+        normal = np.random.default_rng([seed, _OF_BEST, k]).normal(size=(len(able), _FUNCTIONS))
+        np.add.at(wins, able[np.argmax(mean[:, None] + factor @ normal, axis=0)], 1)
+    return wins / wins.sum()
 
 
 def probability_of_better(space: Space, history: History, margin: float, seed: int = 0) -> float:
     """That some setting is better than the one to take by more than a margin.
 
-    Joint draws of the posterior at 512 Sobol points of the space (all of a small one) and around
-    the best settings. One without a result counts in the draws where it does not fail either; one
-    of which an evaluation failed does not count. The probability over the whole space is higher
-    where a better setting lies between the points.
+    Draws of the posterior as functions, at 4,096 points of the space (all of a small one) and
+    around the best settings. One without a result counts in the draws where it does not fail
+    either; one of which an evaluation failed does not count. The probability over the whole space
+    is higher where a better setting lies between the points.
 
     1 until `gp.INITIAL` settings have scores (all of a space that has fewer), and they differ:
     before that the model knows no scale to compare the margin with.
@@ -130,11 +174,14 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
     others = rows[~maximising.is_taken(rows, encoding.places(space, ended))]
     if len(fitted.settings) < gp.INITIAL and len(others):
         return 1.0
-    features = encoding.features(space, others)
-    values = _draw(fitted, np.concatenate([fitted.features[near], features]), [seed, _OF_BETTER])
-    values[len(near) :][~_succeeds(fitted, features, [seed, _OF_SUCCESS])] = -np.inf
-    gain = values[1:].max(axis=0, initial=-np.inf) - values[0]
-    return float(np.mean(gain * abs(fitted.targets.unit) > margin))
+    of_others = encoding.features(space, others)
+    features, gains = np.concatenate([fitted.features[near], of_others]), []
+    for k, model in enumerate(processes(fitted, seed)):
+        path = paths.draw(model, _FUNCTIONS, [seed, _OF_BETTER, k])
+        values = paths.evaluate(path, features)
+        values[len(near) :][~_succeeds(fitted, of_others, [seed, _OF_SUCCESS, k])] = -np.inf
+        gains.append(values[1:].max(axis=0, initial=-np.inf) - values[0])
+    return float(np.mean(np.array(gains) * abs(fitted.targets.unit) > margin))
 
 
 def _has_ended(setting: Setting) -> bool:
@@ -146,12 +193,12 @@ def _succeeds(fitted: Fitted, features: np.ndarray, seed: list[int]) -> np.ndarr
 
     A setting does so with the probability of `success`; settings that are alike share their luck.
     """
-    if fitted.success is None or not len(features):
-        return np.ones((len(features), _DRAWS), bool)
-    mean, factor = gaussian_process.joint(fitted.success, features)
-    normal = np.random.default_rng(seed).normal(size=(len(mean) + 1, _DRAWS))
-    latent = mean[:, None] + factor @ normal[1:]
-    succeeds: np.ndarray = latent + math.exp(fitted.success.noise / 2) * normal[0] > 0
+    if fitted.success is None:
+        return np.ones((len(features), _FUNCTIONS), bool)
+    path = paths.draw(fitted.success, _FUNCTIONS, seed)
+    luck = np.random.default_rng([*seed, 1]).normal(size=_FUNCTIONS)
+    latent = paths.evaluate(path, features) + math.exp(fitted.success.noise / 2) * luck
+    succeeds: np.ndarray = latent > 0
     return succeeds
 
 
@@ -159,17 +206,8 @@ def _candidates(space: Space, near: np.ndarray, seed: int) -> np.ndarray:
     """Places [m, P] of the whole space and around given settings."""
     everything = encoding.everything(space)
     random = np.random.default_rng([seed, _OF_SPACE])
-    if everything is not None and len(everything) <= 2 * _POINTS:
+    if everything is not None:
         return everything
     whole = encoding.from_quantiles(space, random.random((_POINTS, len(space.parameters))))
     around = [maximising.mutate(space, near, step, random) for step in (0.1, 0.02)]
     return encoding.distinct(np.concatenate([whole, *around]))
-
-
-def _draw(fitted: Fitted, features: np.ndarray, seed: list[int]) -> np.ndarray:
-    """Joint posterior draws [m, S] of the objective at features [m, D]."""
-    assert fitted.model is not None
-    mean, factor = gaussian_process.joint(fitted.model, features)
-    normal = np.random.default_rng(seed).normal(size=(len(mean), _DRAWS))
-    drawn: np.ndarray = mean[:, None] + factor @ normal
-    return drawn

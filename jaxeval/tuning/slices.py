@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gaussian_process, gp, posterior
+from jaxeval.tuning import encoding, gp, posterior
 from jaxeval.tuning.history import History, Setting
 
 _POINTS = 41
@@ -31,7 +31,7 @@ class Slice(NamedTuple):
 
 
 def slices(
-    space: Space, history: History, setting: Setting, margin: float = 0.0
+    space: Space, history: History, setting: Setting, margin: float = 0.0, seed: int = 0
 ) -> dict[str, Slice]:
     """By name, of all hyperparameters that are active in a setting.
 
@@ -47,20 +47,20 @@ def slices(
         return {}
     own = encoding.places(space, [setting.values])
     at, row = encoding.features(space, own), _everywhere(space, own[0])
-    by_name = {}
+    drawn, by_name = posterior.processes(fitted, seed), {}
+    centre, unit = fitted.targets.centre, fitted.targets.unit
     for k, parameter in enumerate(space.parameters):
         if parameter.name not in setting.values:
             continue
         rows = encoding.snap(space, _varied(space, row, k))
         values = [values[parameter.name] for values in encoding.settings(space, rows)]
         features = encoding.features(space, rows)
-        predicted = gaussian_process.predict(fitted.model, features)
-        centre, unit = fitted.targets.centre, fitted.targets.unit
+        mean, sd = posterior.moments(drawn, features)
         by_name[parameter.name] = Slice(
             values,
-            centre + unit * predicted.mean,
-            abs(unit) * np.sqrt(predicted.variance),
-            posterior.worse(fitted.model, features, at, margin / abs(unit)),
+            centre + unit * mean,
+            abs(unit) * sd,
+            posterior.worse(drawn, features, at, margin / abs(unit)),
         )
     return by_name
 

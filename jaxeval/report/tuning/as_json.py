@@ -137,7 +137,7 @@ def posterior(
         return None
     rows = posteriors.describe(search.space, history, search.seed, margin)
     able = [row for row in rows if row.setting.whole] or rows
-    along = slices.slices(search.space, history, best, margin)
+    along = slices.slices(search.space, history, best, margin, search.seed)
     return {
         "margin": margin,
         "noise_known": posteriors.noise_known(history),
