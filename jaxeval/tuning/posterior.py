@@ -38,8 +38,8 @@ class Row(NamedTuple):
     """The posterior of one evaluated setting.
 
     Attributes:
-      mean, sd: of its mean score over seeds, in the metric's unit. Below the median score they are
-        of the scores by rank (`warping`), so that they are right for good settings alone.
+      mean, sd: of its mean score over seeds, in the metric's unit. The sd is right for good
+        settings alone: below the median score the process knows ranks (`warping`).
       best: probability that it is the best of the evaluated settings that can be taken.
       worse: probability that it is worse than the first row's by more than a margin.
     """
@@ -68,13 +68,13 @@ def describe(space: Space, history: History, seed: int = 0, margin: float = 0.0)
     able = gp.ranked(fitted)
     by_mean = np.argsort(-mean, kind="stable")
     others = [*by_mean[np.isin(by_mean, able[1:])], *by_mean[~np.isin(by_mean, able)]]
-    centre, unit = fitted.targets.centre, fitted.targets.unit
-    below = worse(drawn, fitted.features, fitted.features[able[:1]], margin / abs(unit))
+    unit, means = abs(fitted.targets.unit), warping.in_metric(fitted.targets, mean)
+    below = worse(drawn, fitted.features, fitted.features[able[:1]], margin / unit)
     return [
         Row(
             fitted.settings[k],
-            centre + unit * float(mean[k]),
-            abs(unit) * float(sd[k]),
+            float(means[k]),
+            unit * float(sd[k]),
             float(best[k]),
             float(below[k]),
         )

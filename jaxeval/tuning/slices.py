@@ -7,10 +7,11 @@ import numpy as np
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, posterior
+from jaxeval.tuning import encoding, gp, posterior, warping
 from jaxeval.tuning.history import History, Setting
 
 _POINTS = 41
+_TWO_SIDED = 1.959964  # standard deviations on either side of 95 % of a normal distribution
 TOLD_APART = 0.95  # posterior probability
 
 
@@ -19,14 +20,15 @@ class Slice(NamedTuple):
 
     Attributes:
       values: of the hyperparameter, ascending where they are numbers.
-      mean, sd: of the objective at each.
+      median, low, high: of the objective at each, and the ends of its 95 % interval.
       worse: posterior probability that the objective there is worse than at the setting itself, by
         more than a margin.
     """
 
     values: list[Value]
-    mean: np.ndarray
-    sd: np.ndarray
+    median: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     worse: np.ndarray
 
 
@@ -36,8 +38,8 @@ def slices(
     """By name, of all hyperparameters that are active in a setting.
 
     All others keep their values. Where a value makes another hyperparameter active, that one is in
-    the middle of its range. As in `posterior.describe`, what is far below the median score is told
-    by rank.
+    the middle of its range. Of what is far below the median score the process knows ranks: it is
+    between the scores that have these ranks, and never below the worst.
 
     Args:
       margin: a difference that does not matter, in the metric's unit, from 0.
@@ -48,7 +50,6 @@ def slices(
     own = encoding.places(space, [setting.values])
     at, row = encoding.features(space, own), _everywhere(space, own[0])
     drawn, by_name = posterior.processes(fitted, seed), {}
-    centre, unit = fitted.targets.centre, fitted.targets.unit
     for k, parameter in enumerate(space.parameters):
         if parameter.name not in setting.values:
             continue
@@ -56,12 +57,12 @@ def slices(
         values = [values[parameter.name] for values in encoding.settings(space, rows)]
         features = encoding.features(space, rows)
         mean, sd = posterior.moments(drawn, features)
-        by_name[parameter.name] = Slice(
-            values,
-            centre + unit * mean,
-            abs(unit) * sd,
-            posterior.worse(drawn, features, at, margin / abs(unit)),
-        )
+        ends = mean + _TWO_SIDED * sd * np.array([[0.0], [-1.0], [1.0]])
+        median, low, high = warping.in_metric(fitted.targets, ends)
+        if not history.higher_is_better:
+            low, high = high, low
+        worse = posterior.worse(drawn, features, at, margin / abs(fitted.targets.unit))
+        by_name[parameter.name] = Slice(values, median, low, high, worse)
     return by_name
 
 

@@ -26,6 +26,7 @@ class Targets(NamedTuple):
       shares: [n] of the fitted noise: that of a mean over seeds, or of one where it is known.
       seed: known variance over seeds of a good setting's scores; 0 while it is not known.
       centre, unit: a good score is centre + unit times its value.
+      scores: [n] means over seeds, in the metric's unit.
     """
 
     values: np.ndarray
@@ -34,6 +35,7 @@ class Targets(NamedTuple):
     seed: float
     centre: float
     unit: float
+    scores: np.ndarray
 
 
 def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targets:
@@ -61,7 +63,25 @@ def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targ
         seed / spread**2,
         sign * (median + centre * size),
         sign * spread * size,
+        sign * np.array([values.mean() for values in signed]),
     )
+
+
+def in_metric(of: Targets, values: np.ndarray) -> np.ndarray:
+    """Values as scores in the metric's unit: `targets` the other way round.
+
+    Between bad scores on straight lines; what is below the worst of them is as bad as it.
+    """
+    good = of.centre + of.unit * values
+    bad = of.unit * of.scores < of.unit * np.median(of.scores)
+    if not bad.any():
+        return good
+    # the least of the good half, where the warp begins, is an end of the last line
+    known = bad | (of.values == of.values[~bad].min())
+    places, first = np.unique(of.values[known], return_index=True)
+    inner = np.interp(values, places, of.scores[known][first])
+    score: np.ndarray = np.where(values < places[-1], inner, good)
+    return score
 
 
 def relative(means: np.ndarray) -> tuple[float, float, np.ndarray]:

@@ -97,3 +97,20 @@ def test_variance_shrinks_with_the_warp() -> None:
     """Dies if a diverged setting's huge variance stays as it is beside its small distance."""
     targets = warping.targets([(60.0, 61.0), (62.0, 64.0), (65.0, 66.0), (2e7, 1e6)] * 2, False)
     assert targets.variances[3] < 10 * np.abs(targets.values).max() ** 2
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_values_in_the_metric_are_the_scores(higher: bool) -> None:
+    """Dies if a bad score does not come back, or the line between two of them is another one."""
+    scores = [(60.0,), (61.0, 62.0), (63.0,), (70.0,), (90.0,), (400.0,), (1e7,)]
+    of = warping.targets(scores, higher)
+    means = [np.mean(values) for values in scores]
+    np.testing.assert_allclose(warping.in_metric(of, of.values), means, rtol=1e-12)
+    order = np.argsort(of.values)
+    values, known = of.values[order], np.array(means)[order]
+    between = warping.in_metric(of, (values[1:] + values[:-1]) / 2)
+    np.testing.assert_allclose(between, (known[1:] + known[:-1]) / 2, rtol=1e-12)
+    worst, best = warping.in_metric(of, np.array([values[0] - 1, values[-1] + 1]))
+    assert worst == known[0] and best == pytest.approx(known[-1] + of.unit)
+    ascending = warping.in_metric(of, np.linspace(values[0], values[-1], 500))
+    assert (np.diff(ascending) * (1 if higher else -1) >= 0).all()

@@ -149,8 +149,9 @@ def posterior(
                 "value": best.values[name],
                 "alike": slices.alike(of, best.values[name]),
                 "values": of.values,
-                "mean": of.mean.tolist(),
-                "sd": of.sd.tolist(),
+                "median": of.median.tolist(),
+                "low": of.low.tolist(),
+                "high": of.high.tolist(),
                 "worse": of.worse.tolist(),
             }
             for name, of in along.items()

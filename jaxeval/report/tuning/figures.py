@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
 _PANELS = 3  # in a row
-_TWO_SIDED = 1.96
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 
 
@@ -162,11 +161,10 @@ def slices(tree: Result, along: Mapping[str, Mapping[str, Any]]) -> Figure:
         "differ too, and the search tried good regions more often."
         + _left_out(tree)
         + (
-            " The line is the posterior mean of the best setting with another value, its band "
-            "1.96 posterior sd: of the score without the noise of seeds, which with one seed a "
-            "setting is a matter of the model's prior. Scores worse than the "
-            "median count by rank, so that far from the best it flatters. Below, in the same "
-            "colour: values that are not told apart from the best setting's."
+            " The line is the posterior median of the best setting with another value, its band "
+            "the 95 % interval: of the score without the noise of seeds, which with one seed a "
+            "setting is a matter of the model's prior. Below, in the same colour: values that "
+            "are not told apart from the best setting's."
             if along
             else ""
         ),
@@ -210,21 +208,18 @@ def _draw_posterior(
 ) -> None:
     factor = scores.factor(tree["unit"])
     places = [_place(parameter, value) for value in along["values"]]
-    mean, half = factor * np.array(along["mean"]), factor * _TWO_SIDED * np.array(along["sd"])
+    median, low, high = (factor * np.array(along[name]) for name in ("median", "low", "high"))
     alike = [_place(parameter, value) for value in along["alike"]]
     ends = panel.get_xaxis_transform()  # places across, the panel's height from 0 to 1
     style: Any = {"color": plots.COLOURS[2], "linewidth": 4, "solid_capstyle": "butt"}
     if recorded.scale(parameter.distribution).categories is None:
-        panel.plot(places, mean, color=plots.COLOURS[2], linewidth=1.2)
-        panel.fill_between(
-            places, mean - half, mean + half, color=plots.COLOURS[2], alpha=0.15, linewidth=0
-        )
+        panel.plot(places, median, color=plots.COLOURS[2], linewidth=1.2)
+        panel.fill_between(places, low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
         panel.plot(alike, [0.01] * len(alike), transform=ends, **style)
     else:
         panel.plot(alike, [0.02] * len(alike), "s", color=style["color"], transform=ends)
-        panel.errorbar(
-            places, mean, half, fmt="_", color=plots.COLOURS[2], capsize=3, linewidth=1.2
-        )
+        bars: Any = {"color": plots.COLOURS[2], "fmt": "_", "capsize": 3, "linewidth": 1.2}
+        panel.errorbar(places, median, (median - low, high - median), **bars)
 
 
 def parallel_coordinates(tree: Result) -> Figure:
