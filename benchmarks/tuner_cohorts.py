@@ -7,7 +7,7 @@ improvement that a setting of a running program may lack; 0: no preference), one
 problem: median number of programs in a batch after the first, median true regret after 64 settings
 in units of that of random search after 100, and the regrets of all repetitions.
 
-    python benchmarks/tuner_cohorts.py --repetitions 3 --prices 0,0.1,0.3
+    python benchmarks/tuner_cohorts.py --repetitions 10 --prices 0,0.1,0.3
 """
 
 import argparse
