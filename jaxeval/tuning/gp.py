@@ -37,7 +37,7 @@ _LEAST_ENDED = 4
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
-# share of the expected improvement that a setting of a running program may lack; .1 was measured to
+# share of the expected improvement that a setting of a running program may lack; .1 was seen to
 # cost regret (docs/tuning_method.md)
 PRICE = 0.0
 

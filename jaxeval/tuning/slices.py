@@ -53,7 +53,7 @@ def slices(
     for k, parameter in enumerate(space.parameters):
         if parameter.name not in setting.values:
             continue
-        rows = encoding.snap(space, _varied(space, row, k))
+        rows = encoding.distinct(encoding.snap(space, _varied(space, row, k)))
         values = [values[parameter.name] for values in encoding.settings(space, rows)]
         features = encoding.features(space, rows)
         mean, sd = posterior.moments(drawn, features)
@@ -91,7 +91,7 @@ def _everywhere(space: Space, row: np.ndarray) -> np.ndarray:
 
 
 def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
-    """[n, P]: the row with each value of hyperparameter k, or so many of a long range."""
+    """[n, P]: the row with each value of hyperparameter k, or its own and some of a long range."""
     kind = space.parameters[k].distribution
     count = encoding.choices(kind)
     if encoding.is_categorical(kind):
@@ -99,7 +99,7 @@ def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
     elif 0 < count <= _POINTS:
         column = (np.arange(count) + 0.5) / count
     else:
-        column = np.linspace(0.0, math.nextafter(1.0, 0.0), _POINTS)
+        column = np.union1d(np.linspace(0.0, math.nextafter(1.0, 0.0), _POINTS), row[k])
     rows = np.tile(row, (len(column), 1))
     rows[:, k] = column
     return rows

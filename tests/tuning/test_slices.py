@@ -54,6 +54,13 @@ def test_slices_follow_the_objective() -> None:
     for of in by_name.values():
         assert (of.low <= of.median).all() and (of.median <= of.high).all()
         assert (of.low < of.high).all()
+        assert len(set(of.values)) == len(of.values)
+    for name, of in by_name.items():  # a range that is not told apart holds the value itself
+        kept, own = slices.alike(of, best.values[name]), best.values[name]
+        if isinstance(own, str):
+            assert own in kept
+        else:
+            assert min(kept) <= own * (1 + 1e-9) and own <= max(kept) * (1 + 1e-9)
     gru = next(s for s in histories.settings(history) if s.values["cell"] == "gru")
     assert "peephole" not in slices.slices(SPACE, history, gru)
     assert slices.slices(SPACE, History(), best) == {}
