@@ -84,7 +84,7 @@ def test_judged_resumed_and_told(
         folder,
         tmp_path,
         *("--seeds", "5", "--baseline", str(folder / "b.txt"), "--resamples", "200"),
-        *("--page", str(page), "--csv", str(table), "--latex", str(tmp_path / "t.tex")),
+        *("--html", str(page), "--csv", str(table), "--latex", str(tmp_path / "t.tex")),
     )
     shown = capsys.readouterr().out
     assert tables == [1] * (1 + 4)

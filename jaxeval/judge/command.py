@@ -52,8 +52,8 @@ def _judge(plan: "Plan", args: argparse.Namespace) -> int:
     targets = {name: getattr(args, name) for name in writers if getattr(args, name)}
     for name, target in targets.items():
         cli.write_out(target, writers[name](judged))
-    if args.page:
-        cli.write_text(Path(args.page), page.render(judged))
+    if args.html:
+        cli.write_text(Path(args.html), page.render(judged))
     if "-" not in targets.values():
         terminal.show(judged)
     return 0

@@ -26,7 +26,7 @@ their configs are nayak2016/TASK_MODE (jaxeval configs nayak2016/pos_fixed).
 
 examples:
   python -m jaxeval.vectors judge glove.txt svd.txt.gz --data pos=EWT --data sentiment=SST
-  python -m jaxeval.vectors judge a.txt b.txt --data DIR --baseline b.txt --page judged.html
+  python -m jaxeval.vectors judge a.txt b.txt --data DIR --baseline b.txt --html judged.html
   python -m jaxeval.vectors judge a.txt b.txt --data DIR --tasks ner,nli --modes fixed --seeds 16
   python -m jaxeval.vectors judge a.txt --data DIR training.epochs=5    # all tasks for 5 epochs
   python -m jaxeval.vectors judge a.txt --data DIR nli:data.source.format=auto      # nli is SNLI
@@ -75,7 +75,7 @@ def _add_output(out: "argparse._ArgumentGroup") -> None:
     out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
     out.add_argument("--csv", metavar="PATH", help="a row a training, as `compare --table` reads")
     out.add_argument("--latex", metavar="PATH", help="tables to paste, - for stdout")
-    out.add_argument("--page", metavar="PATH", help="one page with figures, which opens offline")
+    out.add_argument("--html", metavar="PATH", help="one page with figures, which opens offline")
     out.add_argument("--dry-run", action="store_true", help="say what would be trained, and stop")
 
 
