@@ -15,6 +15,7 @@ from jaxeval.data.seq2seq_lookup import SavedVocabulary
 from jaxeval.data.seq2seq_vocabularies import SequencePair
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import seq2seq as models
+from jaxeval.population import member
 from jaxeval.tasks import prediction, seq2seq
 from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
@@ -82,5 +83,5 @@ def _program(
     first = {name: column[:1] for name, column in columns[0].items()}
     batch = Batch({**first, "target": np.zeros((1, 2), np.int32)}, jnp.ones(1), {}, ())
     return PredictionProgram(
-        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written
+        jax.eval_shape(task.init, member.root_key(0), batch, model.hparams), written
     )
