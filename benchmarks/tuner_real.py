@@ -31,6 +31,8 @@ from typing import NamedTuple
 
 EVERY = 4  # lines of Georgian's train part, of which a short training has one
 HEAD = 300_000  # bytes of enwik8 that a short training has
+# what tells the lines of FILE apart; "space": the stem of its file
+KEYS = ("task", "training", "trials", "repetition", "method", "space")
 
 
 class Task(NamedTuple):
@@ -73,15 +75,15 @@ def main() -> None:
     args = _parser().parse_args()
     file = Path(args.file)
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    keys = ("task", "training", "trials", "repetition", "method")
-    recorded = {tuple(line[key] for key in keys) for line in lines}
+    recorded = {tuple(line[key] for key in KEYS) for line in lines}
     for repetition in range(args.repetitions):
         for name in args.tasks.split(","):
             for method in args.methods.split(","):
-                key = (name, args.training, args.trials, repetition, method)
+                space = Path(TASKS[name].spaces[args.training == "short"]).stem
+                key = (name, args.training, args.trials, repetition, method, space)
                 if key in recorded:
                     continue
-                line = {"benchmark": "tuner_real", **dict(zip(keys, key, strict=True))}
+                line = {"benchmark": "tuner_real", **dict(zip(KEYS, key, strict=True))}
                 line |= search(TASKS[name], args, line)
                 with file.open("a") as out:
                     out.write(json.dumps(line) + "\n")

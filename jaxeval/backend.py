@@ -1,10 +1,11 @@
-"""Prepares JAX before it is imported: versions, host devices, compilation cache.
+"""Prepares JAX before it is imported: version, settings, host devices, compilation cache.
 
 Imports no jax itself; a verb calls `prepare()` first and imports its rooms after.
 """
 
 import importlib.metadata
 import os
+import sys
 from pathlib import Path
 
 from jaxeval.errors import RunError
@@ -13,6 +14,13 @@ REFUSED = {
     "0.10.": "deadlocks when orthogonal matrices are drawn for several members on few cores",
     "0.11.0": "deadlocks when orthogonal matrices are drawn for several members on few cores",
     "0.11.1": "makes loops on the CPU take time quadratic in their length",
+}
+_OFF, _ON = ("false", "0", "no", "n", "f", "off"), ("true", "1", "yes", "y", "t", "on")
+SETTINGS = {  # of JAX: the values that are accepted, and why no other
+    "jax_enable_x64": (_OFF, "parameters and losses are float32"),
+    "jax_numpy_dtype_promotion": (("standard",), "integers and floats are multiplied"),
+    "jax_threefry_partitionable": (_ON, "the same seed draws other numbers otherwise"),
+    "jax_random_seed_offset": (("0",), "the same seed draws other numbers otherwise"),
 }
 XLA_FLAGS = {"xla_cpu_multi_thread_eigen": "false", "xla_cpu_prefer_vector_width": "512"}
 
@@ -27,15 +35,29 @@ def check_version(version: str) -> None:
             )
 
 
+def check_settings() -> None:
+    """Raises RunError for settings of JAX that it cannot train with, or not to the same scores.
+
+    They are read where JAX reads them: once it is imported, the environment counts no more.
+    """
+    jax = sys.modules.get("jax")
+    for name, (accepted, reason) in SETTINGS.items():
+        known = getattr(jax.config, name, None) if jax else os.environ.get(name.upper())
+        if known is not None and str(known).lower() not in accepted:
+            where = f"{name.upper()}, or jax.config.{name}"
+            raise RunError(f"{where}: expected {accepted[0]}, got {known}: {reason}")
+
+
 def prepare() -> None:
     """One host device a core, one thread a device, wide vectors, a compilation cache on disk.
 
     A population is spread over host devices, a member a core. A matrix product split over threads
     would make the devices fight for cores, and could change its last bits. XLA's own kernels use
     half of AVX-512 unless told otherwise: 5 % of a tagger's time.
-    Settings the user made in the environment are kept.
+    Settings the user made in the environment are kept, or refused (`SETTINGS`).
     """
     check_version(importlib.metadata.version("jax"))
+    check_settings()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores or 1))
     flags = os.environ.get("XLA_FLAGS", "")

@@ -1,11 +1,49 @@
 """The errors a user can cause or must act on; the verbs print them as one line and exit with 2."""
 
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
+
+# None: a verb was called; of a function of Python: see `in_python`
+_OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
 
 
 def printable(name: str) -> str:
     """A name that a terminal shows as it is: what is no printable character is escaped."""
     return name if name.isprintable() else name.encode("unicode_escape").decode()
+
+
+def argument(name: str, value: object = None) -> str:
+    """An argument in a message, as who called has it: `--n-best 5`, or `n_best=5` of Python.
+
+    Args:
+      name: the flag's, with underscores.
+      value: what it was or could be; True of a switch; {role: name} of `--role ROLE=NAME`, which
+        may be repeated; None: the argument alone.
+    """
+    names = _OF_PYTHON.get()
+    if names is not None:
+        return names.get(name, f"{name}{{}}").format("" if value is None else f"={value!r}")
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, Mapping):
+        return " ".join(f"{flag} {role}={column}" for role, column in value.items())
+    return flag if value is None or value is True else f"{flag} {value}"
+
+
+@contextlib.contextmanager
+def in_python(**names: str) -> Iterator[None]:
+    """Decorates a function of Python: messages name its arguments as `name=value`, not as flags.
+
+    Args:
+      names: of arguments that are called otherwise than flags; {} is where a value goes:
+        column="columns{}".
+    """
+    before = _OF_PYTHON.set(names)
+    try:
+        yield
+    finally:
+        _OF_PYTHON.reset(before)
 
 
 class JaxevalError(Exception):

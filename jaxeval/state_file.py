@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import files
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 
 Head = Mapping[str, Mapping[str, Json]]  # what the work is: another head is other work
@@ -67,15 +67,15 @@ class StateFile:
         else:
             return
         raise ConfigError(
-            f"{self.path} holds a {self.work} with {difference}; name another file with --state, "
-            "or delete this one"
+            f"{self.path} holds a {self.work} with {difference}; give another "
+            f"{argument('state')}, or delete this file"
         )
 
     def damaged(self, error: Exception) -> ConfigError:
         """What to raise where the file cannot be read."""
         return ConfigError(
-            f"{self.path}: not the state of a {self.work} ({error}); name another file with "
-            "--state"
+            f"{self.path}: not the state of a {self.work} ({error}); give another "
+            + argument("state")
         )
 
 
@@ -88,7 +88,7 @@ def opened(path: Path, work: str, head: Head) -> Iterator[StateFile]:
       RunError: another process works on it.
     """
     if not path.name:
-        raise ConfigError("--state: expected the name of a file")
+        raise ConfigError(f"{argument('state')}: expected the name of a file")
     # as JSON gives it again: tuples are lists there
     plain = json.loads(json.dumps(head))
     lock = path.with_name(f".{path.name}.lock")

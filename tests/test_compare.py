@@ -208,7 +208,7 @@ def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.Capture
         (["A", "B"], "--table FILE or --runs DIR"),
         (["A", "C", "--table", "T"], "no model 'C'"),
         (["A", "--table", "T"], "two or more models"),
-        (["--table", "T", "--column", "arch=model"], "column arch: expected one of"),
+        (["--table", "T", "--column", "arch=model"], "--column arch=model: expected one of"),
         (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
         (["--table", "T", "--unit", "split"], "--unit split: no such column"),
         (["--table", "T", "--json", "-", "--latex"], "at most one"),

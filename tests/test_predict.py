@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -130,6 +131,10 @@ def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> Non
     of_two = jaxeval.Runs(tuple(row for row in rows if row.seed < 3), str(folder))
     both = jaxeval.predict(of_two, dev, which="all")  # not the third, which is saved there too
     assert max(len(line.split(" ")) for line in both) == 4  # word, tag, two predictions
+    with pytest.raises(RunError, match="seed=9: no saved model"):
+        jaxeval.predict(folder, dev, seed=9)
+    with pytest.raises(ConfigError, match=r"^n_best: not for tagging models"):
+        jaxeval.predict(folder, dev, n_best=2)
     unsaved = jaxeval.Runs((rows[0]._replace(experiment="another"),), str(folder))
     with pytest.raises(RunError, match="no saved model of these runs"):
         jaxeval.predict(unsaved, dev)
@@ -180,8 +185,21 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
         _predicted(pairs, "--n-best", "3", "--beam", "2")
-    with pytest.raises(ConfigError, match="--n-best: for a single model"):
+    with pytest.raises(ConfigError, match=r"^beam=2: less than n_best=3"):
+        jaxeval.predict(pairs[0], file, n_best=3, beam=2)
+    with pytest.raises(ConfigError, match="--n-best: for a single model, got 3"):
         _predicted(pairs, "--n-best", "3", "--all")
+
+
+def test_another_default_generator_changes_nothing(pairs: Trained) -> None:
+    """Dies if a key of JAX's default generator, which may be larger, meets our hashes."""
+    folder, dev, _ = pairs
+    usual = jaxeval.predict(folder, dev)
+    jax.config.update("jax_default_prng_impl", "rbg")
+    try:
+        assert jaxeval.predict(folder, dev) == usual
+    finally:
+        jax.config.update("jax_default_prng_impl", "threefry2x32")
 
 
 def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:

@@ -1,5 +1,6 @@
 """Known traps of the platform, and things that must not stand in the source."""
 
+import os
 import re
 import subprocess
 import sys
@@ -45,6 +46,56 @@ print(len(jax.block_until_ready(jax.jit(jax.vmap(draw))(keys))))
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.strip() == "4", done.stderr
+
+
+REFUSED = {
+    "jax_enable_x64": (True, "true", "expected false, got"),
+    "jax_numpy_dtype_promotion": ("strict", "strict", "expected standard, got strict"),
+    "jax_threefry_partitionable": (False, "0", "expected true, got"),
+    "jax_random_seed_offset": (7, "7", "expected 0, got 7"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_settings_that_change_scores_are_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a setting of JAX ends in a traceback or gives other scores, by environment or code;
+    or if its usual value is refused, however it is written.
+    """
+    value, text, said = REFUSED[name]
+    usual = jax.config.values[name]
+    jax.config.update(name, value)
+    try:
+        with pytest.raises(RunError, match=f"{name.upper()}, or jax.config.{name}: {said}"):
+            backend.prepare()
+    finally:
+        jax.config.update(name, usual)
+    monkeypatch.setenv(name.upper(), text)
+    backend.check_settings()  # the environment was read when jax was imported
+    monkeypatch.delitem(sys.modules, "jax")
+    with pytest.raises(RunError, match=said):
+        backend.prepare()
+    for accepted in (
+        str(usual),
+        str(usual).upper(),
+        str(int(usual)) if usual in (0, 1) else usual,
+    ):
+        monkeypatch.setenv(name.upper(), accepted)
+        backend.check_settings()
+
+
+def test_a_verb_refuses_them_in_one_line() -> None:
+    """Dies if the refusal is a traceback, or comes after the work."""
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxeval.train", "--dry-run"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "JAX_ENABLE_X64": "1"},
+        cwd=ROOT,
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("error: JAX_ENABLE_X64") and done.stderr.count("\n") == 1
 
 
 def test_shift_by_concatenation() -> None:

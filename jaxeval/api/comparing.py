@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jaxeval import errors
+
 if TYPE_CHECKING:
     from jaxeval.results import Comparison, Runs
     from jaxeval.runs.layout import Missing
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     from jaxeval.stats.multiple import Method
 
 
+@errors.in_python(
+    column="read_scores(columns{})",
+    metric="read_scores(metric{})",
+    missing="read_scores(missing{})",
+)
 def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
     table: "str | Path | ScoreTable | Runs | None" = None,
@@ -53,6 +60,7 @@ def compare(
     return results.Comparison(studying.study(scores, rules, unit, control=control, gamma=gamma))
 
 
+@errors.in_python(column="columns{}")
 def read_scores(
     path: str | Path,
     models: Sequence[str] = (),

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jaxeval import backend
+from jaxeval import backend, errors
 from jaxeval.config import arguments
 from jaxeval.config.arguments import Changes
-from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning.methods import Name
 
 
+@errors.in_python(state="out{}")
 def select(
     models: "Sequence[Source] | Mapping[str, Callable[[int], float]]",
     *,
@@ -54,7 +54,9 @@ def select(
     from jaxeval import bandits, results
 
     if rule is not None and (delta, budget) != (0.05, None):
-        raise ConfigError("select: expected either delta and budget, or a rule that has its own")
+        raise errors.ConfigError(
+            "select: expected either delta and budget, or a rule that has its own"
+        )
     chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
     if isinstance(models, Mapping):
         from jaxeval.select import functions
@@ -75,6 +77,7 @@ def select(
     return results.Selection(tree)
 
 
+@errors.in_python(state="out{}")
 def tune(
     config: "Source",
     space: "str | Path | Mapping[str, object] | Space",

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend
+from jaxeval import backend, errors
 from jaxeval.config import arguments
 from jaxeval.config.arguments import Changes
-from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.studies.predicting import Which
 
 
+@errors.in_python()
 def train(
     config: "Source" = None,
     seeds: int | Sequence[int] = 8,
@@ -55,6 +55,7 @@ def train(
     return results.Runs(tuple(rows), database.shown(store or out))
 
 
+@errors.in_python()
 def sweep(
     config: "Source",
     space: "str | Path | Mapping[str, object] | Space",
@@ -96,6 +97,7 @@ def sweep(
     return results.Runs(tuple(rows), database.shown(store or out))
 
 
+@errors.in_python()
 def predict(
     runs: "Runs | str | Path",
     file: str | Path,
@@ -134,7 +136,7 @@ def predict(
         runs = runs.location
     for name, value in (("runs", runs), ("file", file)):
         if not isinstance(value, str | Path):
-            raise ConfigError(f"{name}: expected a path, got {type(value).__name__}")
+            raise errors.ConfigError(f"{name}: expected a path, got {type(value).__name__}")
     chosen = predicting.choose(Path(runs), which, experiment, seed, members)
     options = Options(which == "vote", n_best, beam, max_length, whole)
     return predicting.lines(chosen.used, Path(file), options)

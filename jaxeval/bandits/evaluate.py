@@ -20,7 +20,7 @@ from jaxeval.bandits.fixed_confidence import NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.bandits.workers import EvaluationFailed
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
@@ -119,7 +119,7 @@ def refuse_beyond(rule: Rule, models: int, most: int) -> None:
     """
     if isinstance(rule, SequentialHalving) and rule.of_one(models) > most:
         raise ConfigError(
-            f"--budget {rule.budget}: of the last of {models} models it asks for "
+            f"{argument('budget', rule.budget)}: of the last of {models} models it asks for "
             f"{rule.of_one(models)} evaluations, and there are {most}; spend less"
         )
 

@@ -19,7 +19,7 @@ import pydantic
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, language_sources
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 
 Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
@@ -81,7 +81,9 @@ class Text(NamedTuple):
           ConfigError: another number.
         """
         if number:
-            raise ConfigError("a text has only the split that its files give; leave --splits out")
+            raise ConfigError(
+                f"a text has only the split that its files give; leave {argument('splits')} out"
+            )
         train, dev, test = ((self.rows[part],) for part in PARTS)
         return Split(train, dev, test, ())
 
@@ -124,7 +126,8 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
         train.
     """
     if not settings.path:
-        raise ConfigError("data: a language model needs a text; --data PATH, or data.path")
+        named = argument("data", "PATH")
+        raise ConfigError(f"data: a language model needs a text; {named}, or data.path")
     patterns = {part: getattr(settings, part) for part in PARTS}
     source = language_sources.TextSource(settings.path, patterns, settings.text_feature)
     parts, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(source)

@@ -19,7 +19,7 @@ from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import buckets, checks, folders, seq2seq_vocabularies, splits, symbols, tsv
 from jaxeval.data.seq2seq_vocabularies import SequencePair, Vocabularies
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 
 
 @reading.settings
@@ -189,7 +189,8 @@ def read(settings: Seq2SeqData) -> Parts:
         long, fewer train pairs than asked for.
     """
     if not settings.path:
-        raise ConfigError("data: sequence to sequence needs pairs; --data PATH, or data.path")
+        named = argument("data", "PATH")
+        raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
     folder = Path(settings.path)
     if not folder.is_dir():
         raise DataError("no such folder; expected one that holds the corpus' files", folder)

@@ -20,7 +20,7 @@ def _mix(x: Array) -> Array:
 
 
 def words(key: Array) -> Array:
-    """[2] uint32: what `bits` needs of a key, which is consumed."""
+    """[2] uint32: what `bits` needs of a threefry key, which is consumed."""
     return jax.random.key_data(key).astype(jnp.uint32)
 
 
@@ -31,7 +31,7 @@ def fold_in(words: Array, number: Array | int) -> Array:
 
 def key_of(key: Array, number: Array | int) -> Array:
     """Another key for every number, as `jax.random.fold_in` without JAX's generator."""
-    return jax.random.wrap_key_data(fold_in(words(key), number))
+    return jax.random.wrap_key_data(fold_in(words(key), number), impl=jax.random.key_impl(key))
 
 
 @jax.jit  # traced once for all masks and weights of a shape

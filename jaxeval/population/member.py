@@ -67,9 +67,14 @@ class Program(NamedTuple):
         return self.micro_batch or self.batch_size
 
 
+def root_key(seed: Array | np.uint32 | int) -> Array:
+    """The key of a seed: of one generator, whichever is JAX's default in this process."""
+    return jax.random.key(seed, impl="threefry2x32")
+
+
 def key_of(seed: Array | np.uint32, purpose: int, number: Array | int) -> Array:
     """The key of a member's draws for a purpose."""
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), number)
+    return jax.random.fold_in(jax.random.fold_in(root_key(seed), purpose), number)
 
 
 def gather(shared: Shared, tables: Tree, bucket: int, rows: Array) -> Batch:

@@ -7,7 +7,7 @@ from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
@@ -124,6 +124,7 @@ def refuse(
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     raise DataError(
         f"row {wrong[0].row}, column {wrong[0].column}: {wrong[0].what}{more}; expected a finite "
-        "number; --missing drop leaves such scores out, --missing zero counts them as 0",
+        f"number; {argument('missing', 'drop')} leaves such scores out, "
+        f"{argument('missing', 'zero')} counts them as 0",
         source,
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import checks, names
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
@@ -33,11 +33,12 @@ def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
     if not (layout.models or {"model", "score"} & set(layouts.present(table, layout))):
         _refuse_metrics(table, whole)
         _refuse_others(table, layouts.score_columns(table, whole))
-    notes = (
-        f"column {column} is read as the {role}; --column ROLE={column} says otherwise"
-        for role, column in axes.items()
-    )
-    return whole, tuple(notes)
+    return whole, tuple(_note(role, column) for role, column in axes.items())
+
+
+def _note(role: str, column: str) -> str:
+    named = argument("column", {"ROLE": column})
+    return f"column {column} is read as the {role}; {named} says otherwise"
 
 
 def _axes(table: Columns, layout: Layout) -> dict[str, str]:
@@ -59,9 +60,10 @@ def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
         return
     scores = _likely_scores(table, layout)
     if "score" not in table.values and scores:
+        named = argument("column", {"score": scores[0]})
         raise DataError(
-            f"a column model, but no column score; --column score={scores[0]} compares by "
-            f"{scores[0]}" + (f" (or one of {listed(scores[1:], 4)})" if scores[1:] else ""),
+            f"a column model, but no column score; {named} compares by {scores[0]}"
+            + (f" (or one of {listed(scores[1:], 4)})" if scores[1:] else ""),
             table.source,
         )
 
@@ -72,17 +74,18 @@ def _refuse_metrics(table: Columns, layout: Layout) -> None:
     models = [c for c in columns if names.is_of_models(c) and not len(_numbers(table.values[c]))]
     scores = _likely_scores(table, layout)
     if models and scores:
+        named = argument("column", {"model": models[0], "score": scores[0]})
         raise DataError(
-            f"column {models[0]!r} looks like the names of models; --column model={models[0]} "
-            f"--column score={scores[0]} compares them by {scores[0]}",
+            f"column {models[0]!r} looks like the names of models; {named} compares them by "
+            f"{scores[0]}",
             table.source,
         )
     metrics = [column for column in columns if names.is_metric(column)]
     if len(metrics) > 1:
+        named = argument("column", {"score": metrics[0], "model": "NAME"})
         raise DataError(
-            f"{listed(metrics, 4)} look like metrics of one model; compare "
-            f"models by one of them, with a column NAME of models: --column score={metrics[0]} "
-            "--column model=NAME; or, if these are models, name them",
+            f"{listed(metrics, 4)} look like metrics of one model; compare models by one of "
+            f"them, with a column NAME of models: {named}; or, if these are models, name them",
             table.source,
         )
 
@@ -102,7 +105,8 @@ def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
         rest = [other for other in columns if other != name]
         looks = _looks_like(name, table.values[name], [_numbers(table.values[c]) for c in rest])
         if looks is not None:
-            say = f"say what it is with --column split={name} (or seed, dataset)"
+            named = argument("column", {"split": name})
+            say = f"say what it is with {named} (or seed, dataset)"
             raise DataError(
                 f"column {name!r} looks like {looks}, not like the scores of a model; name the "
                 f"models to compare ({listed(rest, 4)}), or "

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
@@ -30,9 +30,10 @@ class Layout:
     higher_is_better: bool = True
 
     def __post_init__(self) -> None:
-        for role in self.columns:
+        for role, name in self.columns.items():
             if role not in ROLES:
-                raise DataError(f"--column {role}: expected one of {', '.join(ROLES)}")
+                asked = argument("column", {role: name})
+                raise DataError(f"{asked}: expected one of {', '.join(ROLES)}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 
@@ -74,8 +75,9 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
     if "metric" in columns:
         keep = _of_metric(columns["metric"], keep, table.source, layout.metric)
     elif layout.metric is not None:
+        named = argument("column", {"metric": "NAME"})
         raise DataError(
-            "--metric: expected a column metric, or --column metric=NAME", table.source
+            f"{argument('metric')}: expected a column metric, or {named}", table.source
         )
     if len(keep) < len(scores):
         columns = {role: [values[k] for k in keep] for role, values in columns.items()}
@@ -100,7 +102,8 @@ def _of_metric(
     names = list(dict.fromkeys(str(metrics[k]) for k in keep))
     if metric is None and len(names) > 1:
         raise DataError(
-            f"several metrics ({listed(names)}); expected --metric with one of them", source
+            f"several metrics ({listed(names)}); expected {argument('metric')} with one of them",
+            source,
         )
     if metric is not None and names and metric not in names:
         raise DataError(f"no metric {metric!r}; expected one of {listed(names)}", source)
@@ -117,9 +120,8 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
     """A wide table as a tidy one."""
     roles = present(table, layout)
     if "score" in roles:
-        raise DataError(
-            "a column score, but no column model; name it with --column model=NAME", table.source
-        )
+        named = argument("column", {"model": "NAME"})
+        raise DataError(f"a column score, but no column model; name it with {named}", table.source)
     names = score_columns(table, layout)
     if not names:
         raise DataError(

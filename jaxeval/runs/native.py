@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.errors import RunError
+from jaxeval.errors import RunError, argument
 from jaxeval.runs import database, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
@@ -114,7 +114,7 @@ def _comparable(rows: Sequence[MemberRow], source: str, metric: str | None) -> S
     if metric is None and len({row.metric for row in chosen}) > 1:
         raise RunError(
             f"{source}: experiments of several metrics: {experiments.listed(chosen)}; choose with "
-            "--metric NAME, or name the models"
+            f"{argument('metric', 'NAME')}, or name the models"
         )
     return chosen
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import checks, headers, imported
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
@@ -176,8 +176,8 @@ def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
     """
     if table.unusable and table.missing == "zero" and not higher_is_better:
         raise DataError(
-            f"--missing zero: {len(table.unusable)} scores are missing, and 0 would be the best "
-            "loss; expected --missing drop",
+            f"{argument('missing', 'zero')}: {len(table.unusable)} scores are missing, and 0 "
+            f"would be the best loss; expected {argument('missing', 'drop')}",
             table.source,
         )
     warnings = tuple(_unit_warnings(table))
@@ -220,7 +220,7 @@ def _refuse_duplicates(table: ScoreTable) -> None:
             raise DataError(
                 f"rows {table.rows[before]} and {table.rows[k]} are both model "
                 f"{table.models[key[0]]}, {named}; keep one, or name the column that tells them "
-                "apart with --column split=NAME (or seed, dataset)",
+                f"apart with {argument('column', {'split': 'NAME'})} (or seed, dataset)",
                 table.source,
             )
 

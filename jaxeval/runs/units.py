@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import collector_paused
 from jaxeval.runs.tables import ScoreTable
 
@@ -66,7 +66,8 @@ def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
     chosen = unit or default_unit(table)
     if chosen != "row" and chosen not in table.axes:
         known = ", ".join([*table.axes, "row"])
-        raise DataError(f"--unit {chosen}: no such column; expected one of {known}", table.source)
+        asked = argument("unit", chosen)
+        raise DataError(f"{asked}: no such column; expected one of {known}", table.source)
     size = len(table.score)
     label = table.rows.astype(str).astype(object) if chosen == "row" else table.axes[chosen]
     nameless = np.full(size, "", object)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
@@ -133,8 +133,8 @@ def _no_pairs(table: ScoreTable, samples: Samples) -> str:
     places = [f"{m} on {d}" for d, cell in samples.by_dataset.items() for m in cell]
     return (
         f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
-        "needs; --column dataset=NAME names another column (of a runs folder also data, the place "
-        "it was read from)"
+        f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
+        "also data, the place it was read from)"
     )
 
 
@@ -213,9 +213,11 @@ def _warnings(
 ) -> Iterator[str]:
     yield from _shortened(list(_absent(table, samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
-        yield "every row counts as independent, though rows share seeds or splits (--unit row)"
+        asked = argument("unit", "row")
+        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
-        yield "seeds were trained on several splits: --unit split is the careful choice"
+        careful = argument("unit", "split")
+        yield f"seeds were trained on several splits: {careful} is the careful choice"
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import runs
-from jaxeval.errors import RunError
+from jaxeval.errors import RunError, argument
 from jaxeval.population import slots
 from jaxeval.studies import prepared, saved
 from jaxeval.studies.cohorts import Cohort, Entry
@@ -59,6 +59,6 @@ def _without_outcomes(store: runs.Store, cohort: Cohort, ended: Sequence[Entry])
 def _described(of: Sequence[Entry], what: str) -> str:
     return (
         f"{len(of)} members of experiment {' '.join(dict.fromkeys(e.record.id for e in of))} "
-        f"have ended without {what} ({listed(of)}); --again trains them again, and another --out "
-        "leaves these runs as they are"
+        f"have ended without {what} ({listed(of)}); {argument('again', True)} trains them again, "
+        f"and another {argument('out')} leaves these runs as they are"
     )

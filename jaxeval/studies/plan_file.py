@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval import cli
-from jaxeval.errors import RunError
+from jaxeval.errors import RunError, argument
 from jaxeval.runs import Experiment
 from jaxeval.studies import costs, timing
 from jaxeval.studies.trial import Trial
@@ -35,7 +35,7 @@ def planned(
         before = costs.as_grouped(jobs, sizes, machine, groups, rows)
     except (ValueError, IndexError) as error:
         raise RunError(
-            f"{path}: not the plan of this sweep ({error}); give it another --out"
+            f"{path}: not the plan of this sweep ({error}); give it another {argument('out')}"
         ) from None
     new = costs.plan(jobs[known:], sizes, machine, most)
     return before + [
@@ -57,13 +57,15 @@ def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int]
             raise ValueError("a run that is in no cohort, or in two")
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise RunError(
-            f"{path}: not the plan of a sweep ({error}); give the sweep another --out"
+            f"{path}: not the plan of a sweep ({error}); give the sweep another {argument('out')}"
         ) from None
     if len(values) > len(runs):
-        raise RunError(f"{path}: holds {len(values)} runs; ask for as many (--runs), or more")
+        asked = argument("runs")
+        raise RunError(f"{path}: holds {len(values)} runs; ask for as many ({asked}), or more")
     if values != [dict(run.values) for run in runs[: len(values)]]:
         raise RunError(
-            f"{path}: holds other draws than this version makes; give the sweep another --out"
+            f"{path}: holds other draws than this version makes; give the sweep another "
+            + argument("out")
         )
     return groups, rows, len(values)
 

@@ -10,7 +10,7 @@ import jax
 from jaxeval import runs
 from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Task, Tree
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.population import member
 from jaxeval.population.problem import Problem
 from jaxeval.studies.trial import Study
@@ -53,9 +53,10 @@ def read(source: reading.Source, changes: Sequence[str] = (), data: str | None =
       ConfigError: naming every key that is wrong; an empty `data`.
     """
     if data is not None and not data.strip():
+        named = argument("data")
         raise ConfigError(
-            f"--data: got {data!r}, an empty path (a shell variable that is not set?); expected a "
-            "folder, a file or tfds:NAME, or no --data"
+            f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
+            f"a folder, a file or tfds:NAME, or no {named}"
         )
     task = reading.peek(source, changes, "task") or "tagging"
     return reading.read(registry.kind(task).Config, source, [*changes, *data_changes(task, data)])

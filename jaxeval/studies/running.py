@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import feed as feeds
 from jaxeval.population import loop, reports, slots
 from jaxeval.population.problem import lanes_for
@@ -222,8 +222,8 @@ def refuse_impossible(
     for cohort in planned:
         if again and not (outputs or cohort.config.training.save_models):
             raise ConfigError(
-                "--again goes with training.save_models=true: it trains again what ended without "
-                "a saved model (or, of train --outputs, without outcomes)"
+                f"{argument('again', True)} goes with training.save_models=true: it trains again "
+                "what ended without a saved model (or, of train --outputs, without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members, lanes)
 
@@ -287,5 +287,5 @@ def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
     return files.locked(
         folder / "checkpoints" / f"{name}.lock",
         f"another process is training this experiment into {folder}; wait for it, or give this "
-        "one another --out",
+        f"one another {argument('out')}",
     )

@@ -22,7 +22,7 @@ import pydantic
 from jaxeval import cli
 from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
-from jaxeval.errors import DataError, RunError
+from jaxeval.errors import DataError, RunError, argument
 from jaxeval.population import kept
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
@@ -165,8 +165,8 @@ def find(
     if not models:
         of = "" if members is None else " of these runs"
         raise RunError(
-            f"{folder}: no saved model{of}; train with training.save_models=true, and --again if "
-            "that has ended without"
+            f"{folder}: no saved model{of}; train with training.save_models=true, and "
+            f"{argument('again', True)} if that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
     listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
@@ -176,13 +176,14 @@ def find(
         wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
         raise RunError(
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-            f"--experiment: {listed}"
+            f"{argument('experiment')}: {listed}"
         )
     of_it = [each for each in models if each.about.experiment == chosen[0]]
     of_seed = [each for each in of_it if seed in (None, each.about.seed)]
     if not of_seed:
         seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
-        raise RunError(f"--seed {seed}: no saved model of experiment {chosen[0]}; seeds: {seeds}")
+        asked = argument("seed", seed)
+        raise RunError(f"{asked}: no saved model of experiment {chosen[0]}; seeds: {seeds}")
     return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
 
 

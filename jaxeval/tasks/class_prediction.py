@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.population import member
 from jaxeval.tasks import prediction, word_vectors
 from jaxeval.tasks.prediction import PredictionProgram, SavedModel
 
@@ -72,7 +73,7 @@ def program(
 
     first = {name: column[:1] for name, column in encoded.columns[0].items()}
     batch = Batch(first, jnp.ones(1), shared, split)
-    like = jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams)
+    like = jax.eval_shape(task.init, member.root_key(0), batch, model.hparams)
     return PredictionProgram(like, classes)
 
 

@@ -16,7 +16,7 @@ from jaxeval.config import markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.models import budget, dropout, language_settings
 from jaxeval.models import language as models
 from jaxeval.models.budget import LanguageShape
@@ -241,7 +241,8 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
 
 
 def _no_random_splits(config: Config) -> Config:
-    raise ConfigError("a text has only the split that its files give; leave --splits out")
+    left_out = argument("splits")
+    raise ConfigError(f"a text has only the split that its files give; leave {left_out} out")
 
 
 KIND = kind.Kind(

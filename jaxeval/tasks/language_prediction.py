@@ -16,6 +16,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Tree
 from jaxeval.data import language as data
 from jaxeval.data import text
 from jaxeval.models import language as models
+from jaxeval.population import member
 from jaxeval.tasks import language, prediction
 from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
@@ -99,7 +100,7 @@ def _program(model: SavedModel, tokens: Sequence[str | int]) -> PredictionProgra
     batch = Batch({}, jnp.ones(1), {}, ())
     task = language.build(spoken)
     return PredictionProgram(
-        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), nats
+        jax.eval_shape(task.init, member.root_key(0), batch, model.hparams), nats
     )
 
 

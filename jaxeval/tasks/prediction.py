@@ -11,7 +11,7 @@ import numpy as np
 import pydantic
 
 from jaxeval.contracts import Hparams, Tree
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.population import kept
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Options(NamedTuple):
         """Raises ConfigError for an option that a task does not have."""
         for name, value in self._asdict().items():
             if value and name not in ("vote", *own):
-                raise ConfigError(f"--{name.replace('_', '-')}: not for {task} models")
+                raise ConfigError(f"{argument(name)}: not for {task} models")
 
 
 class PredictionProgram(NamedTuple, Generic[P]):

@@ -13,8 +13,9 @@ from jaxeval.contracts import Batch, Hparams, Tree
 from jaxeval.data import seq2seq_lookup, symbols
 from jaxeval.data.seq2seq_lookup import SavedVocabulary
 from jaxeval.data.seq2seq_vocabularies import SequencePair
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.models import seq2seq as models
+from jaxeval.population import member
 from jaxeval.tasks import prediction, seq2seq
 from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
@@ -32,9 +33,10 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """
     options.refuse_others("seq2seq", "n_best", "beam", "max_length")
     if options.n_best and len(saved) > 1:
-        raise ConfigError("--n-best: for a single model; leave out --all and --vote")
+        raise ConfigError(f"{argument('n_best')}: for a single model, got {len(saved)}")
     if options.n_best and options.beam and options.beam < options.n_best:
-        raise ConfigError(f"--beam {options.beam}: less than --n-best {options.n_best}")
+        narrow, wanted = argument("beam", options.beam), argument("n_best", options.n_best)
+        raise ConfigError(f"{narrow}: less than {wanted}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)
     predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
     for line, *each in zip(sources.lines, *predictions, strict=True):
@@ -82,5 +84,5 @@ def _program(
     first = {name: column[:1] for name, column in columns[0].items()}
     batch = Batch({**first, "target": np.zeros((1, 2), np.int32)}, jnp.ones(1), {}, ())
     return PredictionProgram(
-        jax.eval_shape(task.init, jax.random.key(0), batch, model.hparams), written
+        jax.eval_shape(task.init, member.root_key(0), batch, model.hparams), written
     )

@@ -11,6 +11,7 @@ from jaxeval.contracts import Batch, Hparams, Task, Tree
 from jaxeval.data import schemes, tagging_lookup, untagged, words
 from jaxeval.data.tagging_lookup import SavedVocabulary
 from jaxeval.models import tagging as models
+from jaxeval.population import member
 from jaxeval.tasks import prediction, tagging, word_vectors
 from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
@@ -51,7 +52,7 @@ def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Predictio
     tables = word_vectors.tables(encoded.shared, vectors)
     shared, split = jax.device_put(tables)
     run = jax.jit(lambda *inputs: task.predict(inputs[0], (), inputs[1], inputs[2], inputs[3])[0])
-    key = jax.random.key(0)  # not looked at
+    key = member.root_key(0)  # not looked at
 
     def tags(params: Tree, hparams: Hparams) -> Tags:
         def labels(columns: Mapping[str, np.ndarray]) -> np.ndarray:

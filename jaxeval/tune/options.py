@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -142,20 +142,12 @@ def search(args: argparse.Namespace) -> "Search":
         raise ConfigError("--halving: goes with a config: a command's epochs are not known")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
-    stops = halving(args.halving, args.min_epochs, "--min-epochs", "--halving")
+    stops = halving(args.halving, args.min_epochs)
     return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
 
 
-def halving(
-    factor: int | None,
-    first: int | None,
-    called: str = "min_epochs",
-    goes_with: str = "halving",
-) -> "Halving | None":
+def halving(factor: int | None, first: int | None) -> "Halving | None":
     """Successive halving, as it is asked for; None: it is not.
-
-    Args:
-      called, goes_with: what messages say for the first rung and for halving.
 
     Raises:
       ConfigError, DataError: a first rung without a factor, or numbers that are none of either.
@@ -165,10 +157,10 @@ def halving(
 
     if factor is None:
         if first is not None:
-            raise ConfigError(f"{called}: goes with {goes_with}")
+            raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
         return None
-    least = 1 if first is None else whole(called, first, 1)
-    return Halving(whole(goes_with, factor, 2), least)
+    least = 1 if first is None else whole(argument("min_epochs"), first, 1)
+    return Halving(whole(argument("halving"), factor, 2), least)
 
 
 def _factor(text: str) -> int:

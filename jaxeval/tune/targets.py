@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxeval import runs, studies
 from jaxeval.config import markers, reading
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
@@ -115,11 +115,12 @@ def _refuse_unscored_rungs(base: Any, search: Search, halving: Halving, where: s
     every, key = base.training.evaluate_every, "training.evaluate_every"
     if halving.first % every:
         raise ConfigError(
-            f"--min-epochs: expected a multiple of {key}, which is {every}, got {halving.first}"
+            f"{argument('min_epochs')}: expected a multiple of {key}, which is {every}, got "
+            f"{halving.first}"
         )
     for parameter in search.space.parameters:
         if parameter.key == key:
             raise ConfigError(
-                f"{where}: {parameter.name}: expected no {key} with --halving, whose rungs are "
-                "after epochs that score dev; fix it in the config"
+                f"{where}: {parameter.name}: expected no {key} with {argument('halving')}, whose "
+                "rungs are after epochs that score dev; fix it in the config"
             )
