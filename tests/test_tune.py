@@ -214,7 +214,11 @@ def test_another_search_does_not_go_on_with_these_results(
     assert (tmp_path / "tuning.json").read_text() == before
     with pytest.raises(JaxevalError, match="no setting has a score: 3 x exit code 1"):
         tune.main(
-            [*_words(tmp_path, "--trials", "3", "--state", "s"), "--command", "false {values}"]
+            [
+                *_words(tmp_path, "--trials", "3", "--state", "s"),
+                "--command",
+                "false {values} {seed}",
+            ]
         )
     for more, message in [
         (["--retries", "2"], "--retries: goes with --command"),
@@ -240,6 +244,35 @@ def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
     (tmp_path / "well").touch()
     tree = _json(capsys, words)
     assert tree["retrained"]["scores"]["score"] == [tree["best"]["mean"]]
+
+
+def test_without_a_seed_nothing_is_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if copies of one run count as fresh seeds, or get an interval of no width."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--trials", "2"]
+    for more in (["--seeds", "2"], ["--seeds", "adaptive", "--method", "gp"], ["--retrain", "3"]):
+        with pytest.raises(JaxevalError, match=rf"{more[0]}: expected {{seed}} in --command"):
+            tune.main([*words, *more, "--command", "echo {x}"])
+    assert not (tmp_path / "tuning.json").exists()
+    assert (
+        tune.main([*words, "--command", "echo {x}", "--json", "a.json", "--html", "p.html"]) == 0
+    )
+    said = "not trained again: --command has no {seed}"
+    assert said in capsys.readouterr().out and said in (tmp_path / "p.html").read_text()
+    tree = json.loads((tmp_path / "a.json").read_text())
+    assert tree["retrained"] is None and tree["seeded"] is False
+    deaf = ["--command", "sh -c 'echo {x}' {seed}", "--state", "b.json"]
+    assert tune.main([*words, *deaf, "--json", "b.json.out"]) == 0
+    shown = capsys.readouterr().out
+    assert "score: its 8 scores are equal, so their spread is not known; do they" in shown
+    assert "CI" not in shown and "optimism of the search" in shown
+    fresh = json.loads((tmp_path / "b.json.out").read_text())["retrained"]
+    assert fresh["parts"]["score"]["mean_interval"] is None
+    assert fresh["optimism"]["interval"] is None and fresh["optimism"]["value"] == 0
 
 
 def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

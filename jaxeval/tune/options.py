@@ -87,9 +87,9 @@ def add_end(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--retrain",
         type=arguments.count,
-        default=8,
         metavar="M",
-        help="fresh seeds that the best setting is trained with in the end; 0: not at all (8)",
+        help="fresh seeds that the best setting is trained with in the end; 0: not at all (8; of "
+        "a command without {seed} 0)",
     )
 
 
@@ -194,7 +194,8 @@ class End(NamedTuple):
 
 def end(args: argparse.Namespace) -> End:
     """What is asked for."""
-    return End(*(getattr(args, name) for name in End._fields))
+    asked = {name: getattr(args, name) for name in End._fields}
+    return End(**{name: value for name, value in asked.items() if value is not None})
 
 
 def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> End:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from jaxeval.errors import ConfigError
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.tune import options
@@ -22,16 +23,36 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer."""
     path = Path("tuning.json" if args.state is None else args.state)
     source = {"command": args.command, "json_field": args.json_field}
-    _command(args, search)  # a wrong one leaves no file
+    end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file
+    if not seeded:
+        end = _without_seeds(args, end)
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
-        stop = options.stopper(options.end(args), search, state)
+        stop = options.stopper(end, search, state)
         _search(args, search, state, stop)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
-        retrained = None if best is None else _retrained(args, search, state, best)
-        tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
+        retrained = None
+        if best is not None and end.retrain:
+            retrained = _retrained(args, search, state, best, end.retrain)
+        known = search, state.history, best, why, state.seconds, _METRIC, retrained
+        tree = as_json.result(*known, seeded=seeded)
     return options.write(tree, args)
+
+
+def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
+    """What follows for a command that is not told its seed: nothing is run twice.
+
+    Raises:
+      ConfigError: several seeds are asked for.
+    """
+    for name, several in (("seeds", args.seeds != 1), ("retrain", args.retrain)):
+        if several:
+            raise ConfigError(
+                f"--{name}: expected {{seed}} in --command, without which all seeds of a setting "
+                "are the same run"
+            )
+    return end._replace(retrain=0)
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:
@@ -67,12 +88,10 @@ def _search(
 
 
 def _retrained(
-    args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting
-) -> Retrained | None:
+    args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting, count: int
+) -> Retrained:
     """The best setting with fresh seeds: what failed in an earlier call runs again."""
-    if not args.retrain:
-        return None
-    setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
+    setting, seeds = histories.identity(best.values), retraining.seeds(count)
     known = state.fresh.get(setting, {})
     left = [seed for seed in seeds if not isinstance(known.get(seed), float)]
     evaluate, workers = _command(args, search), args.parallel or 1

@@ -205,7 +205,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         print(
             f"{asked_for} of {axes} by {search.method}, {count} at once in "
             f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
-            f"{text.counted(args.retrain, 'fresh seed')}{_rungs(search, target)}"
+            f"{text.counted(options.end(args).retrain, 'fresh seed')}{_rungs(search, target)}"
             "\n\nthe first batch:"
         )
         plan.show(estimates)

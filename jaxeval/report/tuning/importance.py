@@ -87,9 +87,10 @@ def sentences(tree: Result) -> Iterator[str]:
     """What is known of the noise, and which settings are as good as the best."""
     of = tree["posterior"]
     if tree["noise"] is None:
+        how = "--seeds, --retrain" if tree["seeded"] else "{seed} in --command"
         yield (
             "No setting has two scores, so the noise of a score is not known: no difference "
-            "between two settings can be called real (--seeds, --retrain)."
+            f"between two settings can be called real ({how})."
         )
     if of is None:
         return

@@ -234,6 +234,11 @@ def answer(tree: Result) -> Iterator[str]:
 def _retrained(tree: Result) -> Iterator[str]:
     again: Any = tree["retrained"]
     if again is None:
+        if not tree["seeded"]:
+            yield (
+                "not trained again: --command has no {seed}, so that all seeds of a setting are "
+                "the same run"
+            )
         return
     for count, cause in causes(collections.Counter(again["failures"])):
         yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
@@ -242,6 +247,11 @@ def _retrained(tree: Result) -> Iterator[str]:
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
         yield f"retrained with {seeds}: {part} {mean}{interval}"
+        if summary["n"] > 1 and summary["mean_interval"] is None:
+            yield (
+                f"{part}: its {summary['n']} scores are equal, so their spread is not known; do "
+                "they depend on the seed?"
+            )
     yield from _optimism(tree, again)
 
 
