@@ -2,17 +2,14 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
-    from jaxeval.report.tuning.as_json import Result
     from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.history import History
     from jaxeval.tuning.saved import Saved
@@ -112,6 +109,18 @@ def add_command(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--retries", type=arguments.count, default=0, metavar="N", help="of a failed seed (0)"
     )
+    group.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="try settings again that failed in earlier calls of this command",
+    )
+    group.add_argument(
+        "--most-failures",
+        type=cli.positive,
+        metavar="N",
+        help="of settings, all with one cause, before the first score: then the command counts as "
+        "broken (as many as --parallel, at least 3)",
+    )
 
 
 def search(args: argparse.Namespace) -> "Search":
@@ -126,7 +135,10 @@ def search(args: argparse.Namespace) -> "Search":
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
         raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
     if args.command is None:
-        of_commands = ("json_field", "time_limit", "retries", "lower_is_better")
+        of_commands = (
+            *("json_field", "time_limit", "retries", "lower_is_better"),
+            *("retry_failed", "most_failures"),
+        )
         named = [name for name in of_commands if getattr(args, name)]
         if named:
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
@@ -247,40 +259,3 @@ def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str
     if len(saved.history.evaluations) >= trials:
         return "all trials have ended"
     return stop(saved.history) or "the space has no more settings"
-
-
-def write(tree: "Result", args: argparse.Namespace) -> int:
-    """Writes the outcome as JSON, page and figures, prints it, or all of these.
-
-    Raises:
-      RunError: no setting has a score.
-    """
-    from jaxeval.report.plain import plain
-    from jaxeval.report.tuning import terminal
-
-    if args.json:
-        cli.write_json(args.json, plain(tree))
-    if tree["best"] is None:
-        causes = terminal.causes(tree["failures"])
-        said = "; ".join(f"{count} x {cause}" for count, cause in causes)
-        raise RunError(f"no setting has a score: {said or tree['reason']}")
-    if args.figures or args.html:
-        _draw(tree, args.figures, args.html)
-    if args.json != "-":
-        terminal.print_result(tree)
-    return 0
-
-
-def _draw(tree: "Result", folder: str | None, page_path: str | None) -> None:
-    """Writes figures into a folder, or a page, or both."""
-    from jaxeval.report import figures
-    from jaxeval.report.tuning import figures as drawing
-    from jaxeval.report.tuning import page
-
-    drawn = drawing.draw(tree)
-    if folder is not None:
-        for path in figures.save_all(drawn, Path(folder)):
-            print(f"figure: {path}", file=sys.stderr)
-    if page_path is not None:
-        cli.write_text(Path(page_path), page.render(tree, drawn))
-        print(f"page: {page_path}", file=sys.stderr)

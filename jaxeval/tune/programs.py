@@ -1,14 +1,16 @@
 """Searches over a command, with progress and a state file."""
 
 import argparse
+import collections
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
-from jaxeval.tune import options
+from jaxeval.tune import options, outcome
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, running, saved
 from jaxeval.tuning import search as searches
@@ -17,6 +19,7 @@ from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
 
 _METRIC = Metric()
+_MOST_FAILURES = 3  # alike, before the first score
 
 
 def run(args: argparse.Namespace, search: Search) -> int:
@@ -27,6 +30,8 @@ def run(args: argparse.Namespace, search: Search) -> int:
     if not seeded:
         end = _without_seeds(args, end)
     with saved.opened(path, search, not args.lower_is_better, source) as state:
+        if args.retry_failed:
+            state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(end, search, state)
@@ -35,9 +40,11 @@ def run(args: argparse.Namespace, search: Search) -> int:
         retrained = None
         if best is not None and end.retrain:
             retrained = _retrained(args, search, state, best, end.retrain)
-        known = search, state.history, best, why, state.seconds, _METRIC, retrained
-        tree = as_json.result(*known, seeded=seeded)
-    return options.write(tree, args)
+        spent = state.seconds
+        tree = as_json.result(
+            search, state.history, best, why, spent, _METRIC, retrained, seeded=seeded
+        )
+    return outcome.write(tree, args)
 
 
 def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
@@ -74,17 +81,51 @@ def _search(
         retries=args.retries,
         stop=stop,
     )
-    for step in steps:
-        state.save(step.history)
-        if step.evaluation is not None:
-            evaluation = step.history.evaluations[step.evaluation.number]
-            said = (
-                terminal.ended(evaluation, _METRIC)
-                if evaluation.result
-                else f"{evaluation.number}: {step.note}"
-            )
-            sofar = terminal.progress(search, step.history, args.trials, _METRIC, state.seconds)
-            print(f"{sofar} | {said}", file=sys.stderr, flush=True)
+    most = args.most_failures or max(_MOST_FAILURES, args.parallel or 1)
+    with contextlib.closing(steps):
+        for step in steps:
+            if step.evaluation is not None:
+                _refuse_broken(step.history, most, state)
+            state.save(step.history)
+            if step.evaluation is not None:
+                _show(args, search, step, state.seconds)
+
+
+def _refuse_broken(history: History, most: int, state: saved.Saved) -> None:
+    """Stops where all settings so far have failed with one cause, and forgets them.
+
+    They say something of the command and nothing of the space. As nothing is told, the next call
+    begins with the same proposals.
+
+    Args:
+      most: settings that may fail so.
+
+    Raises:
+      RunError: no fewer have failed.
+    """
+    results = [evaluation.result for evaluation in histories.ended(history)]
+    failures = collections.Counter(result.failure for result in results if result is not None)
+    causes = terminal.causes(failures)
+    if len(results) < most or len(causes) > 1 or "" in failures:
+        return
+    state.forget()
+    raise RunError(
+        f"the first {len(results)} settings failed: {causes[0][1]}; {state.file.path} keeps "
+        "nothing of them: mend the command and begin again, or let more fail (--most-failures)"
+    )
+
+
+def _show(args: argparse.Namespace, search: Search, step: running.Step, seconds: float) -> None:
+    """A line of what came of an evaluation."""
+    assert step.evaluation is not None
+    evaluation = step.history.evaluations[step.evaluation.number]
+    said = (
+        terminal.ended(evaluation, _METRIC)
+        if evaluation.result
+        else f"{evaluation.number}: {step.note}"
+    )
+    sofar = terminal.progress(search, step.history, args.trials, _METRIC, seconds)
+    print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 
 def _retrained(

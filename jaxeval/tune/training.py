@@ -17,7 +17,7 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.studies import proposers
-from jaxeval.tune import configs, live, options, targets
+from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, saved
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
     tree = tune(target, search, options.end(args), place, args.parallel)
-    status = options.write(tree, args)
+    status = outcome.write(tree, args)
     if args.json != "-":
         print(f"\nits config: {best_path(place.state_of(target))}")
     return status
