@@ -122,6 +122,17 @@ def test_a_search_ends_when_nothing_better_is_probable(
         tune.main([*more, "--stop-below", "0.1"])
 
 
+@pytest.mark.parametrize("output", ["--json", "--html", "--figures"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_search(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if hours are spent on what cannot be shown."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunError, match=r"train\.py/x: cannot be written"):
+        tune.main(_words(tmp_path, output, "train.py/x"))
+    assert not (tmp_path / "calls").exists() and not (tmp_path / "tuning.json").exists()
+
+
 def test_methods_are_those_that_there_are() -> None:
     """Dies if the verb cannot ask for a method of the tuner."""
     assert options.METHODS == methods.NAMES
