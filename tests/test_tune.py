@@ -1,6 +1,7 @@
 """`python -m jaxeval.tune`: commands, kill and resume, bad input."""
 
 import json
+import shlex
 import signal
 import statistics
 import sys
@@ -200,8 +201,9 @@ ROWS: list[tuple[list[str], str]] = [
     (["--seeds", "2"], "holds a search with seeds 1, not 2"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
     (["--lower-is-better"], "with higher_is_better True, not False"),
-    (["--data", "DIR"], "--command: expected no CONFIG"),
-    (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
+    (["--data", "DIR"], "--command: expected no --data beside it, got DIR$"),
+    (["--out", "DIR"], "--command: expected no --out beside it, got DIR$"),
+    (["model.x=1", "y=2"], "--command: expected no key=value beside it, got model.x=1 y=2$"),
     (["--margin", "1"], "--margin: goes with --stop-below"),
     (["--min-epochs", "2"], "--min-epochs: goes with --halving"),
     (["--halving", "3"], "--halving: goes with a config"),
@@ -366,6 +368,23 @@ def test_without_a_seed_nothing_is_run_twice(
     fresh = json.loads((tmp_path / "b.json.out").read_text())["retrained"]
     assert fresh["parts"]["score"]["mean_interval"] is None
     assert fresh["optimism"]["interval"] is None and fresh["optimism"]["value"] == 0
+
+
+def test_a_dry_run_shows_the_first_command_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a line is not what is run, or if anything is run or written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    words = _words(tmp_path, "--trials", "3", "--parallel", "3")
+    before = {*tmp_path.iterdir()}
+    assert tune.main([*words, "--dry-run"]) == 0
+    shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+    assert _json(capsys, [*words, "--dry-run"]) == {"trials": 3, "first": shown}
+    assert {*tmp_path.iterdir()} == before
+    assert tune.main([*words, "--retrain", "0"]) == 0
+    run = (tmp_path / "calls").read_text().splitlines()
+    assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
 
 
 def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,9 @@ def add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
     )
+    group.add_argument(
+        "--dry-run", action="store_true", help="show the first batch, and stop; nothing is written"
+    )
 
 
 def add_end(group: argparse._ArgumentGroup) -> None:
@@ -92,7 +95,6 @@ def add_end(group: argparse._ArgumentGroup) -> None:
 
 def add_config(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    group.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
 
 
 def add_command(group: argparse._ArgumentGroup) -> None:
@@ -142,10 +144,8 @@ def search(args: argparse.Namespace) -> "Search":
         named = [name for name in of_commands if getattr(args, name)]
         if named:
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
-    elif args.config or args.changes or args.data or args.dry_run or args.store or args.out:
-        raise ConfigError(
-            "--command: expected no CONFIG, key=value, --data, --store, --dry-run or --out"
-        )
+    else:
+        _refuse_config(args)
     if args.method != "gp" and args.stop_below is not None:
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
@@ -156,6 +156,20 @@ def search(args: argparse.Namespace) -> "Search":
     seeds = 1 if adaptive else args.seeds
     stops = halving(args.halving, args.min_epochs, "--min-epochs", "--halving")
     return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+
+
+def _refuse_config(args: argparse.Namespace) -> None:
+    """Raises ConfigError where something of a config is given beside a command."""
+    given = {
+        "CONFIG": args.config,
+        "key=value": " ".join(args.changes),
+        "--data": args.data,
+        "--store": args.store,
+        "--out": args.out,
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(f"--command: expected no {name} beside it, got {value}")
 
 
 def halving(

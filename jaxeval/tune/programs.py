@@ -3,10 +3,12 @@
 import argparse
 import collections
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
@@ -29,6 +31,8 @@ def run(args: argparse.Namespace, search: Search) -> int:
     end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file
     if not seeded:
         end = _without_seeds(args, end)
+    if args.dry_run:
+        return _dry_run(args, search)
     with saved.opened(path, search, not args.lower_is_better, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
@@ -60,6 +64,20 @@ def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
                 "are the same run"
             )
     return end._replace(retrain=0)
+
+
+def _dry_run(args: argparse.Namespace, search: Search) -> int:
+    """Shows the command lines of the first batch of a search that begins."""
+    command, workers = _command(args, search), args.parallel or 1
+    count = min(-(-workers // search.seeds), args.trials)
+    _, proposed = searches.ask(search, History((), not args.lower_is_better), count)
+    lines = [command.words(e.values, seed) for e in proposed for seed in e.seeds]
+    if args.json:
+        cli.write_json(args.json, {"trials": args.trials, "first": lines})
+    if args.json != "-":
+        for line in lines:
+            print(shlex.join(line))
+    return 0
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:

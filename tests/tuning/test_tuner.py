@@ -118,7 +118,7 @@ def test_a_history_is_kept_as_plain_data() -> None:
     first.ask(3)
     first.tell(0, 0.5)
     kept: Any = json.loads(json.dumps(tuning.history.to_dict(first.history)))
-    with pytest.raises(DataError, match=r"expected a History, got dict; tuning\.history\.from_dict"):
+    with pytest.raises(DataError, match=r"a History, got dict; tuning\.history\.from_dict makes"):
         tuning.Tuner(SPACE, history=kept)
     second = tuning.Tuner(SPACE, method="random", history=tuning.history.from_dict(kept))
     assert second.history == first.history and second.ask(2) == first.ask(2)
