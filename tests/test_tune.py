@@ -172,6 +172,23 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         assert a[key] == b[key]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_says_that_it_goes_on(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if Ctrl-C ends without a word, or with a traceback."""
+    monkeypatch.chdir(tmp_path)
+    process = processes.start("jaxeval.tune.__main__", *_words(tmp_path, seconds=0.3))
+    deadline = time.monotonic() + 60
+    while not _known(tmp_path / "tuning.json"):
+        assert time.monotonic() < deadline and not process.ended()
+        time.sleep(0.02)
+    process.send(number)
+    ended = process.wait()
+    assert ended.returncode == 130
+    assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
+
+
 def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if two processes work on one search."""
     monkeypatch.chdir(tmp_path)

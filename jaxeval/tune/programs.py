@@ -5,7 +5,7 @@ import collections
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from jaxeval import cli
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         end = _without_seeds(args, end)
     if args.dry_run:
         return _dry_run(args, search)
-    with saved.opened(path, search, not args.lower_is_better, source) as state:
+    with _interrupted(), saved.opened(path, search, not args.lower_is_better, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
@@ -49,6 +49,16 @@ def run(args: argparse.Namespace, search: Search) -> int:
             search, state.history, best, why, spent, _METRIC, retrained, seeded=seeded
         )
     return outcome.write(tree, args)
+
+
+@contextlib.contextmanager
+def _interrupted() -> Iterator[None]:
+    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in the state."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("\nstopped; the same command continues from here", file=sys.stderr)
+        raise
 
 
 def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
