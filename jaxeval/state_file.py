@@ -60,7 +60,11 @@ class StateFile:
 
         The order of a table counts: a search space's is that of its dimensions.
         """
-        if mine != known:
+        if mine != known and what == "higher_is_better":
+            difference = "scores of which {} is better, not {} (--lower-is-better)".format(
+                *("lower", "higher") if mine else ("higher", "lower")
+            )
+        elif mine != known:
             difference = f"{what} {known}, not {mine}"
         elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
             difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"

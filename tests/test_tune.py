@@ -94,7 +94,7 @@ def test_the_terminal_says_the_answer(
     shown = capsys.readouterr()
     for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
         assert said in shown.out
-    assert "8 of 8 settings, about 0 s left; best score" in shown.err
+    assert "8 of 8 settings, about 0 s left, then retraining; best score" in shown.err
     tree = json.loads((tmp_path / "out.json").read_text())
     drawn = {figure.name: figure for figure in figures.draw(tree)}
     assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
@@ -217,7 +217,10 @@ ROWS: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
     (["--seeds", "2"], "holds a search with seeds 1, not 2"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
-    (["--lower-is-better"], "with higher_is_better True, not False"),
+    (
+        ["--lower-is-better"],
+        "with scores of which higher is better, not lower \\(--lower-is-better\\);",
+    ),
     (["--data", "DIR"], "--command: expected no --data beside it, got DIR$"),
     (["--out", "DIR"], "--command: expected no --out beside it, got DIR$"),
     (["model.x=1", "y=2"], "--command: expected no key=value beside it, got model.x=1 y=2$"),

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(end, search, state)
-        _search(args, search, state, stop)
+        _search(args, search, state, stop, end.retrain)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None
         if best is not None and end.retrain:
@@ -99,6 +99,7 @@ def _search(
     search: Search,
     state: saved.Saved,
     stop: Callable[[History], str],
+    retrain: int,
 ) -> None:
     steps = running.run(
         search,
@@ -116,7 +117,7 @@ def _search(
                 _refuse_broken(step.history, most, state)
             state.save(step.history)
             if step.evaluation is not None:
-                _show(args, search, step, state.seconds)
+                _show(search, step, args.trials, state.seconds, retrain)
 
 
 def _refuse_broken(history: History, most: int, state: saved.Saved) -> None:
@@ -143,7 +144,7 @@ def _refuse_broken(history: History, most: int, state: saved.Saved) -> None:
     )
 
 
-def _show(args: argparse.Namespace, search: Search, step: running.Step, seconds: float) -> None:
+def _show(search: Search, step: running.Step, trials: int, seconds: float, retrain: int) -> None:
     """A line of what came of an evaluation."""
     assert step.evaluation is not None
     evaluation = step.history.evaluations[step.evaluation.number]
@@ -152,7 +153,7 @@ def _show(args: argparse.Namespace, search: Search, step: running.Step, seconds:
         if evaluation.result
         else f"{evaluation.number}: {step.note}"
     )
-    sofar = terminal.progress(search, step.history, args.trials, _METRIC, seconds)
+    sofar = terminal.progress(search, step.history, trials, _METRIC, seconds, retrain)
     print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 

@@ -83,7 +83,7 @@ def tune(
     with saved.opened(path, search, record.higher_is_better, source) as state:
         stop = options.stopper(end, search, state, record.margin)
         bounds = configs.Bounds(end.trials, _at_once(parallel), stop)
-        _search(search, target, state, bounds, place, quiet)
+        _search(search, target, state, bounds, end.retrain, place, quiet)
         why, best = options.reason(end.trials, state, stop), searches.best(search, state.history)
         retrained = None
         if best is not None:
@@ -96,6 +96,7 @@ def _search(
     target: Target,
     state: saved.Saved,
     bounds: configs.Bounds,
+    retrain: int,
     place: Place,
     quiet: bool,
 ) -> None:
@@ -110,7 +111,7 @@ def _search(
             else live.tune(*arguments, bounds, state.save)
         )
         metric = Metric(target.record.metric, target.record.unit)
-        _watch(happening, search, state, bounds.trials, metric, quiet)
+        _watch(happening, search, state, bounds.trials, retrain, metric, quiet)
 
 
 def _watch(
@@ -118,6 +119,7 @@ def _watch(
     search: Search,
     state: saved.Saved,
     trials: int,
+    retrain: int,
     metric: Metric,
     quiet: bool,
 ) -> None:
@@ -135,7 +137,8 @@ def _watch(
                 say(terminal.ended(dataclasses.replace(evaluation, result=result), metric))
             case configs.Told(history):
                 state.save(history)
-                say(terminal.progress(search, history, trials, metric, state.seconds))
+                seconds = state.seconds
+                say(terminal.progress(search, history, trials, metric, seconds, retrain))
 
     observe.watch(happening, lambda started: None, told, quiet=quiet)
 

@@ -23,15 +23,24 @@ _MOST_CAUSES = 5  # of failures
 _NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
+def progress(
+    search: Search,
+    history: History,
+    trials: int,
+    metric: Metric,
+    seconds: float,
+    retrain: int = 0,
+) -> str:
     """How far a search is, its best score so far, and the best posterior mean, in a line.
 
     Args:
       seconds: that it took so far.
+      retrain: fresh seeds that follow, which the time that is left is without.
     """
     ended = len(histories.ended(history))
     left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
     head = f"{ended} of {trials} {unit(search.adaptive)}s, about {left} left"
+    head += ", then retraining" if retrain else ""
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
@@ -176,7 +185,8 @@ def notes(tree: Result) -> Iterator[str]:
         least = as_json.two_sided(df) * (2 / seeds) ** 0.5 * noise
         said += (
             "; two settings chosen beforehand differ by more than that noise if they are "
-            f"{scores.shown(least, tree['unit'])} apart; two picked from the table, by chance too"
+            f"{scores.shown(least, tree['unit'])} apart; two that are picked from the table for "
+            "being far apart may be so by chance"
         )
     yield said
 
