@@ -328,10 +328,12 @@ def test_a_broken_command_stops_the_search(
 def test_settings_that_fail_in_earnest_do_not_stop_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if failures that are allowed, or that come after a score, stop a search."""
+    """Dies if failures that are allowed, known, or after a score stop a search."""
     words = _breaking(tmp_path, monkeypatch, "--method", "random")
     with pytest.raises(JaxevalError, match="no setting has a score: 6 x exit code 1"):
         tune.main([*words, "--most-failures", "7", "--state", "allowed.json"])
+    with pytest.raises(JaxevalError, match="no setting has a score: 8 x exit code 1"):
+        tune.main([*words, "--trials", "8", "--state", "allowed.json"])
     Path("broken").unlink()
     values = [spaces.draw(spaces.read("s.toml"), 0, k)["x"] for k in range(12)]
     assert isinstance(values[0], float)
@@ -385,7 +387,9 @@ def test_without_a_seed_nothing_is_run_twice(
     shown = capsys.readouterr().out
     assert "score: its 8 scores are equal, so their spread is not known; do they" in shown
     assert "CI" not in shown and "optimism of the search" in shown
-    fresh = json.loads((tmp_path / "b.json.out").read_text())["retrained"]
+    tree = json.loads((tmp_path / "b.json.out").read_text())
+    fresh = tree["retrained"]
+    assert tree["noise"] is None and tree["noise_df"] == 0
     assert fresh["parts"]["score"]["mean_interval"] is None
     assert fresh["optimism"]["interval"] is None and fresh["optimism"]["value"] == 0
 

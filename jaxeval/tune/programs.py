@@ -111,9 +111,10 @@ def _search(
         stop=stop,
     )
     most = args.most_failures or max(_MOST_FAILURES, args.parallel or 1)
+    begins = len(histories.ended(state.history)) < most
     with contextlib.closing(steps):
         for step in steps:
-            if step.evaluation is not None:
+            if begins and step.evaluation is not None:
                 _refuse_broken(step.history, most, state)
             state.save(step.history)
             if step.evaluation is not None:

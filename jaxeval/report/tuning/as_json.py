@@ -262,7 +262,7 @@ def _whole(evaluation: Evaluation) -> bool:
 
 
 def noise(history: History, retrained: Retrained | None = None) -> Noise | None:
-    """Of one seed's score, pooled over settings; None where no setting has two seeds.
+    """Of one seed's score, pooled over settings; None where no setting has two different scores.
 
     From settings with two or more scores, and from the fresh seeds.
     """
@@ -271,7 +271,7 @@ def noise(history: History, retrained: Retrained | None = None) -> Noise | None:
         samples.append(tuple(next(iter(retrained.parts.values()))))
     several = [np.asarray(scores, np.float64) for scores in samples if len(scores) > 1]
     freedom = sum(len(scores) - 1 for scores in several)
-    if not freedom:
+    if not any(np.ptp(scores) for scores in several):
         return None
     squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in several)
     return Noise(math.sqrt(squares / freedom), freedom)

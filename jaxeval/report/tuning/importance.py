@@ -89,8 +89,8 @@ def sentences(tree: Result) -> Iterator[str]:
     if tree["noise"] is None:
         how = "--seeds, --retrain" if tree["seeded"] else "{seed} in --command"
         yield (
-            "No setting has two scores, so the noise of a score is not known: no difference "
-            f"between two settings can be called real ({how})."
+            "No setting has two scores that differ, so the noise of a score is not known: no "
+            f"difference between two settings can be called real ({how})."
         )
     if of is None:
         return
