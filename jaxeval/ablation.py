@@ -64,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, trains one after the other, compares."""
     args = cli.parse_config(parser(), arguments)
+    cli.refuse_unwritable(folder=args.figures)
     variants = reading.read(Variants, args.variants).variant
     from jaxeval import backend
 

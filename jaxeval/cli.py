@@ -134,8 +134,13 @@ def splits_of(args: argparse.Namespace) -> list[int]:
 def parse_config(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> argparse.Namespace:
-    """Parses the arguments of a verb that takes `add_config`'s."""
+    """Parses the arguments of a verb that takes `add_config`'s.
+
+    Raises:
+      RunError: as `refuse_unwritable`, of --json.
+    """
     args = parser.parse_intermixed_args(arguments)
+    refuse_unwritable(args.json)
     if args.config and "=" in args.config:  # no config file, only changes
         args.config, args.changes = None, [args.config, *args.changes]
     return args
@@ -178,6 +183,20 @@ def _from_one(text: str) -> list[int]:
     if 0 in numbers:
         raise argparse.ArgumentTypeError(f"expected numbers from 1, such as 3,5,8, got {text!r}")
     return numbers
+
+
+def refuse_unwritable(*targets: str | None, folder: str | None = None) -> None:
+    """Raises RunError where an output could not be written, before there is anything to write.
+
+    Args:
+      targets: of `write_out`; None: not asked for.
+      folder: of figures.
+    """
+    for target in targets:
+        if target and target != "-":
+            files.refuse_unwritable(Path(target))
+    if folder:
+        files.refuse_unwritable(Path(folder), folder=True)
 
 
 def write_json(target: str, content: object) -> None:

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and files that stand for a lock."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -37,6 +38,23 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone where all went well
                 os.unlink(temporary)
+
+
+def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
+    """Raises RunError where a file, or files in a folder, could not be written; makes nothing.
+
+    It is asked before work that takes long, as `replacing` would say so after it.
+    """
+    try:
+        if not folder and path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        place = path if folder else path.parent
+        while not place.exists():
+            place = place.parent
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 @contextlib.contextmanager

@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, draws, trains, shows."""
     command = parser()
     args = cli.parse_config(command, arguments)
+    cli.refuse_unwritable(folder=args.figures)
     if args.settings < LEAST:
         command.error(f"--settings: expected at least {LEAST}, got {args.settings}")
     from jaxeval import backend

@@ -71,6 +71,7 @@ def _seed(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
     args = parser().parse_args(arguments)
+    cli.refuse_unwritable(args.output)
     from jaxeval import backend
 
     backend.prepare()

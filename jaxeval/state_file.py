@@ -60,7 +60,11 @@ class StateFile:
 
         The order of a table counts: a search space's is that of its dimensions.
         """
-        if mine != known:
+        if mine != known and what == "higher_is_better":
+            known, mine = ("lower", "higher") if mine else ("higher", "lower")
+            flag = argument("lower_is_better")
+            difference = f"scores of which {known} is better, not {mine} ({flag})"
+        elif mine != known:
             difference = f"{what} {known}, not {mine}"
         elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
             difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"

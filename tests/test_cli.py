@@ -13,6 +13,7 @@ import pytest
 
 from jaxeval import cli
 from jaxeval.__main__ import VERBS
+from jaxeval.errors import JaxevalError
 
 ROOT = str(Path(__file__).parents[1])
 
@@ -146,3 +147,21 @@ def test_a_stopped_verb_does_not_wait_for_its_threads() -> None:
         [sys.executable, "-c", _COMPILING], env={**os.environ, "PYTHONPATH": ROOT}, timeout=30
     )
     assert done.returncode == 143
+
+
+TRAINING = [
+    ("train", []), ("sweep", ["--space", "s.toml"]), ("noise", []), ("neighbourhood", []),
+    ("ablation", ["--variants", "v.toml"]), ("evaluate", []), ("select.__main__", ["a", "b"]),
+    ("sensitivity.__main__", ["runs"]), ("tune.__main__", ["--space", "s.toml"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "words"), TRAINING, ids=[verb for verb, _ in TRAINING])
+def test_an_output_that_cannot_be_written_is_refused_first(
+    verb: str, words: list[str], tmp_path: Path
+) -> None:
+    """Dies if a verb finds it out when all is trained; nothing that it would read is there."""
+    (tmp_path / "file").touch()
+    main = importlib.import_module(f"jaxeval.{verb}").main
+    with pytest.raises(JaxevalError, match=r"file/a\.json: cannot be written"):
+        main([*words, "--json", str(tmp_path / "file" / "a.json")])

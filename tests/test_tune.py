@@ -1,6 +1,7 @@
 """`python -m jaxeval.tune`: commands, kill and resume, bad input."""
 
 import json
+import shlex
 import signal
 import statistics
 import sys
@@ -93,7 +94,7 @@ def test_the_terminal_says_the_answer(
     shown = capsys.readouterr()
     for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
         assert said in shown.out
-    assert "8 of 8 settings, about 0 s left; best score" in shown.err
+    assert "8 of 8 settings, about 0 s left, then retraining; best score" in shown.err
     tree = json.loads((tmp_path / "out.json").read_text())
     drawn = {figure.name: figure for figure in figures.draw(tree)}
     assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
@@ -120,6 +121,17 @@ def test_a_search_ends_when_nothing_better_is_probable(
         tune.main(more)
     with pytest.raises(JaxevalError, match="expected --method gp, which has a posterior"):
         tune.main([*more, "--stop-below", "0.1"])
+
+
+@pytest.mark.parametrize("output", ["--json", "--html", "--figures"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_search(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if hours are spent on what cannot be shown."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunError, match=r"train\.py/x: cannot be written"):
+        tune.main(_words(tmp_path, output, "train.py/x"))
+    assert not (tmp_path / "calls").exists() and not (tmp_path / "tuning.json").exists()
 
 
 def test_methods_are_those_that_there_are() -> None:
@@ -160,6 +172,23 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         assert a[key] == b[key]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_says_that_it_goes_on(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if Ctrl-C ends without a word, or with a traceback."""
+    monkeypatch.chdir(tmp_path)
+    process = processes.start("jaxeval.tune.__main__", *_words(tmp_path, seconds=0.3))
+    deadline = time.monotonic() + 60
+    while not _known(tmp_path / "tuning.json"):
+        assert time.monotonic() < deadline and not process.ended()
+        time.sleep(0.02)
+    process.send(number)
+    ended = process.wait()
+    assert ended.returncode == 130
+    assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
+
+
 def test_a_second_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if two processes work on one search."""
     monkeypatch.chdir(tmp_path)
@@ -188,9 +217,13 @@ ROWS: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
     (["--seeds", "2"], "holds a search with seeds 1, not 2"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
-    (["--lower-is-better"], "with higher_is_better True, not False"),
-    (["--data", "DIR"], "--command: expected no CONFIG"),
-    (["--out", "DIR"], "--command: expected no CONFIG, .* or --out"),
+    (
+        ["--lower-is-better"],
+        "with scores of which higher is better, not lower \\(--lower-is-better\\);",
+    ),
+    (["--data", "DIR"], "--command: expected no --data beside it, got DIR$"),
+    (["--out", "DIR"], "--command: expected no --out beside it, got DIR$"),
+    (["model.x=1", "y=2"], "--command: expected no key=value beside it, got model.x=1 y=2$"),
     (["--margin", "1"], "--margin: goes with --stop-below"),
     (["--min-epochs", "2"], "--min-epochs: goes with --halving"),
     (["--halving", "3"], "--halving: goes with a config"),
@@ -212,12 +245,13 @@ def test_another_search_does_not_go_on_with_these_results(
         with pytest.raises(JaxevalError, match=message):
             tune.main([*words, *more])
     assert (tmp_path / "tuning.json").read_text() == before
-    with pytest.raises(JaxevalError, match="no setting has a score: 3 x exit code 1"):
-        tune.main(
-            [*_words(tmp_path, "--trials", "3", "--state", "s"), "--command", "false {values}"]
-        )
+    message = r"no setting has a score: 2 x exit code 1 \(no message\); --retry-failed tries them"
+    failing = ["--state", "s", "--command", "false {values} {seed}"]
+    with pytest.raises(JaxevalError, match=message):
+        tune.main([*_words(tmp_path, "--trials", "2"), *failing])
     for more, message in [
         (["--retries", "2"], "--retries: goes with --command"),
+        (["--retry-failed"], "--retry-failed: goes with --command"),
         (["--margin", "0"], "--margin: goes with --stop-below"),
         (["--space", "no_space.toml"], "no_space.toml: no such space file"),
     ]:
@@ -240,6 +274,141 @@ def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
     (tmp_path / "well").touch()
     tree = _json(capsys, words)
     assert tree["retrained"]["scores"]["score"] == [tree["best"]["mean"]]
+
+
+BROKEN = """\
+import pathlib, sys
+open("calls", "a").write(sys.argv[1] + "\\n")
+if pathlib.Path("broken").exists():
+    raise ImportError("no module named x")
+if float(sys.argv[1]) > float(pathlib.Path("most").read_text()):
+    sys.exit(f"{sys.argv[1]} is too large")
+print(sys.argv[1])
+"""
+
+
+def _breaking(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """A search over a command that is broken while there is a file of this name."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    Path("train.py").write_text(BROKEN)
+    Path("most").write_text("1")
+    Path("broken").touch()
+    words = ("--trials", "6", "--retrain", "0", *words)
+    return ["--space", "s.toml", "--command", f"{sys.executable} train.py {{x}}", *words]
+
+
+def _calls() -> list[str]:
+    return Path("calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize(("parallel", "most"), [(1, 3), (4, 4)])
+def test_a_broken_command_stops_the_search(
+    parallel: int,
+    most: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if all trials are spent on it, or if the mended command has lost what they were."""
+    words = _breaking(tmp_path, monkeypatch, "--parallel", str(parallel))
+    message = rf"first {most} settings failed: .*ImportError: no module named x\); tuning\.json"
+    for _ in range(2):
+        with pytest.raises(JaxevalError, match=message):
+            tune.main(words)
+    assert len(_calls()) < 2 * (most + parallel) and not Path("tuning.json").exists()
+    Path("broken").unlink()
+    mended = _json(capsys, words)
+    assert mended["trials"] == 6 and not mended["failures"]
+    whole = _json(capsys, [*words, "--state", "whole.json"])
+    assert parallel > 1 or whole["evaluations"] == mended["evaluations"]
+
+
+def test_settings_that_fail_in_earnest_do_not_stop_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if failures that are allowed, known, or after a score stop a search."""
+    words = _breaking(tmp_path, monkeypatch, "--method", "random")
+    with pytest.raises(JaxevalError, match="no setting has a score: 6 x exit code 1"):
+        tune.main([*words, "--most-failures", "7", "--state", "allowed.json"])
+    with pytest.raises(JaxevalError, match="no setting has a score: 8 x exit code 1"):
+        tune.main([*words, "--trials", "8", "--state", "allowed.json"])
+    Path("broken").unlink()
+    values = [spaces.draw(spaces.read("s.toml"), 0, k)["x"] for k in range(12)]
+    assert isinstance(values[0], float)
+    Path("most").write_text(str(values[0]))
+    failed = sum(float(value) > values[0] for value in values)
+    assert len(_json(capsys, [*words, "--trials", "12"])["failures"]) == failed >= 3
+
+
+def test_what_failed_is_tried_again_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if an outage is final, a score is computed again, or no one says what can be done."""
+    words = _breaking(tmp_path, monkeypatch, "--method", "gp")
+    Path("broken").unlink()
+    assert tune.main([*words, "--trials", "4"]) == 0
+    assert "--retry-failed" not in capsys.readouterr().out
+    Path("broken").touch()
+    assert tune.main(words) == 0
+    assert "failed settings: --retry-failed tries them again" in capsys.readouterr().out
+    Path("broken").unlink()
+    outage = _json(capsys, words)
+    assert len(_calls()) == 6 and sum(outage["failures"].values()) == 2
+    mended = _json(capsys, [*words, "--retry-failed"])
+    assert not mended["failures"] and _calls()[6:] == _calls()[4:6]
+    assert mended["evaluations"][:4] == outage["evaluations"][:4]
+    proposed = [[e["values"] for e in tree["evaluations"]] for tree in (outage, mended)]
+    assert proposed[0] == proposed[1]
+
+
+def test_without_a_seed_nothing_is_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if copies of one run count as fresh seeds, or get an interval of no width."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--trials", "2"]
+    for more in (["--seeds", "2"], ["--seeds", "adaptive", "--method", "gp"], ["--retrain", "3"]):
+        with pytest.raises(JaxevalError, match=rf"{more[0]}: expected {{seed}} in --command"):
+            tune.main([*words, *more, "--command", "echo {x}"])
+    assert not (tmp_path / "tuning.json").exists()
+    assert (
+        tune.main([*words, "--command", "echo {x}", "--json", "a.json", "--html", "p.html"]) == 0
+    )
+    said = "not trained again: --command has no {seed}"
+    assert said in capsys.readouterr().out and said in (tmp_path / "p.html").read_text()
+    tree = json.loads((tmp_path / "a.json").read_text())
+    assert tree["retrained"] is None and tree["seeded"] is False
+    deaf = ["--command", "sh -c 'echo {x}' {seed}", "--state", "b.json"]
+    assert tune.main([*words, *deaf, "--json", "b.json.out"]) == 0
+    shown = capsys.readouterr().out
+    assert "score: its 8 scores are equal, so their spread is not known; do they" in shown
+    assert "CI" not in shown and "optimism of the search" in shown
+    tree = json.loads((tmp_path / "b.json.out").read_text())
+    fresh = tree["retrained"]
+    assert tree["noise"] is None and tree["noise_df"] == 0
+    assert fresh["parts"]["score"]["mean_interval"] is None
+    assert fresh["optimism"]["interval"] is None and fresh["optimism"]["value"] == 0
+
+
+def test_a_dry_run_shows_the_first_command_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a line is not what is run, or if anything is run or written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    words = _words(tmp_path, "--trials", "3", "--parallel", "3")
+    before = {*tmp_path.iterdir()}
+    assert tune.main([*words, "--dry-run"]) == 0
+    shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+    assert _json(capsys, [*words, "--dry-run"]) == {"trials": 3, "first": shown}
+    assert {*tmp_path.iterdir()} == before
+    assert tune.main([*words, "--retrain", "0"]) == 0
+    run = (tmp_path / "calls").read_text().splitlines()
+    assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
 
 
 def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,21 @@ def test_a_key_that_no_config_has_is_refused_before_the_search(
     _target(monkeypatch, Search(spaces.from_dict({"rate": rate}), "sobol"))
 
 
+def test_a_hyperparameter_that_sets_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a forgotten key makes all trainings one config, or a condition's is refused."""
+    of = {"learning_rate": {"uniform": [0.1, 1.0]}, "width": {"integer": [1, 2]}}
+    rate = {"key": "model.rate", "uniform": [0.0, 1.0], "when": {"width": [1]}}
+    key = r"training\.optimiser\.hyperparameters\.learning_rate"
+    for tables, message in [
+        (of, rf"space: learning_rate: sets nothing; add key = \.\.\.; did you mean {key}\?"),
+        ({"width": of["width"]}, r"space: width: sets nothing; .* did you mean model\.width\?"),
+        ({"with": of["width"]}, r"space: with: sets nothing; add key = \.\.\.$"),
+    ]:
+        with pytest.raises(JaxevalError, match=message):
+            _target(monkeypatch, Search(spaces.from_dict(tables), "sobol"))
+    _target(monkeypatch, Search(spaces.from_dict({"width": of["width"], "rate": rate}), "sobol"))
+
+
 def _go_on(
     of: targets.Target,
     folder: Path,

@@ -90,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
     args = arguments.parse(parser(), words)
+    cli.refuse_unwritable(args.json)
     if args.command is None and (args.race or args.block):
         raise ConfigError("--race and --block: expected --command TEXT, which gets {items}")
     sources = [args.command, args.table, args.runs]

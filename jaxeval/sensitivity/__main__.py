@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
     args = parser().parse_intermixed_args(words)
+    cli.refuse_unwritable(args.json, folder=args.figures)
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity
@@ -74,7 +75,6 @@ def main(words: Sequence[str] | None = None) -> int:
     averaged = _averaged(loaded, analyses, args)
     drawn = []
     if args.figures:
-        figures.folder(Path(args.figures))  # before anything is written
         drawn = _drawn(sweeps, averaged, args)
     if args.json:
         cli.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))

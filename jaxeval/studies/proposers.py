@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.config import markers, reading
+from jaxeval.config import listing, markers, reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import space
@@ -149,6 +149,8 @@ def evaluations(
 def refuse_leaks(base: Any, of: Space, where: str) -> None:
     """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
 
+    Hyperparameters that set no key are refused too, but for those that conditions name.
+
     Raises:
       ConfigError: naming the hyperparameter and its key.
     """
@@ -158,6 +160,7 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
     for parameter in of.parameters:
         key = parameter.key
         if key is None:
+            _refuse_without_effect(parameter.name, base, of, where)
             continue
         if key.startswith("data."):
             raise ConfigError(
@@ -174,6 +177,17 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
                 f"{where}: {parameter.name}: drawn in some runs only, but the config sets {key} "
                 f"to {value}, which all others would have; leave it out of the config"
             )
+
+
+def _refuse_without_effect(name: str, base: Any, of: Space, where: str) -> None:
+    """Raises ConfigError where one without a key is in no condition of another one."""
+    if any(other == name for parameter in of.parameters for other, _ in parameter.when):
+        return
+    traced = (number.key for number in markers.traced(base).values())  # in tables of any keys too
+    keys = dict.fromkeys([*(key.name for key in listing.keys(type(base))), *traced])
+    near = [key for key in keys if f".{key}".endswith(f".{name}")]
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise ConfigError(f"{where}: {name}: sets nothing; add key = ...{hint}")
 
 
 def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.errors import ConfigError, RunError, argument
+from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
-    from jaxeval.report.tuning.as_json import Result
     from jaxeval.tuning.halving import Halving
     from jaxeval.tuning.history import History
     from jaxeval.tuning.saved import Saved
@@ -60,6 +57,9 @@ def add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
     )
+    group.add_argument(
+        "--dry-run", action="store_true", help="show the first batch, and stop; nothing is written"
+    )
 
 
 def add_end(group: argparse._ArgumentGroup) -> None:
@@ -87,15 +87,14 @@ def add_end(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--retrain",
         type=arguments.count,
-        default=8,
         metavar="M",
-        help="fresh seeds that the best setting is trained with in the end; 0: not at all (8)",
+        help="fresh seeds that the best setting is trained with in the end; 0: not at all (8; of "
+        "a command without {seed} 0)",
     )
 
 
 def add_config(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    group.add_argument("--dry-run", action="store_true", help="show the plan, and stop")
 
 
 def add_command(group: argparse._ArgumentGroup) -> None:
@@ -112,6 +111,18 @@ def add_command(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--retries", type=arguments.count, default=0, metavar="N", help="of a failed seed (0)"
     )
+    group.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="try settings again that failed in earlier calls of this command",
+    )
+    group.add_argument(
+        "--most-failures",
+        type=cli.positive,
+        metavar="N",
+        help="of settings, all with one cause, before the first score: then the command counts as "
+        "broken (as many as --parallel, at least 3)",
+    )
 
 
 def search(args: argparse.Namespace) -> "Search":
@@ -126,14 +137,15 @@ def search(args: argparse.Namespace) -> "Search":
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
         raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
     if args.command is None:
-        of_commands = ("json_field", "time_limit", "retries", "lower_is_better")
+        of_commands = (
+            *("json_field", "time_limit", "retries", "lower_is_better"),
+            *("retry_failed", "most_failures"),
+        )
         named = [name for name in of_commands if getattr(args, name)]
         if named:
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
-    elif args.config or args.changes or args.data or args.dry_run or args.store or args.out:
-        raise ConfigError(
-            "--command: expected no CONFIG, key=value, --data, --store, --dry-run or --out"
-        )
+    else:
+        _refuse_config(args)
     if args.method != "gp" and args.stop_below is not None:
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
@@ -144,6 +156,20 @@ def search(args: argparse.Namespace) -> "Search":
     seeds = 1 if adaptive else args.seeds
     stops = halving(args.halving, args.min_epochs)
     return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+
+
+def _refuse_config(args: argparse.Namespace) -> None:
+    """Raises ConfigError where something of a config is given beside a command."""
+    given = {
+        "CONFIG": args.config,
+        "key=value": " ".join(args.changes),
+        "--data": args.data,
+        "--store": args.store,
+        "--out": args.out,
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(f"--command: expected no {name} beside it, got {value}")
 
 
 def halving(factor: int | None, first: int | None) -> "Halving | None":
@@ -186,7 +212,8 @@ class End(NamedTuple):
 
 def end(args: argparse.Namespace) -> End:
     """What is asked for."""
-    return End(*(getattr(args, name) for name in End._fields))
+    asked = {name: getattr(args, name) for name in End._fields}
+    return End(**{name: value for name, value in asked.items() if value is not None})
 
 
 def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> End:
@@ -238,40 +265,3 @@ def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str
     if len(saved.history.evaluations) >= trials:
         return "all trials have ended"
     return stop(saved.history) or "the space has no more settings"
-
-
-def write(tree: "Result", args: argparse.Namespace) -> int:
-    """Writes the outcome as JSON, page and figures, prints it, or all of these.
-
-    Raises:
-      RunError: no setting has a score.
-    """
-    from jaxeval.report.plain import plain
-    from jaxeval.report.tuning import terminal
-
-    if args.json:
-        cli.write_json(args.json, plain(tree))
-    if tree["best"] is None:
-        causes = terminal.causes(tree["failures"])
-        said = "; ".join(f"{count} x {cause}" for count, cause in causes)
-        raise RunError(f"no setting has a score: {said or tree['reason']}")
-    if args.figures or args.html:
-        _draw(tree, args.figures, args.html)
-    if args.json != "-":
-        terminal.print_result(tree)
-    return 0
-
-
-def _draw(tree: "Result", folder: str | None, page_path: str | None) -> None:
-    """Writes figures into a folder, or a page, or both."""
-    from jaxeval.report import figures
-    from jaxeval.report.tuning import figures as drawing
-    from jaxeval.report.tuning import page
-
-    drawn = drawing.draw(tree)
-    if folder is not None:
-        for path in figures.save_all(drawn, Path(folder)):
-            print(f"figure: {path}", file=sys.stderr)
-    if page_path is not None:
-        cli.write_text(Path(page_path), page.render(tree, drawn))
-        print(f"page: {page_path}", file=sys.stderr)

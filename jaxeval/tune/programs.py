@@ -1,13 +1,18 @@
 """Searches over a command, with progress and a state file."""
 
 import argparse
+import collections
+import contextlib
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from jaxeval import cli
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
-from jaxeval.tune import options
+from jaxeval.tune import options, outcome
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, running, saved
 from jaxeval.tuning import search as searches
@@ -16,22 +21,73 @@ from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
 
 _METRIC = Metric()
+_MOST_FAILURES = 3  # alike, before the first score
 
 
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer."""
     path = Path("tuning.json" if args.state is None else args.state)
     source = {"command": args.command, "json_field": args.json_field}
-    _command(args, search)  # a wrong one leaves no file
-    with saved.opened(path, search, not args.lower_is_better, source) as state:
+    end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file
+    if not seeded:
+        end = _without_seeds(args, end)
+    if args.dry_run:
+        return _dry_run(args, search)
+    with _interrupted(), saved.opened(path, search, not args.lower_is_better, source) as state:
+        if args.retry_failed:
+            state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
-        stop = options.stopper(options.end(args), search, state)
-        _search(args, search, state, stop)
+        stop = options.stopper(end, search, state)
+        _search(args, search, state, stop, end.retrain)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
-        retrained = None if best is None else _retrained(args, search, state, best)
-        tree = as_json.result(search, state.history, best, why, state.seconds, _METRIC, retrained)
-    return options.write(tree, args)
+        retrained = None
+        if best is not None and end.retrain:
+            retrained = _retrained(args, search, state, best, end.retrain)
+        spent = state.seconds
+        tree = as_json.result(
+            search, state.history, best, why, spent, _METRIC, retrained, seeded=seeded
+        )
+    return outcome.write(tree, args)
+
+
+@contextlib.contextmanager
+def _interrupted() -> Iterator[None]:
+    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in the state."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("\nstopped; the same command continues from here", file=sys.stderr)
+        raise
+
+
+def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
+    """What follows for a command that is not told its seed: nothing is run twice.
+
+    Raises:
+      ConfigError: several seeds are asked for.
+    """
+    for name, several in (("seeds", args.seeds != 1), ("retrain", args.retrain)):
+        if several:
+            raise ConfigError(
+                f"--{name}: expected {{seed}} in --command, without which all seeds of a setting "
+                "are the same run"
+            )
+    return end._replace(retrain=0)
+
+
+def _dry_run(args: argparse.Namespace, search: Search) -> int:
+    """Shows the command lines of the first batch of a search that begins."""
+    command, workers = _command(args, search), args.parallel or 1
+    count = min(-(-workers // search.seeds), args.trials)
+    _, proposed = searches.ask(search, History((), not args.lower_is_better), count)
+    lines = [command.words(e.values, seed) for e in proposed for seed in e.seeds]
+    if args.json:
+        cli.write_json(args.json, {"trials": args.trials, "first": lines})
+    if args.json != "-":
+        for line in lines:
+            print(shlex.join(line))
+    return 0
 
 
 def _command(args: argparse.Namespace, search: Search) -> Command:
@@ -43,6 +99,7 @@ def _search(
     search: Search,
     state: saved.Saved,
     stop: Callable[[History], str],
+    retrain: int,
 ) -> None:
     steps = running.run(
         search,
@@ -53,26 +110,59 @@ def _search(
         retries=args.retries,
         stop=stop,
     )
-    for step in steps:
-        state.save(step.history)
-        if step.evaluation is not None:
-            evaluation = step.history.evaluations[step.evaluation.number]
-            said = (
-                terminal.ended(evaluation, _METRIC)
-                if evaluation.result
-                else f"{evaluation.number}: {step.note}"
-            )
-            sofar = terminal.progress(search, step.history, args.trials, _METRIC, state.seconds)
-            print(f"{sofar} | {said}", file=sys.stderr, flush=True)
+    most = args.most_failures or max(_MOST_FAILURES, args.parallel or 1)
+    begins = len(histories.ended(state.history)) < most
+    with contextlib.closing(steps):
+        for step in steps:
+            if begins and step.evaluation is not None:
+                _refuse_broken(step.history, most, state)
+            state.save(step.history)
+            if step.evaluation is not None:
+                _show(search, step, args.trials, state.seconds, retrain)
+
+
+def _refuse_broken(history: History, most: int, state: saved.Saved) -> None:
+    """Stops where all settings so far have failed with one cause, and forgets them.
+
+    They say something of the command and nothing of the space. As nothing is told, the next call
+    begins with the same proposals.
+
+    Args:
+      most: settings that may fail so.
+
+    Raises:
+      RunError: no fewer have failed.
+    """
+    results = [evaluation.result for evaluation in histories.ended(history)]
+    failures = collections.Counter(result.failure for result in results if result is not None)
+    causes = terminal.causes(failures)
+    if len(results) < most or len(causes) > 1 or "" in failures:
+        return
+    state.forget()
+    raise RunError(
+        f"the first {len(results)} settings failed: {causes[0][1]}; {state.file.path} keeps "
+        "nothing of them: mend the command and begin again, or let more fail (--most-failures)"
+    )
+
+
+def _show(search: Search, step: running.Step, trials: int, seconds: float, retrain: int) -> None:
+    """A line of what came of an evaluation."""
+    assert step.evaluation is not None
+    evaluation = step.history.evaluations[step.evaluation.number]
+    said = (
+        terminal.ended(evaluation, _METRIC)
+        if evaluation.result
+        else f"{evaluation.number}: {step.note}"
+    )
+    sofar = terminal.progress(search, step.history, trials, _METRIC, seconds, retrain)
+    print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 
 def _retrained(
-    args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting
-) -> Retrained | None:
+    args: argparse.Namespace, search: Search, state: saved.Saved, best: Setting, count: int
+) -> Retrained:
     """The best setting with fresh seeds: what failed in an earlier call runs again."""
-    if not args.retrain:
-        return None
-    setting, seeds = histories.identity(best.values), retraining.seeds(args.retrain)
+    setting, seeds = histories.identity(best.values), retraining.seeds(count)
     known = state.fresh.get(setting, {})
     left = [seed for seed in seeds if not isinstance(known.get(seed), float)]
     evaluate, workers = _command(args, search), args.parallel or 1

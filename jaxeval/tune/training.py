@@ -17,7 +17,7 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.studies import proposers
-from jaxeval.tune import configs, live, options, targets
+from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, saved
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
     tree = tune(target, search, options.end(args), place, args.parallel)
-    status = options.write(tree, args)
+    status = outcome.write(tree, args)
     if args.json != "-":
         print(f"\nits config: {best_path(place.state_of(target))}")
     return status
@@ -83,7 +83,7 @@ def tune(
     with saved.opened(path, search, record.higher_is_better, source) as state:
         stop = options.stopper(end, search, state, record.margin)
         bounds = configs.Bounds(end.trials, _at_once(parallel), stop)
-        _search(search, target, state, bounds, place, quiet)
+        _search(search, target, state, bounds, end.retrain, place, quiet)
         why, best = options.reason(end.trials, state, stop), searches.best(search, state.history)
         retrained = None
         if best is not None:
@@ -96,6 +96,7 @@ def _search(
     target: Target,
     state: saved.Saved,
     bounds: configs.Bounds,
+    retrain: int,
     place: Place,
     quiet: bool,
 ) -> None:
@@ -110,7 +111,7 @@ def _search(
             else live.tune(*arguments, bounds, state.save)
         )
         metric = Metric(target.record.metric, target.record.unit)
-        _watch(happening, search, state, bounds.trials, metric, quiet)
+        _watch(happening, search, state, bounds.trials, retrain, metric, quiet)
 
 
 def _watch(
@@ -118,6 +119,7 @@ def _watch(
     search: Search,
     state: saved.Saved,
     trials: int,
+    retrain: int,
     metric: Metric,
     quiet: bool,
 ) -> None:
@@ -135,7 +137,8 @@ def _watch(
                 say(terminal.ended(dataclasses.replace(evaluation, result=result), metric))
             case configs.Told(history):
                 state.save(history)
-                say(terminal.progress(search, history, trials, metric, state.seconds))
+                seconds = state.seconds
+                say(terminal.progress(search, history, trials, metric, seconds, retrain))
 
     observe.watch(happening, lambda started: None, told, quiet=quiet)
 
@@ -205,7 +208,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         print(
             f"{asked_for} of {axes} by {search.method}, {count} at once in "
             f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
-            f"{text.counted(args.retrain, 'fresh seed')}{_rungs(search, target)}"
+            f"{text.counted(options.end(args).retrain, 'fresh seed')}{_rungs(search, target)}"
             "\n\nthe first batch:"
         )
         plan.show(estimates)

@@ -25,6 +25,9 @@ class Command:
       template: such as "./train.sh --rate={rate} --seed={seed}".
       field, limit: as of `workers.Processes`.
 
+    Attributes:
+      seeded: whether it is told its seed; if not, all seeds of a setting are the same run.
+
     Raises:
       ConfigError: it names what is not in the space, or nothing of it.
     """
@@ -49,6 +52,7 @@ class Command:
                 f"--command: expected {{values}}, or each hyperparameter by its name: "
                 f"{{{missing[0]}}} is missing in {template!r}"
             )
+        self.seeded = "seed" in placeholders
         self._words = words
         self._names = set(names)
         self._processes = side_by_side.Processes(field, limit)

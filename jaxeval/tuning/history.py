@@ -135,6 +135,14 @@ def change(history: History, number: int, **fields: Any) -> History:
     return dataclasses.replace(history, evaluations=tuple(changed))
 
 
+def retried(history: History) -> History:
+    """The history in which evaluations that failed run again; what was proposed since stays."""
+    for evaluation in ended(history):
+        if evaluation.result is not None and evaluation.result.failure:
+            history = change(history, evaluation.number, result=None)
+    return history
+
+
 def pending(history: History) -> list[Evaluation]:
     """Evaluations without a result, which still run."""
     return [evaluation for evaluation in history.evaluations if evaluation.result is None]

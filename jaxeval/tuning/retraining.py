@@ -24,7 +24,8 @@ class Optimism(NamedTuple):
       mean: of the setting's scores with fresh seeds.
       value: seen - mean, mean - seen where lower is better: positive where the search was too
         hopeful.
-      interval: of the value, for a search that has ended; None for one fresh score.
+      interval: of the value, for a search that has ended; None for one fresh score, and for equal
+        ones, whose spread is not known.
     """
 
     seen: float
@@ -48,7 +49,7 @@ def optimism(seen: float, fresh: Sequence[float], higher_is_better: bool) -> Opt
     sign = 1.0 if higher_is_better else -1.0
     mean = statistics.fmean(fresh)
     interval = None
-    if len(fresh) > 1:
+    if len(set(fresh)) > 1:
         of_mean = describe.t_interval(np.asarray(fresh, np.float64), 0.95)
         low, high = sorted(sign * (seen - end) + 0.0 for end in (of_mean.low, of_mean.high))
         interval = Interval(low, high, of_mean.confidence, of_mean.method)

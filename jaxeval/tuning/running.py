@@ -4,7 +4,7 @@ A worker that is free gets the next proposal at once, which counts on what still
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.bandits import workers as side_by_side
@@ -50,7 +50,7 @@ def run(
     workers: int = 1,
     retries: int = 0,
     stop: Callable[[History], str] = lambda history: "",
-) -> Iterator[Step]:
+) -> Generator[Step, None, None]:
     """Goes on with a search until so many evaluations have ended, those that ran before first.
 
     Args:

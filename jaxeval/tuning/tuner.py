@@ -28,11 +28,12 @@ class Tuner:
       space: or its tables, as a space file has them (docs/sweeps.md).
       method, seed, seeds, adaptive: as of `search.Search`.
       higher_is_better: that of the history; without one, True.
-      history: of an earlier tuner, which this one goes on from.
+      history: of an earlier tuner, which this one goes on from; of plain data by
+        `tuning.history.from_dict`.
 
     Raises:
       ConfigError: of the space or the method.
-      DataError: of a seed, or the history is of another space or direction.
+      DataError: of a seed, or the history is none, or of another space or direction.
     """
 
     def __init__(
@@ -51,6 +52,11 @@ class Tuner:
         self.search = search.Search(of, method, *whole, adaptive)
         if history is None:
             history = History((), higher_is_better is not False)
+        elif not isinstance(history, History):
+            raise DataError(
+                f"history: expected a History, got {type(history).__name__}; "
+                "tuning.history.from_dict makes one of what to_dict wrote"
+            )
         elif higher_is_better not in (None, history.higher_is_better):
             raise DataError(
                 f"higher_is_better: {higher_is_better}, but that of the history is "

@@ -112,6 +112,18 @@ def test_arrays_are_scores() -> None:
     assert [e.result for e in single.history.evaluations] == [tuning.Result((0.5,))] * 3
 
 
+def test_a_history_is_kept_as_plain_data() -> None:
+    """Dies if what docs/tuning.md says of keeping a history does not hold, or is a traceback."""
+    first = tuning.Tuner(SPACE, method="random")
+    first.ask(3)
+    first.tell(0, 0.5)
+    kept: Any = json.loads(json.dumps(tuning.history.to_dict(first.history)))
+    with pytest.raises(DataError, match=r"a History, got dict; tuning\.history\.from_dict makes"):
+        tuning.Tuner(SPACE, history=kept)
+    second = tuning.Tuner(SPACE, method="random", history=tuning.history.from_dict(kept))
+    assert second.history == first.history and second.ask(2) == first.ask(2)
+
+
 def test_a_history_keeps_its_direction_and_space() -> None:
     """Dies if a minimised history is maximised, or one of another space is gone on from."""
     first = tuning.Tuner(NESTED, higher_is_better=False, method="random")

@@ -75,6 +75,7 @@ class Result(TypedDict):
     noise: float | None
     noise_df: int
     retrained: Mapping[str, Json] | None
+    seeded: bool
     posterior: Mapping[str, Any] | None
     best_so_far: Sequence[float | None]
     evaluations: Sequence[Mapping[str, Json]]
@@ -90,12 +91,15 @@ def result(
     seconds: float,
     metric: Metric,
     retrained: Retrained | None = None,
+    *,
+    seeded: bool = True,
 ) -> Result:
     """The outcome.
 
     Args:
       reason: why nothing more was proposed.
       retrained: None: not asked for.
+      seeded: whether what is evaluated is told its seed; if not, it cannot be trained again.
     """
     ended = histories.ended(history)
     spread = noise(history, retrained)
@@ -112,6 +116,7 @@ def result(
         "noise": None if spread is None else spread.sd,
         "noise_df": 0 if spread is None else spread.df,
         "retrained": _retrained(history, best, retrained),
+        "seeded": seeded,
         "posterior": posterior(search, history, best, metric.margin),
         "best_so_far": best_so_far(history),
         "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
@@ -191,11 +196,19 @@ def _retrained(
     searched = next(iter(retrained.parts.values()))
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
-        "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
+        "parts": {name: _summary(scores) for name, scores in parts.items()},
         "failures": list(retrained.failures),
         "optimism": _optimism(history, _highest(history), searched),
         "optimism_of_taken": _optimism(history, best, searched),
     }
+
+
+def _summary(scores: Sequence[float]) -> dict[str, Json]:
+    """Of fresh seeds; equal scores have no intervals: their spread is not known."""
+    summary = record(describe.summarize(scores))
+    if len(set(scores)) == 1:
+        return {**summary, "mean_interval": None, "median_interval": None}
+    return summary
 
 
 def _highest(history: History) -> Setting | None:
@@ -249,7 +262,7 @@ def _whole(evaluation: Evaluation) -> bool:
 
 
 def noise(history: History, retrained: Retrained | None = None) -> Noise | None:
-    """Of one seed's score, pooled over settings; None where no setting has two seeds.
+    """Of one seed's score, pooled over settings; None where no setting has two different scores.
 
     From settings with two or more scores, and from the fresh seeds.
     """
@@ -258,7 +271,7 @@ def noise(history: History, retrained: Retrained | None = None) -> Noise | None:
         samples.append(tuple(next(iter(retrained.parts.values()))))
     several = [np.asarray(scores, np.float64) for scores in samples if len(scores) > 1]
     freedom = sum(len(scores) - 1 for scores in several)
-    if not freedom:
+    if not any(np.ptp(scores) for scores in several):
         return None
     squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in several)
     return Noise(math.sqrt(squares / freedom), freedom)

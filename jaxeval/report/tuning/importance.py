@@ -87,9 +87,10 @@ def sentences(tree: Result) -> Iterator[str]:
     """What is known of the noise, and which settings are as good as the best."""
     of = tree["posterior"]
     if tree["noise"] is None:
+        how = "--seeds, --retrain" if tree["seeded"] else "{seed} in --command"
         yield (
-            "No setting has two scores, so the noise of a score is not known: no difference "
-            "between two settings can be called real (--seeds, --retrain)."
+            "No setting has two scores that differ, so the noise of a score is not known: no "
+            f"difference between two settings can be called real ({how})."
         )
     if of is None:
         return
@@ -102,8 +103,11 @@ def sentences(tree: Result) -> Iterator[str]:
         "posterior probability below 95 %."
     )
     if not of["noise_known"]:
+        fresh = ""
+        if tree["retrained"] is not None and tree["noise"] is not None:
+            fresh = ", and the process is not told the fresh seeds"
         yield (
-            "With one seed a setting nothing in the scores tells their noise from the objective: "
-            "the process's intervals and probabilities come from its prior as much as from the "
-            "scores, and are too narrow."
+            "In the search too few settings have several seeds to tell the noise of scores from "
+            f"the objective{fresh}: the process's intervals and probabilities come from its prior "
+            "as much as from the scores, and are too narrow."
         )

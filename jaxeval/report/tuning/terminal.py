@@ -23,15 +23,24 @@ _MOST_CAUSES = 5  # of failures
 _NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-def progress(search: Search, history: History, trials: int, metric: Metric, seconds: float) -> str:
+def progress(
+    search: Search,
+    history: History,
+    trials: int,
+    metric: Metric,
+    seconds: float,
+    retrain: int = 0,
+) -> str:
     """How far a search is, its best score so far, and the best posterior mean, in a line.
 
     Args:
       seconds: that it took so far.
+      retrain: fresh seeds that follow, which the time that is left is without.
     """
     ended = len(histories.ended(history))
     left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
     head = f"{ended} of {trials} {unit(search.adaptive)}s, about {left} left"
+    head += ", then retraining" if retrain else ""
     best = histories.best(history)
     if best is None:
         return f"{head}; no score yet"
@@ -176,7 +185,8 @@ def notes(tree: Result) -> Iterator[str]:
         least = as_json.two_sided(df) * (2 / seeds) ** 0.5 * noise
         said += (
             "; two settings chosen beforehand differ by more than that noise if they are "
-            f"{scores.shown(least, tree['unit'])} apart; two picked from the table, by chance too"
+            f"{scores.shown(least, tree['unit'])} apart; two that are picked from the table for "
+            "being far apart may be so by chance"
         )
     yield said
 
@@ -234,6 +244,11 @@ def answer(tree: Result) -> Iterator[str]:
 def _retrained(tree: Result) -> Iterator[str]:
     again: Any = tree["retrained"]
     if again is None:
+        if not tree["seeded"]:
+            yield (
+                "not trained again: --command has no {seed}, so that all seeds of a setting are "
+                "the same run"
+            )
         return
     for count, cause in causes(collections.Counter(again["failures"])):
         yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
@@ -242,6 +257,11 @@ def _retrained(tree: Result) -> Iterator[str]:
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
         yield f"retrained with {seeds}: {part} {mean}{interval}"
+        if summary["n"] > 1 and summary["mean_interval"] is None:
+            yield (
+                f"{part}: its {summary['n']} scores are equal, so their spread is not known; do "
+                "they depend on the seed?"
+            )
     yield from _optimism(tree, again)
 
 

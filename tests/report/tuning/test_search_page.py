@@ -82,7 +82,10 @@ def test_without_seeds_no_difference_is_called_real() -> None:
     unreplicated = _tree()
     said = " ".join(importance.sentences(unreplicated))
     assert "no difference between two settings can be called real" in said
-    assert "from its prior" in said
+    assert "from its prior" in said and "fresh seeds" not in said
+    retrained = {**unreplicated, "retrained": {"parts": {}}, "noise": 0.01, "noise_df": 7}
+    said = " ".join(importance.sentences(retrained))  # type: ignore[arg-type]
+    assert "the process is not told the fresh seeds: the process's intervals" in said
     random = _tree(method="random")
     assert random["posterior"] is None and len(figures.draw(random)) == 3
     assert "Around the best" not in page.render(random, figures.draw(random))

@@ -106,7 +106,8 @@ def test_two_settings_of_equal_worth_are_rarely_said_to_differ() -> None:
     tree = _tree(_history([[0.1, 0.3]] * 4), search=Search(SPACE, "random", seeds=2))
     (said,) = terminal.notes(tree)
     apart = stats.t.ppf(0.975, 4) * 0.02**0.5
-    assert f"{apart:.4g} apart" in said and "(4 degrees of freedom)" in said
+    assert f"are {apart:.4g} apart; two that are picked from the table for being far" in said
+    assert "(4 degrees of freedom)" in said
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,10 @@ def test_adaptive_seeds_count_evaluations() -> None:
     assert terminal.known(adaptive, 5) == "goes on from 5 evaluations with results"
     assert terminal.known(plain, 1) == "goes on from 1 setting with results"
     failed = _history(["x"], True)
-    assert terminal.progress(adaptive, failed, 5, Metric(), 1.0).startswith("1 of 5 evaluations")
+    said = terminal.progress(adaptive, failed, 5, Metric(), 1.0)
+    assert said == "1 of 5 evaluations, about 4 s left; no score yet"
+    said = terminal.progress(adaptive, failed, 5, Metric(), 1.0, retrain=8)
+    assert said == "1 of 5 evaluations, about 4 s left, then retraining; no score yet"
 
 
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
