@@ -19,7 +19,6 @@ from jaxeval.bandits.fixed_budget import SequentialHalving
 from jaxeval.bandits.fixed_confidence import NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule
 from jaxeval.bandits.state import State
-from jaxeval.bandits.workers import EvaluationFailed
 from jaxeval.errors import ConfigError, DataError, argument
 
 Evaluate = Callable[[str, int], float]

@@ -1,7 +1,8 @@
 """A selection on disk: written whole after every result, locked while a process works on it.
 
-With another budget or delta the selection begins anew, and what was evaluated is not evaluated again:
-a score depends on model and number alone. So it ends as one that was begun with these values.
+With another budget or delta the selection begins anew, and what has a score is not evaluated
+again: a score depends on model and number alone. So it ends as one that was begun with these
+values.
 """
 
 import contextlib
