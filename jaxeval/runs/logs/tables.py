@@ -82,6 +82,11 @@ class _Columns:
         self.cells["score"].append(record.score)
         self.cells["status"].append(STATUSES.index(record.status))
 
+    def join_tasks(self, tasks: Iterable[str]) -> None:
+        """Makes these tasks one, whose name is not known."""
+        column, codes = np.asarray(self.cells["task"]), self.codes["task"]
+        column[np.isin(column, [codes[task] for task in tasks])] = codes[""]
+
     def table(
         self, directions: Mapping[tuple[str, str], bool], logs: int, notes: Notes
     ) -> LogTable:
@@ -116,6 +121,7 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
     """
     columns = _Columns({name: _Codes() for name in _CODED})
     directions: dict[tuple[str, str], bool] = {}
+    files: dict[str, set[str]] = {}  # models of files without tasks
     count = 0
     for source, records in logs:
         count += 1
@@ -124,11 +130,26 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
                 raise DataError(f"more than {MOST} scores", source.path)
             if record.higher_is_better is not None:
                 _direct(directions, record, source)
-            run = f"{count} {record.run}"
-            columns.add(record, source.model or record.model, run)
+            model = source.model or record.model
+            if record.file and not record.task:
+                files.setdefault(record.file, set()).add(model)
+                record = record._replace(task=record.file)
+            columns.add(record, model, f"{count} {record.run}")
+    if len(files) > 1 and max(map(len, files.values())) == 1:
+        _one_model_each(columns, files, notes)
     table = columns.table(directions, count, notes)
     _refuse_twice(table)
     return table
+
+
+def _one_model_each(columns: _Columns, files: Mapping[str, set[str]], notes: Notes) -> None:
+    """Files that hold one model each are of one task, where no model has several of them."""
+    if len(set.union(*files.values())) == len(files):
+        columns.join_tasks(files)
+    else:
+        notes[
+            "where lines have a model and no task, a file's name is the task; a key task says it"
+        ] += 1
 
 
 def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Source) -> None:
