@@ -204,7 +204,10 @@ def test_one_program_a_task_and_mode(folder: Path) -> None:
     ("words", "message"),
     [
         (["--data", "pos"], "--data: expected TASK=PATH with one of pos, chunk"),
-        (["--tasks", "nli"], "no corpus of nli: expected --data nli=PATH"),
+        (
+            ["--tasks", "nli"],
+            r"no corpus of nli: expected --data nli=PATH; \S+data: no folder nli",
+        ),
         (["--baseline", "c.txt"], r"--baseline c.txt: expected one of"),
         (["--json", "-", "--csv", "-"], "at most one to go to stdout"),
         (["model.words.trained=true"], "model.words.trained cannot be changed: .* by --modes"),

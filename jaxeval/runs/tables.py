@@ -113,7 +113,9 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         if role in tidy.columns
     }
     statuses = tidy.columns.get("status")
-    score, unusable = checks.numbers(tidy.columns["score"], tidy.score_columns, tidy.rows)
+    score, unusable = checks.numbers(
+        tidy.columns["score"], tidy.score_columns, tidy.rows, table.source
+    )
     explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)

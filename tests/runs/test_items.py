@@ -142,6 +142,16 @@ def _change(rows: list[Row], **values: Any) -> None:
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
         (lambda rows: [row.pop("predicted") for row in rows], "no column 'predicted'"),
         (
+            lambda rows: [
+                row.update(corect=row.pop("gold") == row.pop("predicted")) for row in rows
+            ],
+            "no column correct, or gold and predicted; --column correct=corect reads 'corect'",
+        ),
+        (
+            lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],
+            "no column correct, or gold and predicted; its columns are dataset, model, seed, item",
+        ),
+        (
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],
             "row 2, column correct: expected 1 or 0, found '0.5'",
         ),
