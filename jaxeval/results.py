@@ -119,7 +119,7 @@ class Comparison:
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste
 
-        return "\n".join([*self._warnings(), *paste.sentences(self.study)])
+        return "\n".join([*self._notes(), *paste.sentences(self.study)])
 
     def _repr_html_(self) -> str:
         from jaxeval.report import markup
@@ -129,11 +129,12 @@ class Comparison:
         shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
         sentences = paste.sentences(self.study)
         return "".join(shown) + markup.lines(
-            [*self._warnings(), *sentences, verdict.signature(self.study)]
+            [*self._notes(), *sentences, verdict.signature(self.study)]
         )
 
-    def _warnings(self) -> list[str]:
-        return [f"warning: {line}" for line in self.study.warnings]
+    def _notes(self) -> list[str]:
+        """What to know of the scores and the models."""
+        return [*(f"warning: {line}" for line in self.study.warnings), *self.study.table.notes]
 
     def plot(self, name: str = "violins") -> "Figure":
         """A figure: violins, ecdf, and of several data sets profiles and ranks.

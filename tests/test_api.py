@@ -92,6 +92,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert whole.names == ("fast", "slow") and len(whole) == 10
     assert whole["slow"].rows == slow.rows
     said = str(_compare(fast, slow))
+    assert "fast and slow differ in training." in said
     assert said == str(_compare("fast", "slow", table="runs")) == str(_compare(whole))
     assert said == str(_compare("fast", "slow", table=jaxeval.read_scores("runs")))
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))

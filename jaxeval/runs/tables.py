@@ -28,6 +28,7 @@ class ScoreTable:
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
       warnings: what a reader of the scores should know.
+      notes: what is known of the models beside their scores.
     """
 
     source: str
@@ -44,6 +45,7 @@ class ScoreTable:
     unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
