@@ -189,7 +189,7 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
 
 
 def counted(study: ScoreStudy) -> list[str]:
-    """In what models differ; how many runs failed, scores were unusable, and what became of them."""
+    """In what models differ; how many runs failed, and what became of unusable scores."""
     table = study.table
     lines = [*table.notes]
     lines += [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
