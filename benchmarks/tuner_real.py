@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 EVERY = 4  # lines of Georgian's train part, of which a short training has one
 HEAD = 300_000  # bytes of enwik8 that a short training has
-# of a line in FILE, which is run once
+# what tells the lines of FILE apart; "space": the stem of its file
 KEYS = ("task", "training", "trials", "repetition", "method", "space")
 
 

@@ -191,12 +191,9 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
         _predicted(pairs, "--n-best", "3", "--all")
 
 
-@pytest.mark.parametrize("corpus", ["tags", "pairs"])
-def test_another_default_generator_changes_nothing(
-    corpus: str, request: pytest.FixtureRequest
-) -> None:
+def test_another_default_generator_changes_nothing(pairs: Trained) -> None:
     """Dies if a key of JAX's default generator, which may be larger, meets our hashes."""
-    folder, dev, _ = request.getfixturevalue(corpus)
+    folder, dev, _ = pairs
     usual = jaxeval.predict(folder, dev)
     jax.config.update("jax_default_prng_impl", "rbg")
     try:

@@ -72,3 +72,16 @@ def test_hashed_masks_of_two_passes_are_unrelated() -> None:
     pairs = [(first, second), (first[:, 1:], first[:, :-1]), (first[..., 1:], first[..., :-1])]
     for left, right in pairs:  # of 15,000 pairs: 4 sd are .016
         assert np.mean(left == right) == pytest.approx(0.5, abs=0.017)
+
+
+def test_hashed_masks_are_the_same_under_another_default_generator() -> None:
+    """Dies if a hashed key is one of JAX's default generator, whose keys may be larger."""
+    key = jax.random.key(3, impl="threefry2x32")
+
+    def drawn() -> jax.Array | None:
+        drop = dropout.KeyedDropout({"input": jnp.float32(0.5)}, key, sites=["input"], hashed=True)
+        return drop.mask("input", (3, 40))
+
+    usual = drawn()
+    with jax.default_prng_impl("rbg"):
+        np.testing.assert_array_equal(drawn(), usual)
