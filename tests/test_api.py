@@ -317,7 +317,7 @@ SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
     ),
     "table": (
         lambda: jaxeval.compare(table="tidy.csv"),
-        "; read_scores(columns={'score': 'the f1'}) compares by the f1",
+        "; table=read_scores(PATH, columns={'score': 'the f1'}) compares by the f1",
         lambda: _verb("compare.__main__", *TIDY),
         "; --column score=the f1 compares by the f1",
     ),

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @errors.in_python(
-    column="read_scores(columns{})",
-    metric="read_scores(metric{})",
-    missing="read_scores(missing{})",
+    column="table=read_scores(PATH, columns{})",
+    metric="table=read_scores(PATH, metric{})",
+    missing="table=read_scores(PATH, missing{})",
 )
 def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
