@@ -172,3 +172,6 @@ def test_a_file_a_model_is_one_task(tmp_path: Path) -> None:
     ]
     with pytest.raises(DataError, match="a file's name is the task; a key task says it"):
         pairing.paired(finding.read([str(both)]))
+    other = _predictions(tmp_path / "c.jsonl", range(6), model="c", task="good")
+    named = finding.read([str(models), str(other)])
+    assert [named.names["task"][k] for k in sorted({*named.task.tolist()})] == ["bad", "good"]
