@@ -142,9 +142,8 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    higher = layout.higher_is_better
-    if "higher_is_better" in tidy.columns:
-        higher = _direction(tidy.columns["higher_is_better"], table.source)
+    said = tidy.columns.get("higher_is_better")
+    higher = layout.higher_is_better if said is None else _direction(said, table.source)
     return directed(scores, higher)
 
 
