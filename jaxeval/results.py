@@ -110,7 +110,8 @@ class Runs:
 class Comparison:
     """A score table in which all models are described, and compared pair by pair.
 
-    Its text is the verdict: a sentence on location, spread and what could have been seen, each.
+    Its text is what to know of the scores, then the verdict: a sentence on location, spread and
+    what could have been seen, each.
     """
 
     study: "ScoreStudy"
@@ -118,7 +119,7 @@ class Comparison:
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste
 
-        return "\n".join(paste.sentences(self.study))
+        return "\n".join([*self._notes(), *paste.sentences(self.study)])
 
     def _repr_html_(self) -> str:
         from jaxeval.report import markup
@@ -126,11 +127,14 @@ class Comparison:
 
         scale = verdict.scale_of(self.study)
         shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
-        warnings = (f"warning: {line}" for line in self.study.warnings)
         sentences = paste.sentences(self.study)
         return "".join(shown) + markup.lines(
-            [*sentences, *warnings, verdict.signature(self.study)]
+            [*self._notes(), *sentences, verdict.signature(self.study)]
         )
+
+    def _notes(self) -> list[str]:
+        """What to know of the scores and the models."""
+        return [*(f"warning: {line}" for line in self.study.warnings), *self.study.table.notes]
 
     def plot(self, name: str = "violins") -> "Figure":
         """A figure: violins, ecdf, and of several data sets profiles and ranks.

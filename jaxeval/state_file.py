@@ -37,17 +37,25 @@ class StateFile:
         """
         if not self.path.exists():
             return None
-        try:
-            tree = json.loads(self.path.read_text(encoding="utf-8"))
-            known = {part: dict(tree[part]) for part in self.head}
-            body = tree["state"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self.damaged(error) from None
+        known, body = self._parts()
         for part, mine in self.head.items():
             for key in mine:
                 if key not in free:
                     self.refuse_other(key, mine[key], known[part].get(key))
         return body
+
+    def changed(self, part: str) -> set[str]:
+        """Keys of this part of the head that have another value in the file, which exists."""
+        known, mine = self._parts()[0][part], self.head[part]
+        return {key for key in mine if mine[key] != known.get(key)}
+
+    def _parts(self) -> tuple[dict[str, dict[str, Json]], Any]:
+        """The head and what stands beside it."""
+        try:
+            tree = json.loads(self.path.read_text(encoding="utf-8"))
+            return {part: dict(tree[part]) for part in self.head}, tree["state"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self.damaged(error) from None
 
     def write(self, body: Json) -> None:
         """Replaces the file by one with this state."""

@@ -92,6 +92,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert whole.names == ("fast", "slow") and len(whole) == 10
     assert whole["slow"].rows == slow.rows
     said = str(_compare(fast, slow))
+    assert "fast and slow differ in training." in said
     assert said == str(_compare("fast", "slow", table="runs")) == str(_compare(whole))
     assert said == str(_compare("fast", "slow", table=jaxeval.read_scores("runs")))
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))
@@ -199,6 +200,13 @@ def test_losses_and_pairs() -> None:
     assert "Wilcoxon signed-rank on 9 pairs" in str(paired)
 
 
+def test_warnings_come_first() -> None:
+    """Dies if the text of a comparison leaves out what is wrong with the scores."""
+    shown = str(_compare(A, 100 * B)).split("\n")
+    assert shown[0] == "warning: A: looks like fractions, B like percent; same unit?"
+    assert "higher" in shown[1]
+
+
 def test_html_escapes_names() -> None:
     """Dies if a model's name can write into a notebook."""
     shown = _compare({"<script>a": A, "b&c": B})._repr_html_()
@@ -241,6 +249,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "one": (lambda: jaxeval.compare(A), "two or more models"),
     "names": (lambda: jaxeval.compare("a", "b"), "names with table="),
     "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
+    "unequal": (
+        lambda: jaxeval.compare(A[:6], A[:7], paired=True),
+        "paired=True: expected as many scores of each model, A has 6, B has 7",
+    ),
+    "missing": (
+        lambda: jaxeval.compare(A, [0.5, np.nan, None, 0.7]),  # type: ignore[list-item]
+        "B: score 2 is missing (and 1 more); expected finite numbers",
+    ),
+    "infinite": (lambda: jaxeval.compare({"x": A, "y": [1, np.inf]}), "y: score 2 is infinite"),
     "level": (lambda: jaxeval.compare(A, B, alpha=5), "alpha: expected"),
     "correction": (
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
@@ -300,7 +317,7 @@ SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
     ),
     "table": (
         lambda: jaxeval.compare(table="tidy.csv"),
-        "; read_scores(columns={'score': 'the f1'}) compares by the f1",
+        "; table=read_scores(PATH, columns={'score': 'the f1'}) compares by the f1",
         lambda: _verb("compare.__main__", *TIDY),
         "; --column score=the f1 compares by the f1",
     ),

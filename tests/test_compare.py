@@ -269,3 +269,11 @@ def test_the_process_ends_with_two_and_a_line(tmp_path: Path) -> None:
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+def test_one_score_names_the_file(tmp_path: Path) -> None:
+    """Dies if the reader of an error must guess which table is meant."""
+    path = tmp_path / "one.csv"
+    path.write_text("model,score\nA,1\nB,2\n")
+    with pytest.raises(JaxevalError, match=r"one\.csv: A: 1 score, which says nothing"):
+        compare.main(["--table", str(path)])

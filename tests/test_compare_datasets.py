@@ -219,6 +219,34 @@ def test_one_corpus_is_no_axis_and_different_configs_are_said(
     assert "new: its config is not the same on all data sets" in warned
 
 
+def test_what_two_experiments_differ_in_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if two experiments of one name are told apart by their hashes alone."""
+    config = {"name": "m", "rate": {"value": 0.005, "kind": "adam"}, "sizes": [1, 2], "out": {}}
+    other = {**config, "rate": {"value": 0.0005, "kind": "adam"}, "sizes": [1, 3], "more": None}
+    more = {**other, **{f"key{k}": k for k in range(4)}}
+
+    def noted(*configs: dict[str, Any]) -> list[str]:
+        members = [
+            ("m", "/d", "h", {"config": json.dumps(tree), "config_hash": f"c{k}"})
+            for k, tree in enumerate(configs)
+        ]
+        folder = _runs(tmp_path / str(len(list(tmp_path.iterdir()))), members)
+        notes: list[str] = _json(capsys, "--runs", folder)["notes"]
+        assert compare.main(["--runs", str(folder), "--resamples", "9"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert all(" ".join(note.split()) in shown for note in notes)
+        return notes
+
+    assert noted(config, other) == [
+        "m (id0) and m (id1) differ in rate.value: 0.005, 0.0005; sizes: [1, 2], [1, 3]; "
+        "more: absent, null"
+    ]
+    assert noted(config, more) == ["m (id0) and m (id1) differ in 7 keys of their configs"]
+    assert noted(config, {**config, "name": "n"}) == noted(config, other, more) == []
+
+
 def test_other_kinds_of_experiments_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -204,7 +204,10 @@ def test_one_program_a_task_and_mode(folder: Path) -> None:
     ("words", "message"),
     [
         (["--data", "pos"], "--data: expected TASK=PATH with one of pos, chunk"),
-        (["--tasks", "nli"], "no corpus of nli: expected --data nli=PATH"),
+        (
+            ["--tasks", "nli"],
+            r"no corpus of nli: expected --data nli=PATH; \S+data: no folder nli",
+        ),
         (["--baseline", "c.txt"], r"--baseline c.txt: expected one of"),
         (["--json", "-", "--csv", "-"], "at most one to go to stdout"),
         (["model.words.trained=true"], "model.words.trained cannot be changed: .* by --modes"),
@@ -222,6 +225,9 @@ def test_what_cannot_be_done_is_told_before_training(
     options = [*files, "--out", str(tmp_path / "runs"), "--data", str(folder / "data")]
     with pytest.raises(ConfigError, match=message):
         vectors_main(["judge", *options, *words])
+    empty = ["--data", str(tmp_path)]
+    with pytest.raises(ConfigError, match=r"no corpus of any task: .*: no folder pos or chunk"):
+        vectors_main(["judge", *files, *empty])
     with pytest.raises(DataError, match="no such file"):
         vectors_main(["judge", str(folder / "none.txt"), "--data", str(folder / "data")])
     assert not (tmp_path / "runs").exists()

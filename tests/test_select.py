@@ -193,13 +193,54 @@ def test_bad_arguments_are_explained(
 
 
 def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:
-    """Dies if a state file is continued by other rules, or two processes share it."""
+    """Dies if a state file is continued by other rules, or by another reading of the output."""
     first = _words(tmp_path, 0, "good", "fair")
     _run(tmp_path, first)
-    other = _run(tmp_path, [*first, "--delta", "0.2"], status=2)
-    assert "delta 0.05, not 0.2" in other.stderr
+    other = _run(tmp_path, [*first, "--epsilon", "0.2"], status=2)
+    assert "epsilon 0.0, not 0.2" in other.stderr
     field = _run(tmp_path, [*first, "--json-field", "f1"], status=2)
     assert "json_field None, not f1" in field.stderr
+
+
+@pytest.mark.parametrize(
+    "of_one",
+    [
+        ["--rule", "non-adaptive", "--budget"],
+        ["--rule", "sequential-halving", "--budget"],
+        ["--delta", "1e-9", "--budget"],
+    ],
+)
+def test_another_budget_goes_on_as_if_begun_with_it(tmp_path: Path, of_one: list[str]) -> None:
+    """Dies if scores are evaluated again or lost, or if what the old budget led to stays."""
+    names = ["good", "fair", "good2", "fair2"]
+    train = TRAIN.replace('{"good": 0.7, "fair": 0.68}[model]', '{"g": 0.7, "f": 0.68}[model[0]]')
+    results: dict[str, dict[str, Any]] = {}
+    for folder in (tmp_path / "anew", tmp_path / "on"):
+        folder.mkdir()
+        words = [*names, *_words(folder, 0, "--json", "out.json"), *of_one]
+        (folder / "train.py").write_text(train)
+        for budget in ("16", "40", "24") if folder.name == "on" else ("40",):
+            ended = _run(folder, [*words, budget])
+            results[folder.name + budget] = json.loads((folder / "out.json").read_text())
+    assert results["on40"] == results["anew40"]
+    assert results["on16"]["evaluations"] < results["on24"]["evaluations"] <= 24
+    assert "evaluations are known" in ended.stderr
+    calls = (tmp_path / "on" / "calls").read_text().splitlines()
+    assert len(calls) == len({*calls})  # nothing twice
+    anew = (tmp_path / "anew" / "calls").read_text().splitlines()
+    assert {*anew} <= {*calls} and len(calls) < 16 + 40
+
+
+def test_another_delta_goes_on(tmp_path: Path) -> None:
+    """Dies if a selection that was confident cannot be asked for more confidence."""
+    words = _words(tmp_path, 0, "good", "fair", "--json", "out.json", "--delta")
+    _run(tmp_path, [*words, "0.2"])
+    early = json.loads((tmp_path / "out.json").read_text())
+    _run(tmp_path, [*words, "0.0001"])
+    late = json.loads((tmp_path / "out.json").read_text())
+    assert late["evaluations"] > early["evaluations"] and late["probability"] >= 0.9999
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len(calls) == len({*calls}) == late["evaluations"]
 
 
 def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
@@ -218,7 +259,11 @@ def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
         ended = _run(tmp_path, words, status=2)
         assert ended.stdout == ""
         last = ended.stderr.splitlines()[-1]
-        for part in ("every model was dropped", "bad, evaluation 1: exit code 1", "nan: "):
+        for part in (
+            "every model was dropped",
+            "(bad: evaluation 1 failed 2 times: exit code 1",
+            "nan: ",
+        ):
             assert part in last
         assert "delete selection.json" in last
 

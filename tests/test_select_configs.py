@@ -187,3 +187,18 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "8 evaluations are known" in shown.err and "compiling" not in shown.err
     assert len(list((tmp_path / "runs" / "selections").glob("*.json"))) == 1
+
+
+def test_another_budget_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a larger budget trains again what is recorded, or ends as no fresh one does."""
+    words = [*_files(tmp_path), "--rule", "sequential-halving", "--json", "-"]
+
+    def ended(out: str, budget: str) -> dict[str, Any]:
+        folder, state = str(tmp_path / out), str(tmp_path / f"{out}.json")
+        assert select.main([*words, "--budget", budget, "--out", folder, "--state", state]) == 0
+        tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return tree
+
+    ended("on", "4")
+    assert ended("on", "8") == ended("anew", "8")
+    assert len(runs.load(tmp_path / "on")) == 8

@@ -49,6 +49,23 @@ def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert short["n"] == 20
 
 
+def test_columns_that_nothing_reads_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the runs of two models pass for one sweep in silence."""
+    path = tmp_path / "ab.csv"
+    rows = [f"{'AB'[k % 2]},{k},d,{0.5 + 0.01 * k}" for k in range(16)]
+    path.write_text("\n".join(["model,rate,data,score", *rows]) + "\n")
+    said = "ab: its 16 runs are taken for one sweep; not read: "
+    for words, unread in (((), "model, rate ("), (("--hyperparameters", "rate"), "model (")):
+        assert sensitivity.main([str(path), "--resamples", "9", *words]) == 0
+        assert said + unread in " ".join(capsys.readouterr().out.split())
+    assert (
+        sensitivity.main([str(path), "--resamples", "9", "--hyperparameters", "rate,model"]) == 0
+    )
+    assert "not read" not in capsys.readouterr().out
+
+
 def test_names_may_be_parted_by_spaces_and_json_go_to_stdout(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

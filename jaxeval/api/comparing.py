@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @errors.in_python(
-    column="read_scores(columns{})",
-    metric="read_scores(metric{})",
-    missing="read_scores(missing{})",
+    column="table=read_scores(PATH, columns{})",
+    metric="table=read_scores(PATH, metric{})",
+    missing="table=read_scores(PATH, missing{})",
 )
 def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
@@ -39,7 +39,7 @@ def compare(
       models: sequences of scores (which are called A, B ...), or one dict of them by name; runs;
         or names in `table`, without which all models of the table are compared.
       table: a file of scores, a runs folder or a database URL, or what was read of one.
-      paired: the k-th scores of all sequences belong together (one split).
+      paired: the k-th scores of all sequences belong together (one split); as many of each.
       higher_is_better: of sequences and files; runs know it.
       unit: of replication; scores within one are averaged (docs/compare.md).
       alpha: level, after the `correction` over all tests looked at.

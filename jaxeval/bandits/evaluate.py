@@ -19,7 +19,6 @@ from jaxeval.bandits.fixed_budget import SequentialHalving
 from jaxeval.bandits.fixed_confidence import NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule
 from jaxeval.bandits.state import State
-from jaxeval.bandits.workers import EvaluationFailed
 from jaxeval.errors import ConfigError, DataError, argument
 
 Evaluate = Callable[[str, int], float]
@@ -134,6 +133,26 @@ def _beyond(rule: Rule, state: State, most: int | None) -> str | None:
     return None
 
 
+class Recorded:
+    """Evaluates only what has no score yet.
+
+    Args:
+      known: (model, number) -> the score, None where there is none.
+      evaluate: gives the others.
+    """
+
+    def __init__(self, known: Callable[[str, int], float | None], evaluate: "Command"):
+        self._known, self._evaluate = known, evaluate
+
+    def __call__(self, model: str, number: int) -> float:
+        score = self._known(model, number)
+        return self._evaluate(model, number) if score is None else score
+
+    def stop(self) -> None:
+        """Ends what is running."""
+        self._evaluate.stop()
+
+
 class Command:
     """Evaluates by a command: any program of any framework can be an arm.
 
@@ -166,12 +185,7 @@ class Command:
         self._processes = side_by_side.Processes(field, limit)
 
     def __call__(self, model: str, number: int) -> float:
-        try:
-            return self._processes.score(
-                [self._filled(word, model, number) for word in self._words]
-            )
-        except EvaluationFailed as error:
-            raise EvaluationFailed(f"{model}, evaluation {number}: {error}") from None
+        return self._processes.score([self._filled(word, model, number) for word in self._words])
 
     def stop(self) -> None:
         """Ends all commands that are running."""

@@ -1,4 +1,9 @@
-"""A selection on disk: written whole after every result, locked while a process works on it."""
+"""A selection on disk: written whole after every result, locked while a process works on it.
+
+With another budget or delta the selection begins anew, and what has a score is not evaluated
+again: a score depends on model and number alone. So it ends as one that was begun with these
+values.
+"""
 
 import contextlib
 import dataclasses
@@ -8,29 +13,45 @@ from pathlib import Path
 from jaxeval import state_file
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
-from jaxeval.bandits.state import State
+from jaxeval.bandits.state import Numbered, State
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
+_END = {"budget", "delta"}  # a selection that ends otherwise begins anew, with the same scores
 
 
 @dataclasses.dataclass
 class Saved:
-    """An open selection."""
+    """An open selection.
+
+    Attributes:
+      recorded: model -> scores of selections with another budget or delta.
+    """
 
     file: state_file.StateFile
     state: State
+    recorded: Mapping[str, Numbered] = dataclasses.field(default_factory=dict)
 
     @property
     def path(self) -> Path:
         """Of its file."""
         return self.file.path
 
+    @property
+    def known(self) -> int:
+        """Evaluations that have a score."""
+        return sum(map(len, _merged(self.recorded, self.state.by_model).values()))
+
     def save(self, state: State) -> None:
         """Replaces the file by one with this state."""
-        self.file.write(states.to_dict(state))
+        recorded = states.numbered_to_dict(self.recorded)
+        self.file.write({**states.to_dict(state), "recorded": recorded})
         self.state = state
+
+    def score(self, model: str, number: int) -> float | None:
+        """What a selection with another budget or delta got for this evaluation."""
+        return self.recorded.get(model, {}).get(number)
 
 
 @contextlib.contextmanager
@@ -52,16 +73,23 @@ def opened(
     }
     fresh = rule.begin(models)  # what cannot begin leaves no file
     with state_file.opened(path, "selection", head) as file:
-        yield Saved(file, _read(file, models) or fresh)
+        yield _read(file, fresh) or Saved(file, fresh)
 
 
-def _read(file: state_file.StateFile, models: Sequence[str]) -> State | None:
-    tree = file.read(_FREE)
+def _read(file: state_file.StateFile, fresh: State) -> Saved | None:
+    tree = file.read(_FREE | _END)
     if tree is None:
         return None
     try:
         state = states.from_dict(tree)
+        recorded = states.numbered_from_dict(tree.get("recorded", {}))
     except DataError as error:
         raise file.damaged(error) from None
-    file.refuse_other("models", sorted(models), sorted(state.models))
-    return state
+    file.refuse_other("models", sorted(fresh.models), sorted(state.models))
+    if file.changed("rule") & _END:
+        return Saved(file, fresh, _merged(recorded, state.by_model))
+    return Saved(file, state, recorded)
+
+
+def _merged(a: Mapping[str, Numbered], b: Mapping[str, Numbered]) -> dict[str, Numbered]:
+    return {name: {**a.get(name, {}), **scores} for name, scores in b.items()}

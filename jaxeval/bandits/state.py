@@ -30,6 +30,11 @@ class State:
         return sum(map(len, self.scores))
 
     @property
+    def by_model(self) -> dict[str, Numbered]:
+        """Model -> its scores."""
+        return dict(zip(self.models, self.scores, strict=True))
+
+    @property
     def alive(self) -> tuple[int, ...]:
         """Indices of the models that are not excluded."""
         return tuple(k for k, name in enumerate(self.models) if name not in self.excluded)
@@ -106,14 +111,31 @@ def _put(values: tuple, arm: int, value: object) -> tuple:
     return (*values[:arm], value, *values[arm + 1 :])
 
 
+def numbered_to_dict(scores: Mapping[str, Numbered]) -> dict[str, Json]:
+    """Model -> number -> score, for JSON."""
+    return {name: {str(k): of[k] for k in sorted(of)} for name, of in scores.items()}
+
+
+def numbered_from_dict(tree: Any) -> dict[str, Numbered]:
+    """What `numbered_to_dict` wrote.
+
+    Raises:
+      DataError: anything else.
+    """
+    try:
+        return {
+            str(name): {int(k): float(score) for k, score in of.items()}
+            for name, of in tree.items()
+        }
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"not the state of a selection (scores by number: {error})") from None
+
+
 def to_dict(state: State) -> dict[str, Json]:
     """Plain data for JSON."""
     return {
         "models": list(state.models),
-        "scores": {
-            name: {str(k): scores[k] for k in sorted(scores)}
-            for name, scores in zip(state.models, state.scores, strict=True)
-        },
+        "scores": numbered_to_dict(state.by_model),
         "pending": {
             name: list(numbers) for name, numbers in zip(state.models, state.pending, strict=True)
         },
@@ -129,9 +151,10 @@ def from_dict(tree: Any) -> State:
     """
     try:
         state = begin(tree["models"])
+        scores = numbered_from_dict(tree["scores"])
         for name in state.models:
-            for number, score in tree["scores"][name].items():
-                state = tell(state, name, float(score), int(number))
+            for number, score in scores[name].items():
+                state = tell(state, name, score, number)
             state = _with_pending(state, name, [int(k) for k in tree["pending"][name]])
         for name, reason in tree["excluded"].items():
             state = dataclasses.replace(state, excluded={**state.excluded, str(name): str(reason)})

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxeval import cli
-from jaxeval.compare import logs, options, studying
+from jaxeval.compare import logs, options, single_runs, studying
 from jaxeval.runs import arguments
 
 _DESCRIPTION = """\
@@ -114,6 +114,10 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.control and models and args.control not in models:
         models = [*models, args.control]
     table, trained = arguments.scores_and_items(args, models)
+    over_items = single_runs.study(table, trained, args) if trained else None
+    if over_items is not None:
+        logs.write(over_items, args)
+        return 0
     study = studying.study(
         table,
         rules,

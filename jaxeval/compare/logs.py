@@ -17,19 +17,9 @@ if TYPE_CHECKING:
 # exit codes of --gate; 2 is that of bad input in all verbs
 CODES = {"better": 0, "not shown": 1, "worse": 3}
 _FACTORS: "tuple[Factor, ...]" = ("items", "runs")
-# of other sources of scores, or of what is computed of them
-_UNFIT = (
-    "table",
-    "runs",
-    "items",
-    "rows",
-    "score",
-    "unit",
-    "control",
-    "gamma",
-    "latex",
-    "figures",
-)
+# of other sources of scores, and of what is computed of them
+_OTHER_SOURCES = ("table", "runs", "items", "rows", "score")
+_OF_SCORES = ("unit", "control", "gamma", "latex", "figures")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -70,13 +60,21 @@ def main(args: argparse.Namespace) -> int:
       DataError, RunError: what is wrong with a log, or a file cannot be written.
     """
     _refuse(args)
-    from jaxeval.report.items import as_json, ci, page, terminal
+    study = _study(args)
+    write(study, args)
     from jaxeval.stats.items import study as studies
 
-    targets = (args.json, args.markdown, args.junit)
-    if targets.count("-") > 1:
-        raise ConfigError("--json, --markdown, --junit: expected at most one to go to stdout")
-    study = _study(args)
+    return CODES[studies.verdict(study)] if args.gate else 0
+
+
+def write(study: "ItemStudy", args: argparse.Namespace) -> None:
+    """Writes and prints what is asked for.
+
+    Raises:
+      RunError: a file cannot be written.
+    """
+    from jaxeval.report.items import as_json, ci, page, terminal
+
     if args.json:
         cli.write_json(args.json, as_json.to_dict(study))
     if args.markdown:
@@ -86,9 +84,8 @@ def main(args: argparse.Namespace) -> int:
     if args.html:
         cli.write_text(Path(args.html), page.render(study))
         print(f"page: {args.html}", file=sys.stderr)
-    if "-" not in targets:
+    if "-" not in (args.json, args.markdown, args.junit):
         terminal.print_study(study, args.details)
-    return CODES[studies.verdict(study)] if args.gate else 0
 
 
 def refuse_without_logs(args: argparse.Namespace) -> None:
@@ -106,11 +103,28 @@ def refuse_without_logs(args: argparse.Namespace) -> None:
 
 
 def _refuse(args: argparse.Namespace) -> None:
-    for name in _UNFIT:
+    for name in _OTHER_SOURCES:
         if getattr(args, name) is not None:
             raise ConfigError(f"--log with --{name}: expected logs alone")
+    refuse_unfit(args, "--log")
+
+
+def refuse_unfit(args: argparse.Namespace, source: str) -> None:
+    """Refuses what a comparison over items does not have, or cannot write.
+
+    Args:
+      source: of the items, in a message.
+
+    Raises:
+      ConfigError: naming the argument.
+    """
+    for name in _OF_SCORES:
+        if getattr(args, name) is not None:
+            raise ConfigError(f"{source} with --{name}: of scores of runs, not of items")
     if args.correction != "holm":
-        raise ConfigError("--log with --correction: pairs and tasks are corrected by Holm")
+        raise ConfigError(f"{source} with --correction: pairs and tasks are corrected by Holm")
+    if (args.json, args.markdown, args.junit).count("-") > 1:
+        raise ConfigError("--json, --markdown, --junit: expected at most one to go to stdout")
 
 
 def _study(args: argparse.Namespace) -> "ItemStudy":

@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
 from jaxeval.runs import database, native, tables
-from jaxeval.runs.imported import Columns
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
 
@@ -84,6 +84,8 @@ def _of_sequences(
 ) -> ScoreTable:
     """Scores by name; paired ones are of splits 1, 2 ..."""
     arrays = {str(name): _numbers(str(name), values) for name, values in scores.items()}
+    if paired:
+        _refuse_unequal(arrays)
     columns: dict[str, Sequence[object]] = {
         "model": [name for name, values in arrays.items() for _ in values],
         "score": [score for values in arrays.values() for score in values.tolist()],
@@ -102,4 +104,17 @@ def _numbers(name: str, values: object) -> np.ndarray:
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
         raise DataError(f"{name}: expected a sequence of numbers, got {values!r:.60}", "scores")
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise DataError(f"{name}: score {wrong[0] + 1} is {what}{more}; expected finite numbers")
     return numbers
+
+
+def _refuse_unequal(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raises DataError where scores that belong together are not as many of all models."""
+    sizes = {name: len(values) for name, values in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        shown = listed([f"{name} has {size}" for name, size in sizes.items()])
+        raise DataError(f"paired=True: expected as many scores of each model, {shown}")

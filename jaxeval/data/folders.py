@@ -1,5 +1,6 @@
 """Finds the files of a corpus in its folder."""
 
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -41,5 +42,30 @@ def names(folder: Path) -> list[str]:
 
 def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) -> str:
     count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
-    listed = ", ".join(names(folder)[:8])
+    files = names(folder)
+    if not files:
+        inside = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+        beside = f", but the folders {', '.join(inside[:8])}; name one of them" if inside else ""
+        return f"{count} the {part} pattern {pattern!r}: the folder holds no file{beside}"
+    listed = ", ".join(files[:8])
     return f"{count} the {part} pattern {pattern!r}; the folder holds {listed}; set {key}=NAME"
+
+
+def format_of(file: Path, suffixes: Mapping[str, str], formats: Iterable[str]) -> str:
+    """The format that a file's name tells, by its suffix before .gz.
+
+    Args:
+      suffixes: suffix -> format.
+      formats: all there are, those that no name tells as well.
+
+    Raises:
+      DataError: it tells none.
+    """
+    suffix = Path(file.name.removesuffix(".gz")).suffix
+    if suffix not in suffixes:
+        raise DataError(
+            f"its name does not tell its format; expected {', '.join(suffixes)}, or "
+            f"data.source.format=FORMAT, one of {', '.join(formats)}",
+            file,
+        )
+    return suffixes[suffix]

@@ -123,11 +123,7 @@ def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]
     """
     name: str = source.format
     if name == "auto":
-        suffix = Path(file.name.removesuffix(".gz")).suffix
-        if suffix not in _SUFFIXES:
-            expected = f"expected {', '.join(_SUFFIXES)}, or data.source.format"
-            raise DataError(f"its name does not tell its format; {expected}", file)
-        name = _SUFFIXES[suffix]
+        name = folders.format_of(file, _SUFFIXES, _READERS)
     rows = [*_READERS[name](file)]
     pairs = [
         in_words(row, name == "ppdb", file)

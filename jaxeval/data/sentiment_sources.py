@@ -150,11 +150,7 @@ def _refuse_unread(source: SentimentSource, files: Mapping[str, Path]) -> None:
 def _read_file(source: SentimentSource, file: Path) -> LabelledTexts:
     name: str = source.format
     if name == "auto":
-        suffix = Path(file.name.removesuffix(".gz")).suffix
-        if suffix not in _SUFFIXES:
-            expected = f"expected {', '.join(_SUFFIXES)}, or data.source.format"
-            raise DataError(f"its name does not tell its format; {expected}", file)
-        name = _SUFFIXES[suffix]
+        name = folders.format_of(file, _SUFFIXES, _READERS)
     return _READERS[name](file)
 
 

@@ -13,6 +13,7 @@ from jaxeval.errors import DataError
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
 MOST_BYTES = 16 << 30  # of a decompressed file
 _MOST_TIMES = 200  # its compressed size; vectors and corpora shrink to a fifth at best
 _SMALL = 1 << 26  # bytes that any file may unpack to
@@ -85,10 +86,24 @@ def decode(raw: bytes, path: str | Path, number: int) -> str:
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
+    return decode_block(raw, path, number).removesuffix("\n").removesuffix("\r")
+
+
+def decode_block(raw: bytes, path: str | Path, number: int | None = None) -> str:
+    """Bytes of a file as text.
+
+    Args:
+      number: of the line that they are; None: they are several.
+
+    Raises:
+      DataError: not UTF-8, or binary.
+    """
+    if raw.startswith(_UTF16):  # no UTF-8 begins so
+        raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
     try:
-        return raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
         advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
         raise DataError(advice, path, number) from None

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import SupportsFloat, SupportsIndex
 
@@ -13,6 +14,8 @@ from jaxeval.runs.layout import Missing
 
 _LARGEST = 1e100
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
+_COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
+_PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,16 +28,30 @@ class Unusable:
 
 
 def numbers(
-    raw: Sequence[object], columns: Sequence[str], rows: Sequence[int]
+    raw: Sequence[object], columns: Sequence[str], rows: Sequence[int], source: str
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
     Args:
       raw, columns, rows: value, column name and row number of each score.
+
+    Raises:
+      DataError: a score with a decimal comma or a percent sign, which is no missing one.
     """
     score = floats(raw)
     wrong = np.flatnonzero(~np.isfinite(score)).tolist()
+    for k in wrong:
+        refuse_notation(raw[k], columns[k], rows[k], source)
     return score, {k: Unusable(rows[k], columns[k], _what(raw[k])) for k in wrong}
+
+
+def refuse_notation(value: object, column: str, row: int, source: str) -> None:
+    """Raises DataError for a number with a decimal comma or a percent sign."""
+    text = str(value).strip()
+    comma, percent = _COMMA.fullmatch(text), _PERCENT.fullmatch(text)
+    if comma or percent:
+        expected = "a decimal point" if comma else "the number without the percent sign"
+        raise DataError(f"row {row}, column {column}: {text!r:.40}; expected {expected}", source)
 
 
 def usable(
@@ -45,7 +62,7 @@ def usable(
     Raises:
       DataError: a score is unusable and `missing` is "error".
     """
-    score, unusable = numbers(table[name], [name] * len(table), table.rows)
+    score, unusable = numbers(table[name], [name] * len(table), table.rows, table.source)
     refuse(unusable, None, missing, table.source)
     keep = np.ones(len(score), bool)
     bad = sorted(unusable)

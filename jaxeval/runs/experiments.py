@@ -1,13 +1,16 @@
 """What a runs folder holds, in words: kinds of experiments, and the data sets behind them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
+from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
 SEEDS = "seeds"
 _MOST_LISTED = 12
+_MOST_KEYS = 6  # that a line shows with their values
+_LONGEST = 40  # characters of a value
 _STUDIES = {", noise": "noise", ", neighbourhood": "neighbourhood", ", tuning": "tuning"}
 _READ_WITH = {
     "sweep": "a random sweep: python -m jaxeval.sensitivity",
@@ -40,6 +43,37 @@ def _described(members: Sequence[MemberRow]) -> str:
     other = _READ_WITH.get(kind(first))
     runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {first.metric}"
     return f"{first.name} ({runs}{'; ' + other if other else ''})"
+
+
+def difference(a: MemberRow, b: MemberRow) -> str | None:
+    """The keys in which the configs of two members differ, with their values; None: in no key."""
+    first, second = (dict(_leaves(json.loads(row.config))) for row in (a, b))
+    keys = [
+        key
+        for key in dict.fromkeys([*first, *second])
+        if key != "name" and _shown(first, key) != _shown(second, key)
+    ]
+    if len(keys) > _MOST_KEYS:
+        return f"{len(keys)} keys of their configs"
+    return "; ".join(f"{k}: {_cut(first, k)}, {_cut(second, k)}" for k in keys) or None
+
+
+def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
+    """Dotted keys and values; of an empty table the table itself."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from _leaves(value, f"{above}.{key}" if above else key)
+    else:
+        yield above, tree
+
+
+def _shown(leaves: dict[str, Json], key: str) -> str:
+    return json.dumps(leaves[key], sort_keys=True) if key in leaves else "absent"
+
+
+def _cut(leaves: dict[str, Json], key: str) -> str:
+    text = _shown(leaves, key)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:

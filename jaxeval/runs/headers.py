@@ -102,6 +102,8 @@ def _likely_scores(table: Columns, layout: Layout) -> list[str]:
 def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
     unnamed = [""] if "" in table.values and not _numbers(table.values[""]).size else []
     for name in [*unnamed, *columns]:
+        if len(table) and not len(_numbers(table.values[name])):
+            checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
         rest = [other for other in columns if other != name]
         looks = _looks_like(name, table.values[name], [_numbers(table.values[c]) for c in rest])
         if looks is not None:

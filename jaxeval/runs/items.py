@@ -4,13 +4,14 @@ Columns are model, seed (the run) and item, dataset where there are several, and
 or 0) or gold and predicted (classes, any text). Notation: N items of a data set, Y classes.
 """
 
+import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import counts, imported, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -130,12 +131,22 @@ def _named(table: Columns, columns: Mapping[str, str]) -> Columns:
     truth = ["correct"] if "correct" in present else ["gold", "predicted"]
     if {"gold", "predicted"} <= present.keys():
         truth = ["gold", "predicted"]
+    if not {"correct", "gold", "predicted"} & {*present, *columns}:
+        raise DataError(f"no column correct, or gold and predicted; {_near(table)}", table.source)
     needed = ["model", "seed", "item", *truth, *columns]
     values: dict[str, Sequence[object]] = {
         role: table.texts(names[role])
         for role in dict.fromkeys([*needed, *(["dataset"] if "dataset" in present else [])])
     }
     return Columns(table.source, values, table.rows)
+
+
+def _near(table: Columns) -> str:
+    """The column that may be meant as one of the answers, or all there are."""
+    for role in ("correct", "gold", "predicted"):
+        for name in difflib.get_close_matches(role, table.values, 1):
+            return f"{argument('column', {role: name})} reads {name!r} as {role}"
+    return f"its columns are {listed([*table.values])}"
 
 
 def _counts(table: Columns, rows: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:

@@ -91,7 +91,11 @@ def of_members(
     higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
     directed = tables.directed(table, higher[table.metric])
     notes = [*_left_out(left_out), *_differing(table, whole.texts("config_hash"))]
-    return dataclasses.replace(directed, warnings=(*directed.warnings, *notes))
+    return dataclasses.replace(
+        directed,
+        warnings=(*directed.warnings, *notes),
+        notes=tuple(_what_differs(table, members)),
+    )
 
 
 def members(location: str, layout: Layout) -> Sequence[MemberRow]:
@@ -130,3 +134,16 @@ def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterat
         rows = table.rows[table.model == k]
         if len({config_hashes[row - 1] for row in rows}) > 1:
             yield f"{name}: its config is not the same on all data sets"
+
+
+def _what_differs(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
+    """Of two models, each of one config, the keys of the configs."""
+    by_model = [
+        [members[row - 1] for row in table.rows[table.model == k].tolist()]
+        for k in range(len(table.models))
+    ]
+    one_each = all(len({row.config_hash for row in rows}) == 1 for rows in by_model)
+    if len(by_model) == 2 and one_each:
+        keys = experiments.difference(*(rows[0] for rows in by_model))
+        if keys is not None:
+            yield f"{' and '.join(table.models)} differ in {keys}"

@@ -28,6 +28,7 @@ class ScoreTable:
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
       warnings: what a reader of the scores should know.
+      notes: what is known of the models beside their scores.
     """
 
     source: str
@@ -44,6 +45,7 @@ class ScoreTable:
     unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
@@ -113,7 +115,9 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         if role in tidy.columns
     }
     statuses = tidy.columns.get("status")
-    score, unusable = checks.numbers(tidy.columns["score"], tidy.score_columns, tidy.rows)
+    score, unusable = checks.numbers(
+        tidy.columns["score"], tidy.score_columns, tidy.rows, table.source
+    )
     explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
@@ -138,9 +142,8 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    higher = layout.higher_is_better
-    if "higher_is_better" in tidy.columns:
-        higher = _direction(tidy.columns["higher_is_better"], table.source)
+    said = tidy.columns.get("higher_is_better")
+    higher = layout.higher_is_better if said is None else _direction(said, table.source)
     return directed(scores, higher)
 
 

@@ -175,12 +175,13 @@ def _by_command(args: argparse.Namespace) -> int:
     if raced is not None:
         source["race"] = dataclasses.asdict(raced)
     with saved.opened(path, rule, args.models, source) as selected:
-        if selected.state.evaluations:
-            print(f"{path}: {selected.state.evaluations} evaluations are known", file=sys.stderr)
+        if selected.known:
+            print(f"{path}: {selected.known} evaluations are known", file=sys.stderr)
         state = selected.state
+        scored = evaluate.Recorded(selected.score, command)
         try:
             steps = evaluate.run(
-                rule, state, command, workers=args.workers, retries=args.retries, most=most
+                rule, state, scored, workers=args.workers, retries=args.retries, most=most
             )
             for event in steps:
                 state = event.state

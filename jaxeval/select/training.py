@@ -99,9 +99,8 @@ def _train(
     rule: "Rule", selected: saved.Saved, happening: Generator[object, None, None], quiet: bool
 ) -> None:
     """Lets it happen, saving the state on the way."""
-    known = selected.state.evaluations
-    if known and not quiet:
-        print(f"{selected.path}: {known} evaluations are known", file=sys.stderr)
+    if selected.known and not quiet:
+        print(f"{selected.path}: {selected.known} evaluations are known", file=sys.stderr)
 
     def told(event: object, say: observe.Say) -> None:
         assert isinstance(event, configs.BatchStarted | Told)

@@ -176,6 +176,7 @@ def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
 def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[str]:
     """What was wrong with the scores, and what the intervals do not know."""
     from jaxeval.report import text
+    from jaxeval.runs import imported
 
     notes = [
         f"{source.name}: {text.unusable(source.unusable, args.missing)}"
@@ -192,6 +193,12 @@ def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[s
         f"{location}: left out, as they are no sweeps: {', '.join(beside)}"
         for location, beside in {source.location: source.beside for source in sources}.items()
         if beside
+    ]
+    notes += [
+        f"{source.name}: its {len(source.scores)} runs are taken for one sweep; not read: "
+        f"{imported.listed(source.unread)} (--hyperparameters names those that were drawn)"
+        for source in sources
+        if source.unread
     ]
     seeds = [source.seed for source in sources if source.seed is not None]
     if len(sources) == _FEW and len(set(seeds)) < len(seeds):

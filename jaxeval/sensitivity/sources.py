@@ -2,14 +2,14 @@
 
 import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs import checks, imported, native
+from jaxeval.runs import checks, imported, names, native
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
@@ -55,6 +55,8 @@ class SweepScores(NamedTuple):
       missing: runs of it that have not ended.
       location: runs folder of a recorded sweep.
       beside: names of experiments in its folder that are no sweeps and were left out.
+      unread: columns of a table in which its runs differ and that nothing reads: all but the
+        scores where there are no hyperparameters, else those that name models.
     """
 
     name: str
@@ -69,6 +71,7 @@ class SweepScores(NamedTuple):
     missing: int = 0
     location: str = ""
     beside: Sequence[str] = ()
+    unread: Sequence[str] = ()
 
 
 def read(locations: Sequence[str], request: Request) -> list[SweepScores]:
@@ -193,7 +196,17 @@ def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
         declared.only(values),
         unusable,
         labels.of_table(location, table, request.file_name),
+        unread=_unread(cut, {request.score or "score", *values}, not values),
     )
+
+
+def _unread(table: Columns, read: Collection[str], every: bool) -> list[str]:
+    """Columns with several values that are not among those read; every one, or those of models."""
+    return [
+        name
+        for name, column in table.values.items()
+        if name not in read and len({*column}) > 1 and (every or names.is_of_models(name))
+    ]
 
 
 def _names(location: str) -> list[str]:

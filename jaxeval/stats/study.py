@@ -94,7 +94,7 @@ def study(
     pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
     if not pairs:
         raise DataError(_no_pairs(table, samples), table.source)
-    compared = comparison.compare(pairs, rules, progress)
+    compared = _compared(pairs, rules, progress, table.source)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
         for dataset in samples.datasets
@@ -105,6 +105,15 @@ def study(
     single = None if trained is None else single_models.compare(trained, rules, control)
     items = None if trained is None else _over_items(trained, table, rules)
     return ScoreStudy(table, samples, described, compared, together, warnings, single, items)
+
+
+def _compared(
+    pairs: Sequence[Scores], rules: Rules, progress: Callable[[float], None], source: str
+) -> PairwiseComparisons:
+    try:
+        return comparison.compare(pairs, rules, progress)
+    except DataError as error:
+        raise DataError(str(error), source) from None
 
 
 def _over_items(

@@ -54,13 +54,7 @@ def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
 
 
 def _decoded(block: bytes, lower_case: bool, path: str | Path) -> str:
-    try:
-        decoded = block.decode("utf-8")
-    except UnicodeDecodeError:
-        advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
-        raise DataError(advice, path) from None
-    if "\x00" in decoded:
-        raise DataError("a binary file (NUL byte); expected text in UTF-8", path)
+    decoded = text.decode_block(block, path)
     return decoded.lower() if lower_case else decoded
 
 

@@ -131,9 +131,21 @@ def data_of(words: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
             )
     lacking = [task for task in tasks or () if task not in paths]
     if lacking or not paths:
-        named = lacking[0] if lacking else "TASK"
-        raise ConfigError(f"no corpus of {named}: expected --data {named}=PATH")
+        raise ConfigError(_no_corpus(lacking, words))
     return {task: paths[task] for task in TASKS if task in (tasks or paths)}
+
+
+def _no_corpus(lacking: Sequence[str], words: Sequence[str]) -> str:
+    """What was looked for: a folder a task in each folder that was named.
+
+    Args:
+      lacking: tasks that were asked for; none: any would do.
+    """
+    folders = [word for word in words if "=" not in word or Path(word).is_dir()]
+    sought = " or ".join(lacking or TASKS)
+    where = f"; {', '.join(folders)}: no folder {sought} in it" if folders else ""
+    named = lacking[0] if len(lacking) == 1 else "TASK"
+    return f"no corpus of {', '.join(lacking) or 'any task'}: expected --data {named}=PATH{where}"
 
 
 def changes_of(task: str, changes: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import bandits
-from jaxeval.bandits import evaluate
+from jaxeval.bandits import evaluate, workers
 from jaxeval.errors import ConfigError, DataError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
@@ -58,7 +58,7 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
     def flaky(model: str, number: int) -> float:
         calls.append((model, number))
         if model == "bad" or (number == 2 and calls.count((model, 2)) == 1):
-            raise evaluate.EvaluationFailed("boom")
+            raise workers.EvaluationFailed("boom")
         return _score(model, number)
 
     rule = bandits.TopTwoThompson(delta=0.1)
@@ -133,7 +133,7 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
 )
 def test_what_gives_no_score_is_explained(code: str, field: str | None, message: str) -> None:
     """Dies if a crashed command counts as a score."""
-    with pytest.raises(evaluate.EvaluationFailed) as caught:
+    with pytest.raises(workers.EvaluationFailed) as caught:
         evaluate.Command(_python(code), field)("m", 1)
     assert message in str(caught.value)
 
@@ -146,7 +146,7 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         f'open("{path}", "w").write(str(p.pid)); time.sleep(60)'
     )
     begin = time.monotonic()
-    with pytest.raises(evaluate.EvaluationFailed, match=r"no result within 1\.5 s"):
+    with pytest.raises(workers.EvaluationFailed, match=r"no result within 1\.5 s"):
         evaluate.Command(_python(code), limit=1.5)("m", 1)
     assert time.monotonic() - begin < 10
     child = int(path.read_text())
@@ -180,7 +180,7 @@ def test_no_model_left_is_an_error_and_the_last_one_is_tried() -> None:
     """Dies if a model that was never evaluated wins because the others broke."""
 
     def broken(model: str, number: int) -> float:
-        raise evaluate.EvaluationFailed(f"{model} breaks")
+        raise workers.EvaluationFailed(f"{model} breaks")
 
     rule = bandits.TopTwoThompson()
     with pytest.raises(RunError, match=r"every model .*bad: .*bad breaks; nan: .*nan breaks"):

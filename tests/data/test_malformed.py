@@ -76,6 +76,13 @@ def test_latin1_names_the_line_and_the_remedy(reader: Reader, tmp_path: Path) ->
 
 
 @CASES
+def test_utf16_is_no_latin1(reader: Reader, tmp_path: Path) -> None:
+    """Dies if the remedy of another encoding is named, which yields garbage."""
+    line, message = _refused(reader, tmp_path / "f", reader.good.encode("utf-16"))
+    assert line == 1 and "UTF-16; convert it with: iconv -f UTF-16 -t UTF-8" in message
+
+
+@CASES
 def test_binary_names_the_line(reader: Reader, tmp_path: Path) -> None:
     """Dies if a NUL byte, which is legal UTF-8, is taken for text."""
     line, message = _refused(reader, tmp_path / "f", reader.good.encode() + b"\x00\x01\x02")

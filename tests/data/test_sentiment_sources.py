@@ -61,7 +61,7 @@ def test_gzip_and_named_formats(tmp_path: Path) -> None:
     folder = _write(tmp_path / "sst", a__train="1 a\n0 b\n", a__dev="1 c\n", a__test="0 d\n")
     read = _read(folder, format="sst")
     assert read.tokenised and not read.targeted and _texts(read, "test") == ["d"]
-    with pytest.raises(DataError, match=r"a.train: its name does not tell .*data\.source\.format"):
+    with pytest.raises(DataError, match=r"a.train: its name does not tell .*=FORMAT, .* sst,"):
         _read(folder)
 
 
@@ -123,6 +123,15 @@ def test_what_is_refused(files: dict[str, str], message: str, tmp_path: Path) ->
         _write(tmp_path / "d", **files)
     with pytest.raises(DataError, match=message):
         _read(tmp_path / "d")
+
+
+def test_a_folder_without_files_is_said(tmp_path: Path) -> None:
+    """Dies if a key is asked for where there is no file that it could name."""
+    with pytest.raises(DataError, match=r"train pattern .*: the folder holds no file$"):
+        _read(tmp_path)
+    (tmp_path / "laptop").mkdir()
+    with pytest.raises(DataError, match=r"no file, but the folders laptop; name one of them$"):
+        _read(tmp_path)
 
 
 def test_without_a_path_texts_are_generated() -> None:

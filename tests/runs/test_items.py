@@ -142,6 +142,16 @@ def _change(rows: list[Row], **values: Any) -> None:
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
         (lambda rows: [row.pop("predicted") for row in rows], "no column 'predicted'"),
         (
+            lambda rows: [
+                row.update(corect=row.pop("gold") == row.pop("predicted")) for row in rows
+            ],
+            "no column correct, or gold and predicted; --column correct=corect reads 'corect'",
+        ),
+        (
+            lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],
+            "no column correct, or gold and predicted; its columns are dataset, model, seed, item",
+        ),
+        (
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],
             "row 2, column correct: expected 1 or 0, found '0.5'",
         ),
@@ -180,6 +190,38 @@ def test_compare_tests_runs_and_items(
     ):
         with pytest.raises(ConfigError, match=f"--items with {more[0]}"):
             compare.main([*words, *more])
+
+
+def test_one_run_each_is_compared_over_items(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if one run of each model is refused, passes for more than it is, or gets other numbers
+    than a paired t interval of its items."""
+    rows = _rows({"A": 0.9, "B": 0.5}, runs=1)
+    words = ["--items", str(_write(tmp_path, rows))]
+    assert compare.main([*words, "--json", "-"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    right = np.array([row["gold"] == row["predicted"] for row in rows], float).reshape(2, 90)
+    apart = right[0] - right[1]
+    found = pair["difference"]
+    assert found["value"] == pytest.approx(apart.mean())
+    assert found["se"] == pytest.approx(apart.std(ddof=1) / 90**0.5)
+    assert pair["difference"]["sizes"]["runs"] == [1, 1]
+    assert compare.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "A scores higher than B" in shown and "over other items, these runs" in shown
+    assert "One run of a model: this says nothing of other runs." in shown
+    for more in (["--control", "A"], ["--figures", "f"], ["--correction", "bonferroni"]):
+        with pytest.raises(ConfigError, match=f"one run of a model with {more[0]}"):
+            compare.main([*words, *more])
+
+
+def test_one_run_beside_several(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a single run of one model ends the comparison though its items are known."""
+    rows = _rows({"A": 0.9}, runs=3) + _rows({"B": 0.5}, runs=1)
+    assert compare.main(["--items", str(_write(tmp_path, rows)), "--json", "-"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    assert pair["difference"]["sizes"]["runs"] == [3, 1] and [*pair["over"]] == ["items"]
 
 
 def test_the_page_converts_released_predictions(

@@ -168,6 +168,9 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", '{"A": [[1, 2]], "B": [1]}', "not a number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
+        ("a.csv", "model;score\nA;,5\nB;0,82\n", "column score: ',5'; expected a decimal point$"),
+        ("a.csv", "A;B\n0,82;0,83\n", "row 2, column A: '0,82'; expected a decimal point$"),
+        ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
         ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected 0, or an absolute value"),
     ],
 )

@@ -90,7 +90,12 @@ def test_compressed_and_damaged_corpora(tmp_path: Path) -> None:
     whole = gzip.compress(b"The cat\nthe dog\n")
     path.write_bytes(whole)
     assert corpus.count_words(path, 1, lower_case=True).counts == {"the": 2, "cat": 1, "dog": 1}
-    for data, message in ((whole[:-4], "damaged gzip"), (b"a\xff", "not UTF-8"), (b"\0", "NUL")):
+    for data, message in (
+        (whole[:-4], "damaged gzip"),
+        (b"a\xff", "not UTF-8"),
+        (b"\0", "NUL"),
+        ("a b".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+    ):
         path.write_bytes(data)
         with pytest.raises(DataError, match=message):
             corpus.count_words(path, 1)

@@ -36,6 +36,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "missing": table.missing,
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),
+        "notes": list(study.table.notes),
         "warnings": list(study.warnings),
         "models": [_model(described) for described in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],

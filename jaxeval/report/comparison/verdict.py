@@ -189,9 +189,10 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
 
 
 def counted(study: ScoreStudy) -> list[str]:
-    """How many runs failed and scores were unusable, and what became of them."""
+    """In what models differ; how many runs failed, and what became of unusable scores."""
     table = study.table
-    lines = [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
+    lines = [*table.notes]
+    lines += [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
     if table.unusable:
         lines.append(text.unusable(table.unusable, table.missing))
     return lines

@@ -60,13 +60,14 @@ def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Ite
     metric = line.text("metric", "score" if role == "score" else "accuracy")
     base = Record(
         line.text("model", "") or model or line.source.path.stem,
-        line.text("task", line.source.name if model or line.get("model") else ""),
+        line.text("task", ""),
         metric,
         line.text("item", str(line.number)) if not several else "",
         math.nan,
         sample=records.sample(line.get("sample"), line.source, line.number),
         cluster=_cluster(line, keys),
         prompt=records.digest(line.get("prompt")) if line.get("prompt") else "",
+        file=line.source.name if model or line.get("model") else "",
     )
     for k, answer in enumerate(runs, 1):
         run = line.text("run", str(k)) if len(runs) == 1 else str(k)

@@ -44,6 +44,7 @@ class Record(NamedTuple):
 
     Attributes:
       model: as the log names it.
+      task: "" unknown.
       metric: "" with "failed": of all metrics.
       run: what tells runs within a log apart; "" where it holds one.
       run_id: what names the run in other logs too, as where several files are parts of one run; ""
@@ -53,6 +54,7 @@ class Record(NamedTuple):
       prompt: hash of all else in which one item can differ between two logs; "" unknown.
       status: "failed": the item ended in an error; "unscored": its scorer gave nothing.
       higher_is_better: None: unknown.
+      file: name of the log, which is that of the task where several models have one.
     """
 
     model: str
@@ -68,6 +70,7 @@ class Record(NamedTuple):
     status: Status = "scored"
     higher_is_better: bool | None = None
     run_id: str = ""
+    file: str = ""
 
 
 Notes = Counter[str]  # what a user should know of the logs, and how often

@@ -2,7 +2,7 @@
 
 import dataclasses
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -82,6 +82,20 @@ class _Columns:
         self.cells["score"].append(record.score)
         self.cells["status"].append(STATUSES.index(record.status))
 
+    def models_by_task(self) -> dict[str, set[int]]:
+        """Codes of the models that have scores of each task."""
+        pairs = np.stack([np.asarray(self.cells[name]) for name in ("task", "model")])
+        by_task: dict[str, set[int]] = {name: set() for name in self.codes["task"]}
+        names = [*by_task]
+        for task, model in np.unique(pairs, axis=1).T.tolist():
+            by_task[names[task]].add(model)
+        return by_task
+
+    def join_tasks(self, tasks: Iterable[str]) -> None:
+        """Makes these tasks one, whose name is not known."""
+        column, codes = np.asarray(self.cells["task"]), self.codes["task"]
+        column[np.isin(column, [codes[task] for task in tasks])] = codes[""]
+
     def table(
         self, directions: Mapping[tuple[str, str], bool], logs: int, notes: Notes
     ) -> LogTable:
@@ -116,6 +130,7 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
     """
     columns = _Columns({name: _Codes() for name in _CODED})
     directions: dict[tuple[str, str], bool] = {}
+    files: set[str] = set()  # that name tasks
     count = 0
     for source, records in logs:
         count += 1
@@ -124,11 +139,30 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
                 raise DataError(f"more than {MOST} scores", source.path)
             if record.higher_is_better is not None:
                 _direct(directions, record, source)
+            if record.file and not record.task:
+                files.add(record.file)
+                record = record._replace(task=record.file)
             run = f"{count} {record.run}"
             columns.add(record, source.model or record.model, run)
+    if len(files) > 1:
+        _join_files(columns, files, notes)
     table = columns.table(directions, count, notes)
     _refuse_twice(table)
     return table
+
+
+def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:
+    """Files that hold one model each are of one task, where no model has several of them."""
+    by_task = columns.models_by_task()
+    models = [by_task[file] for file in files]
+    if max(map(len, models)) > 1:
+        return
+    if len(set.union(*models)) == len(files):
+        columns.join_tasks(files)
+    else:
+        notes[
+            "where lines have a model and no task, a file's name is the task; a key task says it"
+        ] += 1
 
 
 def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Source) -> None:

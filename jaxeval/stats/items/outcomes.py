@@ -13,8 +13,10 @@ from jaxeval.stats import single_models
 Runs = Mapping[str, Sequence[TrainedModel]]  # by model
 
 
-def paired(trained: Sequence[TrainedModel], higher_is_better: bool) -> Paired | None:
-    """The scores of all runs on the data sets on which every model has two or more.
+def paired(
+    trained: Sequence[TrainedModel], higher_is_better: bool, fewest: int = 2
+) -> Paired | None:
+    """The scores of all runs on the data sets on which every model has so many, or more.
 
     Of metrics that are no mean of items, such as F1, an item's value is that of
     `counts.of_items`. None: outcomes were not kept, or are of other items.
@@ -26,7 +28,7 @@ def paired(trained: Sequence[TrainedModel], higher_is_better: bool) -> Paired | 
             model: [of for of in trained if (of.model, of.dataset) == (model, dataset)]
             for model in models
         }
-        if min(map(len, runs.values())) > 1 and _same_items(runs):
+        if min(map(len, runs.values())) >= fewest and _same_items(runs):
             tasks.append(_task(dataset, runs, higher_is_better))
     return Paired(models, tuple(tasks)) if tasks and len(models) > 1 else None
 

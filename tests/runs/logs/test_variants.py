@@ -148,3 +148,30 @@ def test_a_log_under_two_names_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="named as a run of x and of y"):
         finding.read([f"x={path}", f"y={path}"])
     assert finding.read([str(path), str(path)]).logs == 1
+
+
+def test_a_file_a_model_is_one_task(tmp_path: Path) -> None:
+    """Dies if a key model turns the names of files into tasks that no two models share, or if
+    files of tasks are joined."""
+    models, tasks, both = (tmp_path / name for name in ("models", "tasks", "both"))
+    for folder in (models, tasks, both):
+        folder.mkdir()
+    for task in ("arc", "boolq"):
+        of_model = [
+            _predictions(both / f"{name}_{task}.jsonl", range(6), model=name).read_text()
+            for name in ("good", "bad")
+        ]
+        (tasks / f"{task}.jsonl").write_text("".join(of_model))
+    for name in ("good", "bad"):
+        _predictions(models / f"{name}.jsonl", range(6), model=name)
+    (task_of_models,) = pairing.paired(finding.read([str(models)])).tasks
+    assert task_of_models.task == "" and len(task_of_models.items) == 6
+    assert {*task_of_models.scores} == {"good", "bad"}
+    assert [task.task for task in pairing.paired(finding.read([str(tasks)])).tasks] == [
+        *("arc", "boolq")
+    ]
+    with pytest.raises(DataError, match="a file's name is the task; a key task says it"):
+        pairing.paired(finding.read([str(both)]))
+    other = _predictions(tmp_path / "c.jsonl", range(6), model="c", task="good")
+    named = finding.read([str(models), str(other)])
+    assert [named.names["task"][k] for k in sorted({*named.task.tolist()})] == ["bad", "good"]
