@@ -82,7 +82,7 @@ def _add_pilot(parser: argparse.ArgumentParser) -> None:
     logs.add_argument("--metric", metavar="NAME", help="of a task with several")
     logs.add_argument("--column", action="append", default=[], metavar="ROLE=KEY")
     logs.add_argument("--missing", choices=("error", "drop", "zero"), default="error")
-    logs.add_argument("--lower-is-better", action="store_true")
+    arguments.add_direction(logs)
 
 
 def main(words: Sequence[str] | None = None) -> int:

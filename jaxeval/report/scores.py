@@ -5,7 +5,6 @@ Fractions and error rates are stored from 0 to 1 and read in percent, all others
 
 import dataclasses
 import math
-import re
 from collections.abc import Sequence
 
 from jaxeval.report import text
@@ -16,26 +15,6 @@ _NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
-_KNOWN = {
-    "fraction": (
-        "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
-        "recall exact_match em auc auroc uas las map mrr ndcg"
-    ),
-    "error rate": "error_rate wer cer",
-    "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
-    "nats": "nats nll cross_entropy log_loss",
-    "perplexity": "perplexity ppl",
-    "number": "bleu sacrebleu chrf ter",  # from 0 to 100
-}
-UNITS = tuple(_KNOWN)
-_UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
-
-
-def unit_of(metric: str | None) -> str:
-    """The unit of a well-known metric by its name, such as test_f1; "number" of any other."""
-    words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
-    endings = ("_".join(words[k:]) for k in range(len(words)))
-    return next((_UNITS[name] for name in endings if name in _UNITS), "number")
 
 
 def factor(unit: str) -> float:

@@ -19,6 +19,7 @@ class TaskScores:
       failed, unscored: model -> answers that ended in an error, and that no score was given.
       lacking: model -> ids of items of the others that it has no answer to.
       copies: model -> runs left out, whose every score is that of another run.
+      direction_assumed: nothing says whether higher is better.
     """
 
     task: str
@@ -32,6 +33,7 @@ class TaskScores:
     unscored: Mapping[str, int] = dataclasses.field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    direction_assumed: bool = False
 
 
 class Paired(NamedTuple):

@@ -25,6 +25,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
     console = tables.console()
     scale = verdict.scale_of(study)
     console.print(f"\n{study.table.source}; {verdict.unit(study)}", markup=False)
+    console.print(verdict.direction(study), markup=False)
     for line in verdict.counted(study):
         console.print(line, markup=False)
     for line in study.warnings:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs import metrics
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules
@@ -37,7 +38,7 @@ def scale_of(study: ScoreStudy) -> ScoreFormat:
     A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
     """
     table = study.table
-    unit = table.unit if table.unit in scores.UNITS else scores.unit_of(table.metric)
+    unit = table.unit if table.unit in metrics.UNITS else metrics.unit_of(table.metric)
     largest = float(np.abs(table.score).max(initial=0.0))
     if largest > 1 and scores.factor(unit) > 1:
         unit = "number"
@@ -205,6 +206,13 @@ def unit(study: ScoreStudy) -> str:
         many = f"{low}" if low == high else f"{low} to {high}"
         mean = f", each the mean of {many} scores"
     return f"unit of replication: {study.samples.unit}{mean}"
+
+
+def direction(study: ScoreStudy) -> str:
+    """Which scores are better."""
+    table = study.table
+    better = text.direction(table.higher_is_better, table.direction_assumed)
+    return f"{table.metric or 'score'}: {better}"
 
 
 def signature(study: ScoreStudy) -> str:

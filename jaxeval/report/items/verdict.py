@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs import metrics
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.study import ItemStudy, Outcome, Rules, TaskPair
@@ -32,7 +33,7 @@ def scale_of(study: ItemStudy) -> ScoreFormat:
 
 def _scale(pairs: Sequence[TaskPair]) -> ScoreFormat:
     """The unit is that of the metric's name."""
-    units = {scores.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
+    units = {metrics.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
     unit = units.pop() if len(units) == 1 else "number"
     if largest > 1 and scores.factor(unit) > 1:  # a log may hold percentages already
@@ -51,6 +52,15 @@ def headline(study: ItemStudy) -> list[str]:
         where = " in the mean over tasks" if several else ""
         lines.append(f"No difference{where} was shown between {'; between '.join(tied)}.")
     return [*lines, *study.suite.notes]
+
+
+def directions(study: ItemStudy) -> list[str]:
+    """Which scores of each metric are better."""
+    said = (
+        f"{task.metric}: {text.direction(task.higher_is_better, task.direction_assumed)}"
+        for task in study.tasks
+    )
+    return [*dict.fromkeys(said)]
 
 
 def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
