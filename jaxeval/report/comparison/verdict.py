@@ -28,7 +28,6 @@ CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini-Hochberg",
-    "none": "no correction",
 }
 
 
