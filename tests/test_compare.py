@@ -1,6 +1,7 @@
 """`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn, bad input."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -269,3 +270,28 @@ def test_the_process_ends_with_two_and_a_line(tmp_path: Path) -> None:
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "said", "warned"),
+    [
+        ((3, 40), "no conclusion is drawn by rule, which takes 5", "by rule, however small p is"),
+        ((3, 4), "no difference, however large, could have been", "as no difference, however lar"),
+    ],
+)
+def test_a_rule_is_not_called_a_lack_of_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture, n: tuple[int, int], said: str, warned: str
+) -> None:
+    """Dies if few scores are said to show nothing where their orders could reach the level."""
+    draw = np.random.default_rng(3)
+    rows = [f"A,{draw.normal(9, 0.1):.4f}" for _ in range(n[0])]
+    rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(n[1])]
+    path = tmp_path / "few.csv"
+    path.write_text("model,score\n" + "\n".join(rows))
+    tree = _json(capsys, "--table", path)
+    (pair,) = tree["pairs"]
+    reached = 2 * 2 / math.comb(sum(n), n[0]) <= 0.05  # corrected over location and spread
+    assert (pair["least_p"] <= 0.05) == reached == ("rule" in said)
+    assert any(said in line for line in pair["verdict"]["text"])
+    assert any(warned in line for line in tree["warnings"])
+    assert pair["verdict"]["higher"] is None

@@ -22,7 +22,7 @@ class PowerPlan:
       least_p: the smallest p-value that the verdict's test of location has at these n, corrected;
         above alpha, no difference however large could have been shown.
       detectable_difference: smallest difference of means that is seen with the target power; None
-        where none could be.
+        where none could be, or by rule of fewer scores than a conclusion takes.
       planned_difference: what `power` and `required_seeds` are for: the margin, else the one seen.
       power: to see that difference with these n.
       required_seeds: units a model that see it with the target power; None if it is 0 or millions.

@@ -223,12 +223,7 @@ def _warnings(
             "model make them too narrow"
         )
     yield from _shortened(list(_unpaired(compared)))
-    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
-    if few:
-        yield (
-            f"models with {few[0]} scores: fewer than {FEW} allow no conclusion, as the tests "
-            "have no power, whatever the difference"
-        )
+    yield from _few(compared)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
             "typical scores of data sets differ by more than a factor of ten: interquartile means "
@@ -243,6 +238,19 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
         if absent:
             where = f" on {dataset}" if dataset else ""
             yield f"{', '.join(absent)}: no scores{where}; not compared there"
+
+
+def _few(compared: PairwiseComparisons) -> Iterator[str]:
+    """Models of which no conclusion is drawn: because none could be, or by rule."""
+    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
+    if not pairs:
+        return
+    able = any(pair.plan.least_p <= compared.rules.alpha for pair in pairs)
+    why = "by rule, however small p is" if able else "as no difference, however large, is shown"
+    yield (
+        f"models with {min(min(pair.scores.n) for pair in pairs)} scores: fewer than {FEW} allow "
+        f"no conclusion, {why}"
+    )
 
 
 def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:

@@ -10,7 +10,7 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.study import ScoreStudy
 
 TESTS = {
@@ -156,6 +156,8 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
         else ""
     )
     if plan.detectable_difference is None:
+        if plan.least_p <= rules.alpha:
+            return f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
         return f"With {many} no difference, however large, could have been shown{needed}."
     smallest = scale.difference(plan.detectable_difference)
     return (
