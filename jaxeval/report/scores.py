@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 
 from jaxeval.report import text
+from jaxeval.runs.metrics import PERCENT
 from jaxeval.stats.results import Interval
 
-_PERCENT = ("fraction", "error rate")
 _NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
@@ -19,12 +19,12 @@ _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 
 def factor(unit: str) -> float:
     """What a stored score is multiplied by to be read."""
-    return 100.0 if unit in _PERCENT else 1.0
+    return 100.0 if unit in PERCENT else 1.0
 
 
 def label(metric: str, unit: str) -> str:
     """A metric with the unit that `shown` has, for axes and heads of tables."""
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{metric} (%)"
     return f"{metric} ({unit})" if unit in _NAMED and unit not in metric else metric
 
@@ -33,7 +33,7 @@ def shown(value: float | None, unit: str, digits: int = 2) -> str:
     """A score on its own: percent with so many decimals, others with two digits more in all."""
     if value is None:
         return "-"
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{100 * value:.{digits}f}"
     return f"{value:.0f}" if abs(value) >= 10 ** (digits + 2) else f"{value:.{digits + 2}g}"
 
@@ -41,7 +41,7 @@ def shown(value: float | None, unit: str, digits: int = 2) -> str:
 def difference(value: float, unit: str) -> str:
     """A difference that was set in advance, such as a margin: 1 point, 0.05 bits, 3."""
     number = f"{factor(unit) * value:g}"
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{number} point" + ("" if number == "1" else "s")
     return f"{number} {unit}" if unit in _NAMED else number
 
@@ -56,7 +56,7 @@ class ScoreFormat:
     @property
     def percent(self) -> bool:
         """Whether scores are read in percent."""
-        return self.unit in _PERCENT
+        return self.unit in PERCENT
 
     @property
     def factor(self) -> float:
@@ -98,7 +98,7 @@ def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
     if spreads:
         smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
         decimals = 2 - math.floor(math.log10(smallest))
-        decimals = max(2, decimals - 1) if unit in _PERCENT else decimals
+        decimals = max(2, decimals - 1) if unit in PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(factor(unit) * largest)) if largest else 2
     return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals)))

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.runs import metrics
+
 
 @dataclasses.dataclass(frozen=True)
 class TaskScores:
@@ -34,6 +36,12 @@ class TaskScores:
     lacking: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
     direction_assumed: bool = False
+
+    @property
+    def stored_unit(self) -> str:
+        """The unit of the scores, by the metric's name: by what stands before a slash."""
+        tops = [float(np.nanmax(np.abs(cube), initial=0.0)) for cube in self.scores.values()]
+        return metrics.stored_unit(self.metric.split("/")[0], max(tops, default=0.0))
 
 
 class Paired(NamedTuple):

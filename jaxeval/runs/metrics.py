@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from jaxeval.errors import ConfigError
+
 _KNOWN = {
     "fraction": (
         "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
@@ -29,6 +31,7 @@ _HIGHER = (
 # neg_log_loss, 1-wer: the sign of what follows is turned, or is not
 _TURNING = {"neg", "negative", "minus", "1", "one", "inverse", "reciprocal"}
 UNITS = tuple(_KNOWN)
+PERCENT = ("fraction", "error rate")  # stored from 0 to 1, read in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
 _DIRECTIONS = {
     **dict.fromkeys((*_KNOWN["fraction"].split(), *_HIGHER.split()), True),
@@ -40,6 +43,30 @@ _DIRECTIONS = {
 def unit_of(metric: str | None) -> str:
     """The unit of a well-known metric by its name, such as test_f1; "number" of any other."""
     return next((_UNITS[name] for name, _ in _endings(metric) if name in _UNITS), "number")
+
+
+def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> str:
+    """The unit of scores as they are stored: an accuracy of 85.3 is in percent already, a number.
+
+    Args:
+      largest: absolute score.
+      unit: where it is recorded.
+    """
+    named = unit if unit in UNITS else unit_of(metric)
+    return "number" if largest > 1 and named in PERCENT else named
+
+
+def refuse_points(name: str, difference: float, unit: str) -> None:
+    """Refuses a difference of fractions that no two of them have: it was meant in points.
+
+    Raises:
+      ConfigError: naming the argument.
+    """
+    if unit in PERCENT and difference >= 1:
+        points = "1 point is" if difference == 1 else f"{difference:g} points are"
+        raise ConfigError(
+            f"{name} {difference:g}: the scores are fractions; {points} {difference / 100:g}"
+        )
 
 
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:

@@ -47,6 +47,12 @@ class ScoreTable:
     direction_assumed: bool = False
     warnings: tuple[str, ...] = ()
 
+    @property
+    def stored_unit(self) -> str:
+        """The unit of the scores, by what the table says of it, else by the metric's name."""
+        largest = float(np.abs(self.score).max(initial=0.0))
+        return metrics.stored_unit(self.metric, largest, self.unit)
+
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
         return self.score[self.of(model)]

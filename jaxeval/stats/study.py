@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import units
+from jaxeval.runs import metrics, units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
@@ -85,8 +85,10 @@ def study(
       progress: is called now and then with the share that is done.
 
     Raises:
+      ConfigError: a margin of points where scores are fractions.
       DataError: fewer than two models on every data set, a model with one score, no such control.
     """
+    metrics.refuse_points("--margin", rules.margin or 0.0, table.stored_unit)
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
     if control is not None and control not in table.models:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import jaxeval
-from jaxeval import testing
+from jaxeval import noise, plan, testing
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics
@@ -149,3 +149,50 @@ def test_options_of_losses(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
     assert tree["paired_options"][0]["best"] == "1" and tree["higher_is_better"] is False
     assert compare.main(words) == 0
     assert "test_loss: lower is better" in capsys.readouterr().out
+
+
+def test_differences_in_points_of_fractions(tmp_path: Path) -> None:
+    """Dies if 3 is 300 points, or is refused of percentages and of what are no fractions."""
+    words = ["--table", _table(tmp_path, "f1"), "--score", "f1"]
+    with pytest.raises(
+        ConfigError, match=r"--margin 3: the scores are fractions; 3 points are 0\.03"
+    ):
+        compare.main([*words, "--margin", "3"])
+    with pytest.raises(ConfigError, match=r"--margin 1: .* 1 point is 0\.01"):
+        compare.main([*words, "--margin", "1"])
+    with pytest.raises(ConfigError, match="--precision 2: the scores are fractions"):
+        noise.main([*words, "--by", "split,seed", "--precision", "2"])
+    points = _table(tmp_path, "points")
+    assert compare.main(["--table", points, "--score", "points", "--margin", "3"]) == 0
+    percent = {name: [100 * s for s in of] for name, of in (("A", _GOOD), ("B", _BAD))}
+    (tmp_path / "percent.json").write_text(
+        json.dumps([{"model": m, "f1": s} for m, of in percent.items() for s in of])
+    )
+    words = ["--table", str(tmp_path / "percent.json"), "--score", "f1", "--margin", "3"]
+    assert compare.main(words) == 0
+
+
+def test_differences_in_points_of_accuracies(tmp_path: Path) -> None:
+    """Dies if logs or predictions take 3 for 300 points."""
+    rows = [
+        f"{m},{seed},{k},{(k + seed) % of == 0:d}"
+        for m, of in (("A", 2), ("B", 3))
+        for seed in range(3)
+        for k in range(40)
+    ]
+    items = tmp_path / "items.csv"
+    items.write_text("model,seed,item,correct\n" + "\n".join(rows))
+    pilot = ["--items", str(items), "--model", "A", "--minus", "B"]
+    with pytest.raises(ConfigError, match="--difference 3: the scores are fractions; 3 points"):
+        plan.main([*pilot, "--difference", "3"])
+    assert plan.main([*pilot, "--difference", "0.03"]) == 0
+    with pytest.raises(ConfigError, match="--margin 3: the scores are fractions"):
+        compare.main(["--items", str(items), "--margin", "3"])
+    for name, k in (("a", 2), ("b", 3)):
+        lines = [json.dumps({"item": n, "correct": n % k == 0}) for n in range(40)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    logs = [word for name in "ab" for word in ("--log", f"{name}={tmp_path / name}.jsonl")]
+    with pytest.raises(ConfigError, match="--margin 3: the scores are fractions"):
+        compare.main([*logs, "--margin", "3"])
+    with pytest.raises(ConfigError, match="--difference 3: the scores are fractions"):
+        plan.main([*logs, "--model", "a", "--minus", "b", "--difference", "3"])

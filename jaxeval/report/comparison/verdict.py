@@ -7,7 +7,6 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs import metrics
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
@@ -37,12 +36,9 @@ def scale_of(study: ScoreStudy) -> ScoreFormat:
     A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
     """
     table = study.table
-    unit = table.unit if table.unit in metrics.UNITS else metrics.unit_of(table.metric)
     largest = float(np.abs(table.score).max(initial=0.0))
-    if largest > 1 and scores.factor(unit) > 1:
-        unit = "number"
     sds = [described.summary.sd for described in study.described]
-    return scores.scale(unit, [sd for sd in sds if sd is not None], largest)
+    return scores.scale(table.stored_unit, [sd for sd in sds if sd is not None], largest)
 
 
 def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
