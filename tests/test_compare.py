@@ -295,3 +295,21 @@ def test_a_rule_is_not_called_a_lack_of_power(
     assert any(said in line for line in pair["verdict"]["text"])
     assert any(warned in line for line in tree["warnings"])
     assert pair["verdict"]["higher"] is None
+
+
+def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if scores without spread give a power, a t of rounding, or pass without a word."""
+    path = tmp_path / "equal.csv"
+    path.write_text("model,score\n" + "A,0.8\n" * 6 + "B,0.7\n" * 6)
+    tree = _json(capsys, "--table", path)
+    (pair,) = tree["pairs"]
+    asked = "scores are equal, so their spread is not known; do they depend on seed and split?"
+    assert [f"{model}: all 6 {asked}" for model in "AB"] == tree["warnings"]
+    assert not any("power" in line for line in pair["verdict"]["text"])
+    known = ("power", "detectable_difference", "required_seeds")
+    assert [pair[name] for name in known] == [None] * 3
+    assert not math.isfinite(float(pair["welch_t"]["statistic"] or math.nan))
+    path.write_text("model,score\n" + "A,0.8\n" * 6 + "".join(f"B,0.7{k}\n" for k in range(6)))
+    tree = _json(capsys, "--table", path)
+    assert tree["warnings"] == [f"A: all 6 {asked}"]
+    assert any("with a power of 80 %" in line for line in tree["pairs"][0]["verdict"]["text"])

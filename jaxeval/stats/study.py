@@ -214,6 +214,7 @@ def _warnings(
     table: ScoreTable, samples: Samples, compared: PairwiseComparisons, together: Across | None
 ) -> Iterator[str]:
     yield from _shortened(list(_absent(table, samples)))
+    yield from _shortened(list(_constant(samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
         yield "every row counts as independent, though rows share seeds or splits (--unit row)"
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
@@ -240,6 +241,17 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
         if absent:
             where = f" on {dataset}" if dataset else ""
             yield f"{', '.join(absent)}: no scores{where}; not compared there"
+
+
+def _constant(samples: Samples) -> Iterator[str]:
+    """Models of which all units have the same score; data sets may well have."""
+    if samples.unit == "dataset":
+        return
+    for dataset, cell in samples.by_dataset.items():
+        for model, sample in cell.items():
+            if not np.ptp(sample.scores):
+                where = f"{model} on {dataset}" if dataset else model
+                yield describe.all_equal(where, len(sample.scores))
 
 
 def _few(compared: PairwiseComparisons) -> Iterator[str]:

@@ -50,7 +50,7 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
-    yield _sensitivity(pair, rules, scale)
+    yield from _sensitivity(pair, rules, scale)
     if rules.margin is not None:
         yield _equivalence(pair, rules, scale)
 
@@ -137,8 +137,11 @@ def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     )
 
 
-def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
-    """Which difference these scores would have shown, and how many would show this one."""
+def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
+    """Which difference these scores would have shown, and how many would show this one.
+
+    Nothing of scores without spread: every difference would be.
+    """
     plan = pair.plan
     n, m = (len(values) for values in pair.scores.compared)
     many = f"{n} scores each" if n == m else f"{n} and {m} scores"
@@ -151,15 +154,16 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
         if plan.required_seeds is not None
         else ""
     )
-    if plan.detectable_difference is None:
-        if plan.least_p <= rules.alpha:
-            return f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
-        return f"With {many} no difference, however large, could have been shown{needed}."
-    smallest = scale.difference(plan.detectable_difference)
-    return (
-        f"With {many} a difference of {smallest} is detected with a power of "
-        f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
-    )
+    if plan.detectable_difference is not None:
+        smallest = scale.difference(plan.detectable_difference)
+        yield (
+            f"With {many} a difference of {smallest} is detected with a power of "
+            f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
+        )
+    elif plan.least_p > rules.alpha:
+        yield f"With {many} no difference, however large, could have been shown{needed}."
+    elif not comparison.enough(pair.scores):
+        yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
 
 
 def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:

@@ -9,6 +9,7 @@ from jaxeval.bandits.evaluate import Told
 from jaxeval.report import tables, text
 from jaxeval.report.selection import as_json
 from jaxeval.report.selection.as_json import Result, Simulated
+from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
 
@@ -64,10 +65,7 @@ def notes(tree: Result) -> Iterator[str]:
     for model, reason in tree["excluded"].items():
         yield f"{model} was dropped: {reason}"
     for model in tree["constant"]:
-        yield (
-            f"{model}: its {len(tree['scores'][model])} scores are equal, so their spread is "
-            "not known; do they depend on seed and split?"
-        )
+        yield describe.all_equal(model, len(tree["scores"][model]))
 
 
 def answer(tree: Result) -> str:
