@@ -260,7 +260,11 @@ def _few(compared: PairwiseComparisons) -> Iterator[str]:
     if not pairs:
         return
     able = any(pair.plan.least_p <= compared.rules.alpha for pair in pairs)
-    why = "by rule, however small p is" if able else "as no difference, however large, is shown"
+    why = (
+        "by rule, however small p is"
+        if able
+        else "as no difference, however large, is shown by their ranks"
+    )
     yield (
         f"models with {min(min(pair.scores.n) for pair in pairs)} scores: fewer than {FEW} allow "
         f"no conclusion, {why}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
+from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
@@ -46,7 +47,7 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
     if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
-        yield f"No conclusion: {counted} are too few to test location or spread."
+        yield f"No conclusion: {counted} are too few to test location, by their ranks, or spread."
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
@@ -161,7 +162,8 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
             f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
         )
     elif plan.least_p > rules.alpha:
-        yield f"With {many} no difference, however large, could have been shown{needed}."
+        none = "no difference, however large, could have been shown by their ranks"
+        yield f"With {many} {none}{needed}."
     elif not comparison.enough(pair.scores):
         yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
 
@@ -187,7 +189,9 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
         where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
         head = f"{pair.scores.a} against {pair.scores.b}{where}: " if len(pairs) > 1 else ""
         sentences += [head + line for line in of_pair(pair, study.comparison.rules, scale)]
-    return [*sentences, *single.of_study(study, scale)]
+    sentences += single.of_study(study, scale)
+    claims = [] if study.items is None else items.all_claims(study.items)
+    return [*sentences, *(f"All runs, item by item: {line}" for line in claims)]
 
 
 def counted(study: ScoreStudy) -> list[str]:

@@ -64,16 +64,8 @@ def directions(study: ItemStudy) -> list[str]:
 
 
 def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
-    """The difference, what pairing brought, the margin, and of what nothing is said."""
-    said = _direction(pair, pair.difference, study, pair.task.higher_is_better)
-    named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
-    difference = _as_named(pair.difference, pair.p_adjusted, study)
-    if difference is not pair.difference:
-        named.reverse()
-    means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
-    yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
-    if study.rules.margin and not study.withheld:
-        yield _by_margin(pair, study.rules, scale)
+    """The difference, the margin, what pairing brought, and of what nothing is said."""
+    yield from claims(pair, study, scale)
     apart = pair.difference.unpaired_se if "items" in pair.difference.over else None
     if apart and pair.difference.correlation is not None:
         yield (
@@ -85,6 +77,19 @@ def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[st
     yield from pair.difference.warnings
 
 
+def claims(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
+    """The difference, and what it is beside the margin."""
+    said = _direction(pair, pair.difference, study, pair.task.higher_is_better)
+    named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
+    difference = _as_named(pair.difference, pair.p_adjusted, study)
+    if difference is not pair.difference:
+        named.reverse()
+    means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
+    yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
+    if study.rules.margin and not study.withheld:
+        yield _by_margin(pair, study.rules, scale)
+
+
 def of_study(study: ItemStudy) -> list[str]:
     """All sentences, those of several pairs with their names."""
     lines, by_task = headline(study), scales(study)
@@ -93,6 +98,16 @@ def of_study(study: ItemStudy) -> list[str]:
         said = of_pair(pair, study, by_task[pair.task.task])
         lines += [head + line for line in said]
     return lines
+
+
+def all_claims(study: ItemStudy) -> list[str]:
+    """The claims on all pairs, those of several with their names."""
+    by_task = scales(study)
+    return [
+        (f"{title(pair)}: " if len(study.pairs) > 1 else "") + line
+        for pair in study.pairs
+        for line in claims(pair, study, by_task[pair.task.task])
+    ]
 
 
 def title(pair: TaskPair) -> str:
