@@ -82,7 +82,7 @@ def add_direction(group: argparse._ActionsContainer) -> None:
             action="store_const",
             const=higher,
             dest="higher_is_better",
-            help=f"{direction} scores are (as the metric's name says, else higher)",
+            help=f"{direction} scores are better (as the metric's name says, else higher)",
         )
 
 
