@@ -186,17 +186,17 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     if args.config or args.splits or args.repeats:
         verb.error("expected no CONFIG, --splits or --repeats beside --table or --runs")
-    from jaxeval.report import crossed as report
-    from jaxeval.runs import cells
+    from jaxeval.runs import cells, metrics
     from jaxeval.stats import balance
 
     table = arguments.table(args, [name for name in (args.model, args.minus) if name])
+    metrics.refuse_points("--precision", args.precision or 0.0, table.stored_unit)
     for line in table.warnings:
         print(f"warning: {line}", file=sys.stderr)
     tables = {"score": balance.table(*cells.cells(table, args.model, args.minus))}
     name = " - ".join(filter(None, (args.model or table.models[0], args.minus)))
     metric = f"{table.metric or 'score'} of {name}"
-    _answer(tables, metric, report.unit_of(table), args.precision, args)
+    _answer(tables, metric, table.stored_unit, args.precision, args)
 
 
 def _answer(

@@ -82,7 +82,7 @@ def _add_pilot(parser: argparse.ArgumentParser) -> None:
     logs.add_argument("--metric", metavar="NAME", help="of a task with several")
     logs.add_argument("--column", action="append", default=[], metavar="ROLE=KEY")
     logs.add_argument("--missing", choices=("error", "drop", "zero"), default="error")
-    logs.add_argument("--lower-is-better", action="store_true")
+    arguments.add_direction(logs)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -144,6 +144,7 @@ def _known(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "tuple[Sp
 
 
 def _pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "Pilot":
+    from jaxeval.runs import metrics
     from jaxeval.stats import items
 
     source = "--log" if args.log else "--items"
@@ -156,8 +157,10 @@ def _pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "Pilot":
         verb.error(f"--minus: expected another model than --model, found {args.minus!r} twice")
     if args.log:
         task = _task(args)
+        metrics.refuse_points("--difference", args.difference, task.stored_unit)
         a, b = (task.scores[model] for model in (args.model, args.minus))
         return items.pilot(a, b, clusters=task.clusters)
+    metrics.refuse_points("--difference", args.difference, "fraction")  # accuracies
     return items.pilot(*_predictions(args))
 
 

@@ -25,7 +25,7 @@ def assert_better(
     over: "str | Collection[Factor] | None" = None,
     clusters: Sequence | str | None = None,
     metric: str | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     alpha: float = 0.05,
     missing: "Missing" = "error",
 ) -> None:
@@ -38,7 +38,8 @@ def assert_better(
       over: "items", "runs", "items,runs" or a collection of them; None: items and, where there are
         several, runs.
       clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
-      metric: of logs with several.
+      metric: of logs with several; of arrays, what they hold.
+      higher_is_better: None: as the logs or the metric's name say, else so.
       alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
       missing: "error": fails where more than 5 % of a model's answers on a task failed or have no
         score, since those may be the hard ones; "drop" leaves them out, "zero" counts them as 0.
@@ -81,7 +82,7 @@ def _of_logs(
     b: object,
     key: object,
     metric: str | None,
-    higher_is_better: bool,
+    higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Paired":
     from jaxeval.runs.logs import finding, pairing
@@ -92,7 +93,7 @@ def _of_logs(
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
     table = finding.read(paths, Keys(key or ""))
     metrics = [metric] if metric else []
-    rules = pairing.Rules(_NAMES, metrics, missing, lower_is_better=not higher_is_better)
+    rules = pairing.Rules(_NAMES, metrics, missing, higher_is_better=higher_is_better)
     return pairing.paired(table, rules)
 
 
@@ -101,13 +102,15 @@ def _of_arrays(
     b: object,
     clusters: Sequence | str | None,
     metric: str | None,
-    higher_is_better: bool,
+    higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Paired":
     from jaxeval.runs import item_scores
+    from jaxeval.runs import metrics as known
     from jaxeval.stats.items import tables
 
-    if missing == "zero" and not higher_is_better:
+    said = known.higher_is_better(metric) if higher_is_better is None else higher_is_better
+    if missing == "zero" and said is False:
         raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
     arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]
     sizes = [len(array) for array in arrays]
@@ -116,7 +119,7 @@ def _of_arrays(
     task = item_scores.TaskScores(
         "",
         metric or "score",
-        higher_is_better,
+        said is not False,
         tuple(map(str, range(sizes[0]))),
         {
             name: np.nan_to_num(array, nan=0.0) if missing == "zero" else array
@@ -127,5 +130,6 @@ def _of_arrays(
             name: int(np.isnan(array).all(2).sum()) * array.shape[2]
             for name, array in zip(_NAMES, arrays, strict=True)
         },
+        direction_assumed=said is None,
     )
     return item_scores.Paired(_NAMES, (item_scores.common(item_scores.without_copies(task)),))

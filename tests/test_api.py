@@ -263,6 +263,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
         "correction: expected one of",
     ),
+    "correction none": (
+        lambda: jaxeval.compare(A, B, correction="none"),  # type: ignore[arg-type]
+        "correction: expected one of",
+    ),
     "figure": (lambda: _compare(A, B).plot("pie"), "expected one of violins, ecdf"),
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),

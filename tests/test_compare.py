@@ -1,6 +1,7 @@
 """`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn, bad input."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -277,3 +278,46 @@ def test_one_score_names_the_file(tmp_path: Path) -> None:
     path.write_text("model,score\nA,1\nB,2\n")
     with pytest.raises(JaxevalError, match=r"one\.csv: A: 1 score, which says nothing"):
         compare.main(["--table", str(path)])
+
+
+@pytest.mark.parametrize(
+    ("n", "said", "warned"),
+    [
+        ((3, 40), "no conclusion is drawn by rule, which takes 5", "by rule, however small p is"),
+        ((3, 4), "no difference, however large, could have been", "as no difference, however lar"),
+    ],
+)
+def test_a_rule_is_not_called_a_lack_of_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture, n: tuple[int, int], said: str, warned: str
+) -> None:
+    """Dies if few scores are said to show nothing where their orders could reach the level."""
+    draw = np.random.default_rng(3)
+    rows = [f"A,{draw.normal(9, 0.1):.4f}" for _ in range(n[0])]
+    rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(n[1])]
+    path = tmp_path / "few.csv"
+    path.write_text("model,score\n" + "\n".join(rows))
+    tree = _json(capsys, "--table", path)
+    (pair,) = tree["pairs"]
+    reached = 2 * 2 / math.comb(sum(n), n[0]) <= 0.05  # corrected over location and spread
+    assert (pair["least_p"] <= 0.05) == reached == ("rule" in said)
+    assert any(said in line for line in pair["verdict"]["text"])
+    assert any(warned in line for line in tree["warnings"])
+    assert pair["verdict"]["higher"] is None
+
+
+def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if scores without spread give a power, a t of rounding, or pass without a word."""
+    path = tmp_path / "equal.csv"
+    path.write_text("model,score\n" + "A,0.8\n" * 6 + "B,0.7\n" * 6)
+    tree = _json(capsys, "--table", path)
+    (pair,) = tree["pairs"]
+    asked = "scores are equal, so their spread is not known; do they depend on seed and split?"
+    assert [f"{model}: all 6 {asked}" for model in "AB"] == tree["warnings"]
+    assert not any("power" in line for line in pair["verdict"]["text"])
+    known = ("power", "detectable_difference", "required_seeds")
+    assert [pair[name] for name in known] == [None] * 3
+    assert not math.isfinite(float(pair["welch_t"]["statistic"] or math.nan))
+    path.write_text("model,score\n" + "A,0.8\n" * 6 + "".join(f"B,0.7{k}\n" for k in range(6)))
+    tree = _json(capsys, "--table", path)
+    assert tree["warnings"] == [f"A: all 6 {asked}"]
+    assert any("with a power of 80 %" in line for line in tree["pairs"][0]["verdict"]["text"])

@@ -123,3 +123,21 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
     assert "All runs, item by item" in shown and "new old items and runs" in shown
     unkept = _runs(tmp_path / "unkept", {"new": 0.9, "old": 0.0})
     assert _json(capsys, "--runs", unkept)["items_and_runs"] is None
+
+
+def test_models_are_compared_in_the_order_of_their_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if single models, or all runs item by item, keep the order in which runs ended."""
+    folder = _runs(tmp_path, {"new": 0.9, "old": 0.5})
+    ab, ba = (
+        _json(capsys, *names, "--runs", folder) for names in (("new", "old"), ("old", "new"))
+    )
+    for part in ("items_and_runs", "single_models"):
+        (first,), (second,) = ab[part]["pairs"], ba[part]["pairs"]
+        assert (first["a"], first["b"]) == (second["b"], second["a"]) == ("new", "old")
+    (first,), (second,) = ab["single_models"]["pairs"], ba["single_models"]["pairs"]
+    assert second["difference"]["estimate"] == pytest.approx(-first["difference"]["estimate"])
+    (first,), (second,) = ab["items_and_runs"]["pairs"], ba["items_and_runs"]["pairs"]
+    assert second["difference"]["value"] == pytest.approx(-first["difference"]["value"])
+    assert second["difference"]["value"] * ba["pairs"][0]["difference"]["estimate"] > 0

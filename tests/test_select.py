@@ -282,7 +282,7 @@ def test_equal_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) ->
     """Dies if a command that ignores the seed passes in silence."""
     words = ["1", "2", "--command", "echo {model}", "--state", str(tmp_path / "s.json")]
     assert select.main(words) == 0
-    assert "1: its 10 scores are equal" in capsys.readouterr().out
+    assert "1: all 10 scores are equal" in capsys.readouterr().out
 
 
 def test_unusable_and_unshared_scores_are_told(

@@ -23,7 +23,7 @@ def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
     table: "str | Path | ScoreTable | Runs | None" = None,
     paired: bool = False,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     unit: "Unit | None" = None,
     alpha: float = 0.05,
     correction: "Method" = "holm",
@@ -40,7 +40,8 @@ def compare(
         or names in `table`, without which all models of the table are compared.
       table: a file of scores, a runs folder or a database URL, or what was read of one.
       paired: the k-th scores of all sequences belong together (one split); as many of each.
-      higher_is_better: of sequences and files; runs know it.
+      higher_is_better: of sequences and files; None: as the file or the metric's name says, else
+        so. Runs know it.
       unit: of replication; scores within one are averaged (docs/compare.md).
       alpha: level, after the `correction` over all tests looked at.
       margin: smallest difference that matters, in the scores' unit.
@@ -68,7 +69,7 @@ def read_scores(
     columns: Mapping[str, str] | None = None,
     metric: str | None = None,
     missing: "Missing" = "error",
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     rows: int | None = None,
 ) -> "ScoreTable":
     """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
@@ -79,6 +80,7 @@ def read_scores(
         name.
       metric: only rows of this one.
       missing: what to do with a score that is missing: error, drop, or zero.
+      higher_is_better: None: as the file or the metric's name says, else so.
       rows: only the first so many.
 
     Raises:

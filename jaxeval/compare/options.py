@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         help="which score stands for several of one configuration (first)",
     )
     parser.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the sds (1)")
-    parser.add_argument("--lower-is-better", action="store_true", help="for losses")
+    arguments.add_direction(parser)
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
     return parser
 
@@ -73,14 +73,20 @@ def main(words: Sequence[str]) -> int:
     from jaxeval.report.plain import plain
 
     table, unusable = _table(args)
+    direction = _direction(table, args)
+    if args.missing == "zero" and direction is False:
+        raise DataError("--missing zero: 0 would be the best loss; expected --missing drop")
     key = _key(table, args)
-    comparisons = _compared(table, args, key)
+    higher, assumed = direction is not False, direction is None
+    comparisons = _compared(table, args, key, higher)
     effect = _seed_effect(table, args, key)
     adjusted = options.adjusted(comparisons)
     if args.json:
         tree = {
             **{"option": args.option, "score": args.score, "key": key},
             "rows": len(next(iter(table.values()))),
+            "higher_is_better": higher,
+            "direction_assumed": assumed,
             "missing": args.missing,
             "unusable": plain(unusable),
             "adjust_p_values": {"method": "holm", "tests": len(adjusted)},
@@ -91,6 +97,7 @@ def main(words: Sequence[str]) -> int:
     if args.json != "-":
         if unusable:
             print(text.unusable(unusable, args.missing))
+        print(f"{args.score}: {text.direction(higher, assumed)}")
         options.show(args.option, comparisons, effect, adjusted)
     return 0
 
@@ -116,8 +123,6 @@ def _table(
         table = imported.pick(table, [k for k in range(len(table)) if str(column[k]) == value])
         if not len(table):
             raise DataError(f"--where {name}={value}: no row has this value", table.source)
-    if args.missing == "zero" and args.lower_is_better:
-        raise DataError("--missing zero: 0 would be the best loss; expected --missing drop")
     scores, keep, unusable = checks.usable(table, args.score, args.missing)
     kept = imported.pick(table, keep.tolist()).values
     values = {name: [str(value) for value in column] for name, column in kept.items()}
@@ -140,8 +145,22 @@ def _key(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> l
     return args.key or [name for name in table if name not in taken]
 
 
+def _direction(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> bool | None:
+    """Whether higher is better, as asked for, by the name of the score, or as the table says."""
+    from jaxeval.runs import metrics
+
+    said = {str(value).lower() for value in table.get("higher_is_better", ())}
+    recorded = said == {"true"} if said in ({"true"}, {"false"}) else None
+    known = metrics.higher_is_better(args.score)
+    stated = (args.higher_is_better, known, recorded)
+    return next((higher for higher in stated if higher is not None), None)
+
+
 def _compared(
-    table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace, key: Sequence[str]
+    table: Mapping[str, Sequence[Hashable]],
+    args: argparse.Namespace,
+    key: Sequence[str],
+    higher_is_better: bool,
 ) -> "list[OptionComparison]":
     from jaxeval import stats
 
@@ -153,7 +172,7 @@ def _compared(
         key=key,
         options=args.values.split(",") if args.values else _ordered(table[args.option]),
         repeats=args.repeats,
-        higher_is_better=not args.lower_is_better,
+        higher_is_better=higher_is_better,
         ddof=args.ddof,
     )
 

@@ -29,7 +29,7 @@ def table(
     source: str | Path | ScoreTable | Runs | None = None,
     *,
     paired: bool = False,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
 ) -> ScoreTable:
     """The score table of models; arguments as of `jaxeval.compare`.
 
@@ -64,7 +64,7 @@ def _names(models: Sequence[object]) -> list[str]:
 
 
 def _of_names(
-    names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool
+    names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool | None
 ) -> ScoreTable:
     if isinstance(source, ScoreTable):
         return tables.only(source, names)
@@ -80,7 +80,7 @@ def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
 
 
 def _of_sequences(
-    scores: Mapping[str, object], paired: bool, higher_is_better: bool
+    scores: Mapping[str, object], paired: bool, higher_is_better: bool | None
 ) -> ScoreTable:
     """Scores by name; paired ones are of splits 1, 2 ..."""
     arrays = {str(name): _numbers(str(name), values) for name, values in scores.items()}

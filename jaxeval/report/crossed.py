@@ -3,12 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
-
 from jaxeval.files import Json
 from jaxeval.report import plain, scores, tables, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats.crossed import Crossed
 from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
 
@@ -59,13 +56,6 @@ def show(parts: Sequence[Part], metric: str, unit: str) -> None:
         if part.plan.designs:
             tables.print_table(console, *plan_table(part.plan, scale))
         console.print(advice(of, part.plan, name, scale), markup=False)
-
-
-def unit_of(table: ScoreTable) -> str:
-    """The unit of a table's scores; one that holds percentages already is shown as it is."""
-    unit = table.unit if table.unit in scores.UNITS else scores.unit_of(table.metric)
-    percentages = scores.factor(unit) > 1 and np.abs(table.score).max(initial=0.0) > 1
-    return "number" if percentages else unit
 
 
 def _scale(parts: Sequence[Part], unit: str) -> ScoreFormat:

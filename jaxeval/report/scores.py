@@ -5,47 +5,26 @@ Fractions and error rates are stored from 0 to 1 and read in percent, all others
 
 import dataclasses
 import math
-import re
 from collections.abc import Sequence
 
 from jaxeval.report import text
+from jaxeval.runs.metrics import PERCENT
 from jaxeval.stats.results import Interval
 
-_PERCENT = ("fraction", "error rate")
 _NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
-_KNOWN = {
-    "fraction": (
-        "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
-        "recall exact_match em auc auroc uas las map mrr ndcg"
-    ),
-    "error rate": "error_rate wer cer",
-    "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
-    "nats": "nats nll cross_entropy log_loss",
-    "perplexity": "perplexity ppl",
-    "number": "bleu sacrebleu chrf ter",  # from 0 to 100
-}
-UNITS = tuple(_KNOWN)
-_UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
-
-
-def unit_of(metric: str | None) -> str:
-    """The unit of a well-known metric by its name, such as test_f1; "number" of any other."""
-    words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
-    endings = ("_".join(words[k:]) for k in range(len(words)))
-    return next((_UNITS[name] for name in endings if name in _UNITS), "number")
 
 
 def factor(unit: str) -> float:
     """What a stored score is multiplied by to be read."""
-    return 100.0 if unit in _PERCENT else 1.0
+    return 100.0 if unit in PERCENT else 1.0
 
 
 def label(metric: str, unit: str) -> str:
     """A metric with the unit that `shown` has, for axes and heads of tables."""
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{metric} (%)"
     return f"{metric} ({unit})" if unit in _NAMED and unit not in metric else metric
 
@@ -54,7 +33,7 @@ def shown(value: float | None, unit: str, digits: int = 2) -> str:
     """A score on its own: percent with so many decimals, others with two digits more in all."""
     if value is None:
         return "-"
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{100 * value:.{digits}f}"
     return f"{value:.0f}" if abs(value) >= 10 ** (digits + 2) else f"{value:.{digits + 2}g}"
 
@@ -62,7 +41,7 @@ def shown(value: float | None, unit: str, digits: int = 2) -> str:
 def difference(value: float, unit: str) -> str:
     """A difference that was set in advance, such as a margin: 1 point, 0.05 bits, 3."""
     number = f"{factor(unit) * value:g}"
-    if unit in _PERCENT:
+    if unit in PERCENT:
         return f"{number} point" + ("" if number == "1" else "s")
     return f"{number} {unit}" if unit in _NAMED else number
 
@@ -77,7 +56,7 @@ class ScoreFormat:
     @property
     def percent(self) -> bool:
         """Whether scores are read in percent."""
-        return self.unit in _PERCENT
+        return self.unit in PERCENT
 
     @property
     def factor(self) -> float:
@@ -119,7 +98,7 @@ def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
     if spreads:
         smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
         decimals = 2 - math.floor(math.log10(smallest))
-        decimals = max(2, decimals - 1) if unit in _PERCENT else decimals
+        decimals = max(2, decimals - 1) if unit in PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(factor(unit) * largest)) if largest else 2
     return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals)))

@@ -42,6 +42,13 @@ def bounds(interval: Interval | None, digits: int = 2) -> str:
     return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
 
 
+def direction(higher_is_better: bool, assumed: bool) -> str:
+    """Which scores are better; of a metric of which nothing is known, how to say otherwise."""
+    if assumed:
+        return "higher is better (assumed; --lower-is-better otherwise)"
+    return f"{'higher' if higher_is_better else 'lower'} is better"
+
+
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

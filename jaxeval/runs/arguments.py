@@ -70,9 +70,20 @@ def add_table(parser: argparse.ArgumentParser) -> None:
         help="which column is model, seed, split, dataset, metric, status or dev; may be repeated",
     )
     group.add_argument("--metric", metavar="NAME", help="only rows of this metric")
-    group.add_argument(
-        "--lower-is-better", action="store_true", help="for losses (a runs folder knows)"
-    )
+    add_direction(group)
+
+
+def add_direction(group: argparse._ActionsContainer) -> None:
+    """Whether higher or lower scores are better, where nothing is recorded of it."""
+    asked = group.add_mutually_exclusive_group()
+    for direction, higher in (("lower", False), ("higher", True)):
+        asked.add_argument(
+            f"--{direction}-is-better",
+            action="store_const",
+            const=higher,
+            dest="higher_is_better",
+            help=f"{direction} scores are better (as the metric's name says, else higher)",
+        )
 
 
 def add_logs(group: argparse._ArgumentGroup) -> None:
@@ -121,7 +132,8 @@ def scores_and_items(
     from jaxeval.runs import items
 
     others = {"--table": args.table, "--runs": args.runs, "--score": args.score}
-    others |= {"--lower-is-better": args.lower_is_better or None}
+    direction = "--higher-is-better" if args.higher_is_better else "--lower-is-better"
+    others |= {direction: args.higher_is_better}
     unfit = [name for name, value in others.items() if value is not None]
     if unfit:
         raise ConfigError(f"--items with {unfit[0]}: scores are computed from the items alone")
@@ -160,7 +172,7 @@ def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":
         models=list(dict.fromkeys(models)),
         metric=args.metric,
         missing=args.missing,
-        higher_is_better=not args.lower_is_better,
+        higher_is_better=args.higher_is_better,
     )
 
 

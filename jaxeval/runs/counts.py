@@ -31,13 +31,16 @@ def of_items(counts: np.ndarray, score: Score) -> np.ndarray:
     """[N] values of items whose mean is the score of all, and whose spread is that of its error.
 
     Value of item i: score(T) + N g.(c_i - T / N), with T the sums, g the score's gradient there:
-    the delta method. Of a share with one item in each row they are the items' own scores.
+    the delta method. Of a share of rows with one total each they are the rows' own scores, and
+    exactly so: 0 and 1 are told by them.
 
     Args:
       counts: [N, K] of items.
       score: of sums; its gradient is taken by central differences.
     """
     counts = np.asarray(counts, np.float64)
+    if score is ratio and np.ptp(counts[:, 1]) == 0:
+        return ratio(counts)
     sums = counts.sum(0)
     steps = np.diag(_STEP * np.maximum(sums, 1.0))
     gradient = (score(sums + steps) - score(sums - steps)) / (2 * np.diag(steps))

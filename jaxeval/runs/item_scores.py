@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.runs import metrics
+
 
 @dataclasses.dataclass(frozen=True)
 class TaskScores:
@@ -19,6 +21,7 @@ class TaskScores:
       failed, unscored: model -> answers that ended in an error, and that no score was given.
       lacking: model -> ids of items of the others that it has no answer to.
       copies: model -> runs left out, whose every score is that of another run.
+      direction_assumed: nothing says whether higher is better.
     """
 
     task: str
@@ -32,6 +35,13 @@ class TaskScores:
     unscored: Mapping[str, int] = dataclasses.field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    direction_assumed: bool = False
+
+    @property
+    def stored_unit(self) -> str:
+        """The unit of the scores, by the metric's name: by what stands before a slash."""
+        tops = [float(np.nanmax(np.abs(cube), initial=0.0)) for cube in self.scores.values()]
+        return metrics.stored_unit(self.metric.split("/")[0], max(tops, default=0.0))
 
 
 class Paired(NamedTuple):

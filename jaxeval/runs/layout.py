@@ -21,13 +21,14 @@ class Layout:
       models: only these; in a wide table, the columns that hold scores.
       metric: only rows of this metric.
       missing: what to do with a score that is missing, no number or not finite.
+      higher_is_better: None: as the table or the metric's name says, else so.
     """
 
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     models: Sequence[str] = ()
     metric: str | None = None
     missing: Missing = "error"
-    higher_is_better: bool = True
+    higher_is_better: bool | None = None
 
     def __post_init__(self) -> None:
         for role, name in self.columns.items():

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, headers, imported
+from jaxeval.runs import checks, headers, imported, metrics
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
@@ -27,6 +27,7 @@ class ScoreTable:
       rows: row numbers in the file.
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
+      direction_assumed: nothing says whether higher is better.
       warnings: what a reader of the scores should know.
       notes: what is known of the models beside their scores.
     """
@@ -44,8 +45,15 @@ class ScoreTable:
     metric: str | None = None
     unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
+    direction_assumed: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def stored_unit(self) -> str:
+        """The unit of the scores, by what the table says of it, else by the metric's name."""
+        largest = float(np.abs(self.score).max(initial=0.0))
+        return metrics.stored_unit(self.metric, largest, self.unit)
 
     def scores_of(self, model: str) -> np.ndarray:
         """All scores of a model, in the order of the table."""
@@ -142,9 +150,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    said = tidy.columns.get("higher_is_better")
-    higher = layout.higher_is_better if said is None else _direction(said, table.source)
-    return directed(scores, higher)
+    return directed(scores, _direction(tidy, scores, layout))
 
 
 def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
@@ -155,13 +161,26 @@ def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
         raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
 
 
-def _direction(said: Sequence[object], source: str) -> bool:
-    """What the table says of its own direction.
+def _direction(tidy: layouts.Tidy, scores: ScoreTable, layout: Layout) -> bool | None:
+    """What the table says, which must not be contradicted; else the layout; else the metric.
 
     Raises:
-      DataError: neither true nor false, or both.
+      DataError: the table says neither true nor false, or both, or the layout the opposite.
     """
-    words = {str(value).lower() for value in said}
+    asked = layout.higher_is_better
+    if "higher_is_better" not in tidy.columns:
+        known = metrics.higher_is_better(scores.metric, scores.unit)
+        return known if asked is None else asked
+    said = _said(tidy.columns["higher_is_better"], scores.source)
+    if asked not in (None, said):
+        raise DataError(
+            metrics.contradicted(said, "the table says", scores.metric or "score"), scores.source
+        )
+    return said
+
+
+def _said(column: Sequence[object], source: str) -> bool:
+    words = {str(value).lower() for value in column}
     if words not in ({"true"}, {"false"}):
         raise DataError(
             f"higher_is_better: expected true or false, the same in all rows, found "
@@ -171,20 +190,26 @@ def _direction(said: Sequence[object], source: str) -> bool:
     return words == {"true"}
 
 
-def directed(table: ScoreTable, higher_is_better: bool) -> ScoreTable:
+def directed(table: ScoreTable, said: bool | None) -> ScoreTable:
     """The table with its direction, and what to know of its scores.
+
+    Args:
+      said: whether higher is better; None: not known, so that it is assumed.
 
     Raises:
       DataError: failed runs count as 0, the best of losses.
     """
-    if table.unusable and table.missing == "zero" and not higher_is_better:
+    higher = said is not False
+    if table.unusable and table.missing == "zero" and not higher:
         raise DataError(
             f"{argument('missing', 'zero')}: {len(table.unusable)} scores are missing, and 0 "
             f"would be the best loss; expected {argument('missing', 'drop')}",
             table.source,
         )
     warnings = tuple(_unit_warnings(table))
-    return dataclasses.replace(table, higher_is_better=higher_is_better, warnings=warnings)
+    return dataclasses.replace(
+        table, higher_is_better=higher, direction_assumed=said is None, warnings=warnings
+    )
 
 
 def coded(values: Sequence[object], first: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:

@@ -65,14 +65,17 @@ def of_table(location: str, table: ScoreTable, layout: Layout) -> list[TrainedMo
 def _members(
     location: str, table: ScoreTable, layout: Layout
 ) -> dict[str, dict[str, list[MemberRow]]]:
-    """Data set -> model -> the members behind a table's scores."""
+    """Data set -> model, in the order of the table's models -> the members behind its scores."""
     members = native.members(location, layout)
     datasets = table.axes.get("dataset", [""] * len(table.rows))
     grouped: dict[str, dict[str, list[MemberRow]]] = {}
     for row, model, dataset in zip(table.rows, table.model, datasets, strict=True):
         of_model = grouped.setdefault(dataset, {}).setdefault(table.models[model], [])
         of_model.append(members[row - 1])
-    return grouped
+    return {
+        dataset: {model: by_model[model] for model in table.models if model in by_model}
+        for dataset, by_model in grouped.items()
+    }
 
 
 def _of_one_split(

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
@@ -126,13 +126,16 @@ def _by_table(args: argparse.Namespace) -> int:
     for name, values in scores.items():
         rule.check(name, values)
     replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
+    read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
     if args.simulate:
         simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
+        simulated.update(read)
         tree: Mapping[str, object] = simulated
         show = functools.partial(terminal.print_simulation, simulated)
     else:
         state, answer = replaying.select(rule, replay)
         tree = result = as_json.result(rule, state, answer, replay)
+        result.update(read)
         show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
@@ -164,7 +167,7 @@ def _by_command(args: argparse.Namespace) -> int:
     if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
-    rule = options.rule(args, not args.lower_is_better, args.workers)
+    rule = options.rule(args, args.higher_is_better is not False, args.workers)
     raced = options.blocks(args)
     most = None if raced is None else raced.count
     if most is not None:
@@ -193,6 +196,7 @@ def _by_command(args: argparse.Namespace) -> int:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     result = as_json.result(rule, state, answer)
+    result["direction_assumed"] = args.higher_is_better is None
     if raced is not None:
         result["race"] = as_json.race(raced, state)
     return options.write(result, lambda: terminal.print_result(result), args)

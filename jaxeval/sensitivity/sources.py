@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs import checks, imported, names, native
+from jaxeval.runs import checks, imported, metrics, names, native
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
@@ -178,7 +178,10 @@ def _of(table: Columns, experiment: str) -> Columns:
 
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
-    scores, keep, unusable = checks.usable(table, request.score or "score", request.missing)
+    column = request.score or "score"
+    if metrics.higher_is_better(column) is False:
+        raise ConfigError(_lower(location, column, column))
+    scores, keep, unusable = checks.usable(table, column, request.missing)
     cut = imported.pick(table, keep.tolist())
     declared, space = request.declared, request.space
     drawn = [] if space is None else [parameter.name for parameter in space.parameters]
@@ -220,15 +223,19 @@ def _names(location: str) -> list[str]:
     ]
 
 
+def _lower(name: str, column: str, metric: str) -> str:
+    return (
+        f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
+        "which higher is better, such as accuracy or f1"
+    )
+
+
 def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> SweepScores:
     """A recorded sweep; what is wanted of hyperparameters it does not have is left out."""
     name, metric = table.texts("name")[0], table.texts("metric")[0]
     column = request.score or "dev"
     if column in ("dev", "test") and not table["higher_is_better"][0]:
-        raise ConfigError(
-            f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
-            "which higher is better, such as accuracy or f1"
-        )
+        raise ConfigError(_lower(name, column, metric))
     scores, keep, unusable = checks.usable(table, column, request.missing)
     cut = imported.pick(table, keep.tolist())
     drawn = recorded.values(of, cut.texts("hparams"))

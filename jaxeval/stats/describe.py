@@ -185,3 +185,11 @@ def expected_validation_performance(
         )
         reached = np.where(rank >= draws, np.exp(logs), 0.0)
     return np.diff(reached, axis=1) @ values
+
+
+def all_equal(model: str, count: int) -> str:
+    """The question that a model's equal scores raise."""
+    return (
+        f"{model}: all {count} scores are equal, so their spread is not known; do they depend on "
+        "seed and split?"
+    )

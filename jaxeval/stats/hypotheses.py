@@ -128,12 +128,14 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
         result = stats.ttest_ind(first, second, equal_var=False)
-    same = np.ptp(np.concatenate([first, second])) == 0
-    statistic = 0.0 if same else float(result.statistic)
+    statistic, p_value = float(result.statistic), float(result.pvalue)
+    if not (np.ptp(first) or np.ptp(second)):  # a variance of rounding alone
+        gap = float(first[0] - second[0])
+        statistic, p_value = (gap * np.inf, 0.0) if gap else (0.0, 1.0)
     return HypothesisTest(
         "Welch's t",
         statistic,
-        1.0 if same else float(result.pvalue),
+        p_value,
         (len(first), len(second)),
         "both models have the same mean",
         "t distribution",

@@ -7,7 +7,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample, sample
 
-Method = Literal["bonferroni", "holm", "benjamini_hochberg", "none"]
+Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 
 
 def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
@@ -27,8 +27,6 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     count = len(values)
     order = np.argsort(values, kind="stable")
     ordered, rank = values[order], np.arange(1, count + 1)
-    if method == "none":
-        return values
     if method == "bonferroni":
         adjusted = ordered * count
     elif method == "holm":

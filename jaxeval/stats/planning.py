@@ -22,16 +22,18 @@ class PowerPlan:
       least_p: the smallest p-value that the verdict's test of location has at these n, corrected;
         above alpha, no difference however large could have been shown.
       detectable_difference: smallest difference of means that is seen with the target power; None
-        where none could be.
+        where none could be, by rule of fewer scores than a conclusion takes, and of scores without
+        spread, from which no power follows.
       planned_difference: what `power` and `required_seeds` are for: the margin, else the one seen.
-      power: to see that difference with these n.
-      required_seeds: units a model that see it with the target power; None if it is 0 or millions.
+      power: to see that difference with these n; None of scores without spread.
+      required_seeds: units a model that see it with the target power; None if it is 0 or millions,
+        and of scores without spread.
     """
 
     least_p: float
     detectable_difference: float | None
     planned_difference: float
-    power: float
+    power: float | None
     required_seeds: int | None
 
 
@@ -40,8 +42,8 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     x, y = scores.compared
     n, m = len(x), len(y)
     design: dict[str, Any] = {
-        "sd": float(np.std(gaps(x, y) if scores.by_pairs else x, ddof=1)),
-        "sd_other": None if scores.by_pairs else float(np.std(y, ddof=1)),
+        "sd": _sd(gaps(x, y) if scores.by_pairs else x),
+        "sd_other": None if scores.by_pairs else _sd(y),
         "paired": scores.by_pairs,
         "alpha": rules.alpha,
         "comparisons": max(1, comparisons),
@@ -49,16 +51,22 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     }
     difference = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
-    able = least <= rules.alpha and min(n, m) >= FEW
+    spread = bool(design["sd"] or design["sd_other"])
+    if not spread or least > rules.alpha or min(n, m) < FEW:
+        required = _required(difference, rules, design) if spread else None
+        return PowerPlan(min(1.0, least), None, difference, 0.0 if spread else None, required)
     return PowerPlan(
         min(1.0, least),
-        detectable_difference(n=n, n_other=m, power=rules.target_power, **design)
-        if able
-        else None,
+        detectable_difference(n=n, n_other=m, power=rules.target_power, **design),
         difference,
-        power(difference, n=n, n_other=m, **design) if able else 0.0,
+        power(difference, n=n, n_other=m, **design),
         _required(difference, rules, design),
     )
+
+
+def _sd(values: np.ndarray) -> float:
+    """Of equal scores 0: their mean may be rounded."""
+    return float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
 
 
 def least_p(by_pairs: bool, n: int, m: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import units
+from jaxeval.runs import metrics, units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
@@ -85,8 +85,10 @@ def study(
       progress: is called now and then with the share that is done.
 
     Raises:
+      ConfigError: a margin of points where scores are fractions.
       DataError: fewer than two models on every data set, a model with one score, no such control.
     """
+    metrics.refuse_points("--margin", rules.margin or 0.0, table.stored_unit)
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
     if control is not None and control not in table.models:
@@ -221,6 +223,7 @@ def _warnings(
     table: ScoreTable, samples: Samples, compared: PairwiseComparisons, together: Across | None
 ) -> Iterator[str]:
     yield from _shortened(list(_absent(table, samples)))
+    yield from _shortened(list(_constant(samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
         asked = argument("unit", "row")
         yield f"every row counts as independent, though rows share seeds or splits ({asked})"
@@ -234,12 +237,7 @@ def _warnings(
             "model make them too narrow"
         )
     yield from _shortened(list(_unpaired(compared)))
-    few = sorted({n for pair in compared.pairs for n in pair.scores.n if n < FEW})
-    if few:
-        yield (
-            f"models with {few[0]} scores: fewer than {FEW} allow no conclusion, as the tests "
-            "have no power, whatever the difference"
-        )
+    yield from _few(compared)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
             "typical scores of data sets differ by more than a factor of ten: interquartile means "
@@ -254,6 +252,34 @@ def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
         if absent:
             where = f" on {dataset}" if dataset else ""
             yield f"{', '.join(absent)}: no scores{where}; not compared there"
+
+
+def _constant(samples: Samples) -> Iterator[str]:
+    """Models of which all units have the same score; data sets may well have."""
+    if samples.unit == "dataset":
+        return
+    for dataset, cell in samples.by_dataset.items():
+        for model, sample in cell.items():
+            if not np.ptp(sample.scores):
+                where = f"{model} on {dataset}" if dataset else model
+                yield describe.all_equal(where, len(sample.scores))
+
+
+def _few(compared: PairwiseComparisons) -> Iterator[str]:
+    """Models of which no conclusion is drawn: because none could be, or by rule."""
+    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
+    if not pairs:
+        return
+    able = any(pair.plan.least_p <= compared.rules.alpha for pair in pairs)
+    why = (
+        "by rule, however small p is"
+        if able
+        else "as no difference, however large, is shown by their ranks"
+    )
+    yield (
+        f"models with {min(min(pair.scores.n) for pair in pairs)} scores: fewer than {FEW} allow "
+        f"no conclusion, {why}"
+    )
 
 
 def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:

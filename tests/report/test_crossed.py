@@ -110,4 +110,4 @@ def test_the_unit_of_a_table(score: float, unit: str) -> None:
     table = tables.of_columns(
         Columns("scores", columns, range(1, 5)), Layout(columns={"score": "f1"})
     )
-    assert report.unit_of(table) == unit
+    assert table.stored_unit == unit

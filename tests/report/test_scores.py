@@ -3,6 +3,7 @@
 import pytest
 
 from jaxeval.report import scores
+from jaxeval.runs import metrics
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from jaxeval.report import scores
 )
 def test_units_of_well_known_metrics(metric: str | None, unit: str) -> None:
     """Dies if a metric is not known by its name, whatever stands before it, or one is guessed."""
-    assert scores.unit_of(metric) == unit
+    assert metrics.unit_of(metric) == unit
 
 
 def test_scores_on_their_own() -> None:

@@ -255,3 +255,36 @@ def test_the_page_converts_released_predictions(
         ("restaurant", "1"): 0.0,
     }
     assert {run.model for run in items.counted("test.csv")} == {"AE_GloVe_None_None"}
+
+
+def test_answers_have_one_interval_in_all_forms(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a table of answers and a log of them give other intervals, or if the table of all
+    runs shows a difference that no sentence names."""
+    draw = np.random.default_rng(5)
+    hard, rows = draw.normal(size=60), ["model,seed,item,correct"]
+    for model, skill in (("A", 1.2), ("B", -0.4)):
+        right = hard[:, None] + draw.normal(size=(60, 4)) < skill
+        rows += [f"{model},{r},i{k},{right[k, r]:d}" for r in range(4) for k in range(60)]
+        lines = (json.dumps({"item": f"i{k}", "correct": right[k].tolist()}) for k in range(60))
+        (tmp_path / f"{model}.jsonl").write_text("\n".join(lines))
+    (tmp_path / "items.csv").write_text("\n".join(rows))
+    words = ["A", "B", "--resamples", "199", "--json", "-"]
+    logs = [word for name in "AB" for word in ("--log", str(tmp_path / f"{name}.jsonl"))]
+    trees = []
+    for source in (["--items", str(tmp_path / "items.csv")], logs):
+        capsys.readouterr()
+        assert compare.main([*source, *words]) == 0
+        trees.append(json.loads(capsys.readouterr().out))
+    (table,), (log,) = trees[0]["items_and_runs"]["pairs"], trees[1]["pairs"]
+    for over in log["over"]:
+        assert table["over"][over]["interval"] == pytest.approx(log["over"][over]["interval"])
+    for first, second in zip(table["means"], log["means"], strict=True):
+        assert first["interval"] == pytest.approx(second["interval"])
+    assert log["text"].startswith("A scores higher than B")
+    said = log["text"].split(" Scored on")[0]
+    assert trees[0]["verdict"][-1] == f"All runs, item by item: {said}"
+    assert trees[0]["verdict"][0].endswith("too few to test location, by their ranks, or spread.")
+    assert compare.main(["--items", str(tmp_path / "items.csv"), *words[:4]]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())

@@ -27,6 +27,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "metric": table.metric,
         "metric_unit": scale.unit,
         "higher_is_better": table.higher_is_better,
+        "direction_assumed": table.direction_assumed,
         "rules": plain(rules),
         "adjust_p_values": {
             "method": rules.correction,

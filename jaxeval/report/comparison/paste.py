@@ -6,9 +6,9 @@ from jaxeval.stats.study import ScoreStudy
 
 
 def sentences(study: ScoreStudy) -> list[str]:
-    """The verdict; of many data sets only what they say together."""
+    """The direction and the verdict; of many data sets only what they say together."""
     scale = verdict.scale_of(study)
-    together = overall.headline(study, scale)
+    together = [f"{verdict.direction(study)}.", *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 

@@ -8,6 +8,7 @@ from jaxeval.report.comparison import overall, single, verdict
 from jaxeval.report.comparison import tables as rows
 from jaxeval.report.comparison.tables import MOST_PAIRS, is_large
 from jaxeval.report.items import terminal as of_items
+from jaxeval.report.items import verdict as item_verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import ScoreStudy
@@ -25,6 +26,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
     console = tables.console()
     scale = verdict.scale_of(study)
     console.print(f"\n{study.table.source}; {verdict.unit(study)}", markup=False)
+    console.print(verdict.direction(study), markup=False)
     for line in verdict.counted(study):
         console.print(line, markup=False)
     for line in study.warnings:
@@ -66,6 +68,9 @@ def _print_items(console: "Console", study: ScoreStudy, details: bool) -> None:
         console.print(f"  {line}", markup=False)
     console.print()
     tables.print_table(console, *of_items.differences(study.items), (0, 1, 2, 3))
+    console.print()
+    for line in item_verdict.all_claims(study.items)[: None if details else MOST_PAIRS]:
+        console.print(f"  {line}", markup=False)
 
 
 def _behind(study: ScoreStudy) -> str:

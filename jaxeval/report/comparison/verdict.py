@@ -6,10 +6,11 @@ import numpy as np
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
+from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.study import ScoreStudy
 
 TESTS = {
@@ -27,7 +28,6 @@ CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini-Hochberg",
-    "none": "no correction",
 }
 
 
@@ -37,12 +37,9 @@ def scale_of(study: ScoreStudy) -> ScoreFormat:
     A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
     """
     table = study.table
-    unit = table.unit if table.unit in scores.UNITS else scores.unit_of(table.metric)
     largest = float(np.abs(table.score).max(initial=0.0))
-    if largest > 1 and scores.factor(unit) > 1:
-        unit = "number"
     sds = [described.summary.sd for described in study.described]
-    return scores.scale(unit, [sd for sd in sds if sd is not None], largest)
+    return scores.scale(table.stored_unit, [sd for sd in sds if sd is not None], largest)
 
 
 def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
@@ -50,11 +47,11 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
     if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
-        yield f"No conclusion: {counted} are too few to test location or spread."
+        yield f"No conclusion: {counted} are too few to test location, by their ranks, or spread."
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
-    yield _sensitivity(pair, rules, scale)
+    yield from _sensitivity(pair, rules, scale)
     if rules.margin is not None:
         yield _equivalence(pair, rules, scale)
 
@@ -141,8 +138,11 @@ def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     )
 
 
-def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
-    """Which difference these scores would have shown, and how many would show this one."""
+def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
+    """Which difference these scores would have shown, and how many would show this one.
+
+    Nothing of scores without spread: every difference would be.
+    """
     plan = pair.plan
     n, m = (len(values) for values in pair.scores.compared)
     many = f"{n} scores each" if n == m else f"{n} and {m} scores"
@@ -155,13 +155,17 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
         if plan.required_seeds is not None
         else ""
     )
-    if plan.detectable_difference is None:
-        return f"With {many} no difference, however large, could have been shown{needed}."
-    smallest = scale.difference(plan.detectable_difference)
-    return (
-        f"With {many} a difference of {smallest} is detected with a power of "
-        f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
-    )
+    if plan.detectable_difference is not None:
+        smallest = scale.difference(plan.detectable_difference)
+        yield (
+            f"With {many} a difference of {smallest} is detected with a power of "
+            f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
+        )
+    elif plan.least_p > rules.alpha:
+        none = "no difference, however large, could have been shown by their ranks"
+        yield f"With {many} {none}{needed}."
+    elif not comparison.enough(pair.scores):
+        yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
 
 
 def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
@@ -185,7 +189,9 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
         where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
         head = f"{pair.scores.a} against {pair.scores.b}{where}: " if len(pairs) > 1 else ""
         sentences += [head + line for line in of_pair(pair, study.comparison.rules, scale)]
-    return [*sentences, *single.of_study(study, scale)]
+    sentences += single.of_study(study, scale)
+    claims = [] if study.items is None else items.all_claims(study.items)
+    return [*sentences, *(f"All runs, item by item: {line}" for line in claims)]
 
 
 def counted(study: ScoreStudy) -> list[str]:
@@ -206,6 +212,13 @@ def unit(study: ScoreStudy) -> str:
         many = f"{low}" if low == high else f"{low} to {high}"
         mean = f", each the mean of {many} scores"
     return f"unit of replication: {study.samples.unit}{mean}"
+
+
+def direction(study: ScoreStudy) -> str:
+    """Which scores are better."""
+    table = study.table
+    better = text.direction(table.higher_is_better, table.direction_assumed)
+    return f"{table.metric or 'score'}: {better}"
 
 
 def signature(study: ScoreStudy) -> str:

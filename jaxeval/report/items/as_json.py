@@ -40,6 +40,7 @@ def _task(task: TaskScores) -> dict[str, Json]:
         "task": task.task,
         "metric": task.metric,
         "higher_is_better": task.higher_is_better,
+        "direction_assumed": task.direction_assumed,
         "items": len(task.items),
         "runs": {model: cube.shape[1] for model, cube in task.scores.items()},
         "left_out": task.left_out,

@@ -147,7 +147,9 @@ def _size(task: TaskScores) -> Iterator[str]:
     clusters = None if task.clusters is None else len(set(task.clusters.tolist()))
     yield task.task or "-"
     yield task.metric
-    yield "higher" if task.higher_is_better else "lower"
+    yield ("higher" if task.higher_is_better else "lower") + (
+        ", assumed" if task.direction_assumed else ""
+    )
     yield str(len(task.items))
     yield "-" if clusters in (None, len(task.items)) else str(clusters)
     spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"

@@ -72,8 +72,9 @@ def markdown(study: ItemStudy) -> str:
     over = verdict.OVER[study.pairs[0].difference.over]
     level = f"{100 * study.rules.confidence:.3g}"
     said = latex_markdown.escaped(verdict.outcome(study))
+    better = latex_markdown.escaped("; ".join(verdict.directions(study)))
     warned = "".join(f" Warning: {latex_markdown.escaped(line)}." for line in study.warnings)
-    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}).{warned}\n"
+    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}; {better}).{warned}\n"
 
 
 def _shown(label: str, difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:

@@ -23,6 +23,8 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
     """
     console = tables.console()
     console.print(f"\n{study.source}", markup=False)
+    for line in verdict.directions(study):
+        console.print(line, markup=False)
     for line in study.warnings:
         console.print(f"warning: {line}", markup=False, style="yellow")
     for line in verdict.headline(study):

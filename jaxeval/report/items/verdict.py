@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs import metrics
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.study import ItemStudy, Outcome, Rules, TaskPair
@@ -32,7 +33,7 @@ def scale_of(study: ItemStudy) -> ScoreFormat:
 
 def _scale(pairs: Sequence[TaskPair]) -> ScoreFormat:
     """The unit is that of the metric's name."""
-    units = {scores.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
+    units = {metrics.unit_of(pair.task.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
     unit = units.pop() if len(units) == 1 else "number"
     if largest > 1 and scores.factor(unit) > 1:  # a log may hold percentages already
@@ -53,17 +54,18 @@ def headline(study: ItemStudy) -> list[str]:
     return [*lines, *study.suite.notes]
 
 
+def directions(study: ItemStudy) -> list[str]:
+    """Which scores of each metric are better."""
+    said = (
+        f"{task.metric}: {text.direction(task.higher_is_better, task.direction_assumed)}"
+        for task in study.tasks
+    )
+    return [*dict.fromkeys(said)]
+
+
 def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
-    """The difference, what pairing brought, the margin, and of what nothing is said."""
-    said = _direction(pair, pair.difference, study, pair.task.higher_is_better)
-    named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
-    difference = _as_named(pair.difference, pair.p_adjusted, study)
-    if difference is not pair.difference:
-        named.reverse()
-    means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
-    yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
-    if study.rules.margin and not study.withheld:
-        yield _by_margin(pair, study.rules, scale)
+    """The difference, the margin, what pairing brought, and of what nothing is said."""
+    yield from claims(pair, study, scale)
     apart = pair.difference.unpaired_se if "items" in pair.difference.over else None
     if apart and pair.difference.correlation is not None:
         yield (
@@ -75,6 +77,19 @@ def of_pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[st
     yield from pair.difference.warnings
 
 
+def claims(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str]:
+    """The difference, and what it is beside the margin."""
+    said = _direction(pair, pair.difference, study, pair.task.higher_is_better)
+    named = [*zip(pair.means, (pair.a, pair.b), strict=True)]
+    difference = _as_named(pair.difference, pair.p_adjusted, study)
+    if difference is not pair.difference:
+        named.reverse()
+    means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
+    yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
+    if study.rules.margin and not study.withheld:
+        yield _by_margin(pair, study.rules, scale)
+
+
 def of_study(study: ItemStudy) -> list[str]:
     """All sentences, those of several pairs with their names."""
     lines, by_task = headline(study), scales(study)
@@ -83,6 +98,16 @@ def of_study(study: ItemStudy) -> list[str]:
         said = of_pair(pair, study, by_task[pair.task.task])
         lines += [head + line for line in said]
     return lines
+
+
+def all_claims(study: ItemStudy) -> list[str]:
+    """The claims on all pairs, those of several with their names."""
+    by_task = scales(study)
+    return [
+        (f"{title(pair)}: " if len(study.pairs) > 1 else "") + line
+        for pair in study.pairs
+        for line in claims(pair, study, by_task[pair.task.task])
+    ]
 
 
 def title(pair: TaskPair) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxeval.report import scores, tables
 from jaxeval.report.runs.summary import FEW
+from jaxeval.runs import metrics
 from jaxeval.stats import describe
 
 _HEAD = ("n", "mean", "sd", "min", "max", "against the first", "sd")
@@ -22,7 +23,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
     metric, first = rows[0]["metric"], next(iter(by_condition.values()))
-    unit = scores.unit_of(metric)
+    unit = metrics.unit_of(metric)
     console = tables.console()
     cells = [
         (name, *_row(by_seed, None if by_seed is first else first, unit))
@@ -43,7 +44,7 @@ def line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
     if not (finite := _finite(known)):
         return f"{condition}: all {len(known)} diverged"
     metric, described = rows[0]["metric"], describe.summarize(finite)
-    unit = scores.unit_of(metric)
+    unit = metrics.unit_of(metric)
     mean, sd = scores.shown(described.mean, unit), scores.shown(described.sd, unit)
     return f"{condition}: {scores.label(metric, unit)} {mean}, sd {sd}"
 

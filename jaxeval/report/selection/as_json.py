@@ -47,7 +47,8 @@ class Result(TypedDict):
     rule: Mapping[str, Json]
     signature: str
     part: NotRequired[str]
-    metric: NotRequired[str]
+    metric: NotRequired[str | None]
+    direction_assumed: NotRequired[bool]  # nothing says whether higher is better
     race: NotRequired[Race]
 
 
@@ -62,6 +63,8 @@ class Simulated(TypedDict):
     reasons: Mapping[str, int]
     rule: Mapping[str, Json]
     signature: str
+    metric: NotRequired[str | None]
+    direction_assumed: NotRequired[bool]
 
 
 def result(rule: Rule, state: State, answer: Answer, replay: Replay | None = None) -> Result:

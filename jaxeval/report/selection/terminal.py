@@ -9,6 +9,7 @@ from jaxeval.bandits.evaluate import Told
 from jaxeval.report import tables, text
 from jaxeval.report.selection import as_json
 from jaxeval.report.selection.as_json import Result, Simulated
+from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
 
@@ -50,15 +51,21 @@ def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
     return model, str(len(scores)), f"{np.mean(scores):.4g}", sd, probability
 
 
+def direction(tree: Result | Simulated) -> str:
+    """Which scores are better."""
+    better = text.direction(
+        bool(tree["rule"]["higher_is_better"]), tree.get("direction_assumed", False)
+    )
+    return f"{tree.get('metric') or 'score'}: {better}"
+
+
 def notes(tree: Result) -> Iterator[str]:
-    """What to know of single models, a line each."""
+    """Which scores are better, and what to know of single models, a line each."""
+    yield direction(tree)
     for model, reason in tree["excluded"].items():
         yield f"{model} was dropped: {reason}"
     for model in tree["constant"]:
-        yield (
-            f"{model}: its {len(tree['scores'][model])} scores are equal, so their spread is "
-            "not known; do they depend on seed and split?"
-        )
+        yield describe.all_equal(model, len(tree["scores"][model]))
 
 
 def answer(tree: Result) -> str:
@@ -96,6 +103,7 @@ def print_simulation(tree: Simulated) -> None:
         f"evaluations: mean {spent['value']:.1f} (s.e. {spread}), "
         f"median {spent['median']:g}, {spent['min']:g} to {spent['max']:g}"
     )
+    print(direction(tree))
     print(
         f"found the model of the {'highest' if higher else 'lowest'} mean: {correct['value']:.1%} "
         f"(s.e. {error})"

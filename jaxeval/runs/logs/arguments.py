@@ -25,6 +25,6 @@ def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[LogTable, Pai
         metrics=arguments.names([args.metric] if args.metric else []),
         missing=args.missing,
         mismatched=args.mismatched,
-        lower_is_better=args.lower_is_better,
+        higher_is_better=args.higher_is_better,
     )
     return table, pairing.paired(table, rules)

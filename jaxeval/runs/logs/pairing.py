@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import item_scores
+from jaxeval.runs import item_scores, metrics
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
@@ -29,14 +29,14 @@ class Rules(NamedTuple):
       metrics: of each task the first that it has; none: its only one.
       missing: of scores that are not finite; with "zero" failed items count as 0 too.
       mismatched: of items whose content or prompt differs between logs.
-      lower_is_better: of metrics whose direction no log gives.
+      higher_is_better: of metrics whose direction no log gives; None: as their names say, else so.
     """
 
     models: Sequence[str] = ()
     metrics: Sequence[str] = ()
     missing: Missing = "error"
     mismatched: Mismatched = "error"
-    lower_is_better: bool = False
+    higher_is_better: bool | None = None
 
 
 def paired(table: LogTable, rules: Rules | None = None) -> Paired:
@@ -121,7 +121,8 @@ class _Task:
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         items = self._named("item", rows[first])
         every = np.arange(len(items))
-        higher = self._higher_is_better(metric)
+        said = self._higher_is_better(metric)
+        higher = said is not False
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
         task = item_scores.without_copies(
             TaskScores(
@@ -140,6 +141,7 @@ class _Task:
                     model: tuple(items[k] for k in np.setdiff1d(every, item[mine]))
                     for model, mine in of_model.items()
                 },
+                direction_assumed=said is None,
             )
         )
         for model, cube in task.scores.items():
@@ -157,12 +159,19 @@ class _Task:
                 "belong into one file (or, as JSON lines of predictions, have one key run)"
             )
 
-    def _higher_is_better(self, metric: str) -> bool:
-        """By the log; where it does not say, by the rules, which must not contradict it."""
+    def _higher_is_better(self, metric: str) -> bool | None:
+        """By the log; where it does not say, by the rules, which must not contradict it.
+
+        Else by the metric's name: of exact_match/strict-match by what stands before the slash.
+        """
         said = self.table.higher_is_better.get((self.name, metric))
-        if said and self.rules.lower_is_better:
-            raise self._error(f"--lower-is-better: the logs say that higher {metric} is better")
-        return not self.rules.lower_is_better if said is None else said
+        asked = self.rules.higher_is_better
+        if said is None and asked is None:
+            known = metrics.higher_is_better(metric.split("/")[0])
+            return metrics.higher_is_better(metric) if known is None else known
+        if None not in (said, asked) and said != asked:
+            raise self._error(metrics.contradicted(not asked, "the logs say", metric))
+        return asked if said is None else said
 
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")

@@ -57,7 +57,7 @@ def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Ite
     runs = value if isinstance(value, list) and _depth(value, depth) else [value]
     if not runs:
         raise line.error(f"{role}: expected one or more runs, found an empty list")
-    metric = line.text("metric", "score" if role == "score" else "accuracy")
+    metric = line.text("metric", _metric(line) if role == "score" else "accuracy")
     base = Record(
         line.text("model", "") or model or line.source.path.stem,
         line.text("task", ""),
@@ -77,6 +77,11 @@ def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Ite
             yield from _of_items(line, of_run, gold, answer)
         else:
             yield _scored(line, of_run, role, gold, answer)
+
+
+def _metric(line: Line) -> str:
+    """What scores are named where no key metric says it: as their own key, nll of nll_*."""
+    return line.columns.get("score", "score").rstrip("*_.-/ ") or "score"
 
 
 def _depth(value: Json, depth: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs import metrics
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, completeness, estimates, suites, task_means
@@ -106,6 +107,7 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
     """Compares all pairs of models, task by task and over all tasks.
 
     Raises:
+      ConfigError: a margin of points where scores are fractions.
       DataError: one model; `over` runs where a model has one; clusters or items too few.
     """
     rules = rules or Rules()
@@ -114,6 +116,8 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
             f"one model ({', '.join(paired.models)}); expected logs of two or more: --log "
             "NAME=PATH names those of a folder or file"
         )
+    for task in paired.tasks:
+        metrics.refuse_points("--margin", rules.margin, task.stored_unit)
     suite = suites.compare(
         [
             Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)

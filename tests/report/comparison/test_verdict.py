@@ -34,7 +34,7 @@ def _scores(a: str, b: str, x: Any, y: Any, by_pairs: bool) -> Scores:
 
 
 def _scale(*scores: Any) -> ScoreFormat:
-    table = SimpleNamespace(score=np.concatenate(scores), metric="points", unit=None)
+    table = SimpleNamespace(score=np.concatenate(scores), stored_unit="number")
     return verdict.scale_of(SimpleNamespace(table=table, described=()))  # type: ignore[arg-type]
 
 

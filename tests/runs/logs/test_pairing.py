@@ -91,7 +91,7 @@ def test_failed_items_count_as_0_where_asked(tmp_path: Path) -> None:
     (task,) = _paired(folder, missing="zero").tasks
     assert task.scores["b"].ravel().tolist() == [0.5, 0.0]
     with pytest.raises(DataError, match="0 would be the best"):
-        _paired(folder, missing="zero", lower_is_better=True)
+        _paired(folder, missing="zero", higher_is_better=False)
 
 
 def test_scores_that_are_not_finite(tmp_path: Path) -> None:
@@ -178,11 +178,11 @@ def test_item_0_with_several_targets(tmp_path: Path) -> None:
 
 
 def test_a_direction_that_the_log_contradicts(tmp_path: Path) -> None:
-    """Dies if lower_is_better is passed over where the log says that higher is."""
+    """Dies if what is asked for is passed over where the log says that higher is."""
     for name in "ab":
         writing.lm_eval(tmp_path, name, {"none": [0.0, 1.0]})
     with pytest.raises(DataError, match="--lower-is-better: the logs say that higher acc is bet"):
-        _paired(tmp_path, lower_is_better=True)
+        _paired(tmp_path, higher_is_better=False)
 
 
 def test_clusters_that_one_log_names(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""Well-known metrics by their names: the unit of their scores, and whether higher is better."""
+
+import re
+from collections.abc import Iterator
+
+from jaxeval.errors import ConfigError
+
+_KNOWN = {
+    "fraction": (
+        "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
+        "recall exact_match em auc auroc uas las map mrr ndcg"
+    ),
+    "error rate": "error_rate wer cer",
+    "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
+    "nats": "nats nll cross_entropy log_loss",
+    "perplexity": "perplexity ppl",
+    "number": "bleu sacrebleu chrf ter",  # from 0 to 100
+}
+_LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
+# of which the name does not say the unit
+_LOWER = (
+    "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
+    "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
+    "brier_score ece fid"
+)
+_HIGHER = (
+    "bleu sacrebleu chrf rouge rouge1 rouge2 rougel rougelsum rouge_1 rouge_2 rouge_l meteor "
+    "mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
+    "pearson spearman pearsonr spearmanr kappa r2 iou dice"
+)
+# neg_log_loss, 1-wer: the sign of what follows is turned, or is not
+_TURNING = {"neg", "negative", "minus", "1", "one", "inverse", "reciprocal"}
+UNITS = tuple(_KNOWN)
+PERCENT = ("fraction", "error rate")  # stored from 0 to 1, read in percent
+_UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
+_DIRECTIONS = {
+    **dict.fromkeys((*_KNOWN["fraction"].split(), *_HIGHER.split()), True),
+    **{name: False for name, unit in _UNITS.items() if unit in _LOWER_UNITS},
+    **dict.fromkeys(_LOWER.split(), False),
+}
+
+
+def unit_of(metric: str | None) -> str:
+    """The unit of a well-known metric by its name, such as test_f1; "number" of any other."""
+    return next((_UNITS[name] for name, _ in _endings(metric) if name in _UNITS), "number")
+
+
+def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> str:
+    """The unit of scores as they are stored: an accuracy of 85.3 is in percent already, a number.
+
+    Args:
+      largest: absolute score.
+      unit: where it is recorded.
+    """
+    named = unit if unit in UNITS else unit_of(metric)
+    return "number" if largest > 1 and named in PERCENT else named
+
+
+def refuse_points(name: str, difference: float, unit: str) -> None:
+    """Refuses a difference of fractions that no two of them have: it was meant in points.
+
+    Raises:
+      ConfigError: naming the argument.
+    """
+    if unit in PERCENT and difference >= 1:
+        points = "1 point is" if difference == 1 else f"{difference:g} points are"
+        raise ConfigError(
+            f"{name} {difference:g}: the scores are fractions; {points} {difference / 100:g}"
+        )
+
+
+def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
+    """Whether higher is better of a well-known metric, by its name or else its unit.
+
+    Returns:
+      None: not known.
+    """
+    for name, before in _endings(metric):
+        if name in _DIRECTIONS:
+            return None if _TURNING & before else _DIRECTIONS[name]
+    return False if unit in _LOWER_UNITS else None
+
+
+def contradicted(higher: bool, who: str, metric: str) -> str:
+    """The message to one who asks for the opposite of what is recorded.
+
+    Args:
+      who: "the table says".
+    """
+    asked, better = ("lower", "higher") if higher else ("higher", "lower")
+    return f"--{asked}-is-better: {who} that {better} {metric} is better"
+
+
+def _endings(metric: str | None) -> Iterator[tuple[str, set[str]]]:
+    """Every ending of a name, the longest first, and the words before it."""
+    words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+    for k in range(len(words)):
+        yield "_".join(words[k:]), set(words[:k])
