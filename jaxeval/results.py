@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from jaxeval import errors
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
@@ -116,11 +117,13 @@ class Comparison:
 
     study: "ScoreStudy"
 
+    @errors.in_python(lower_is_better="higher_is_better=False")
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste
 
         return "\n".join([*self._notes(), *paste.sentences(self.study)])
 
+    @errors.in_python(lower_is_better="higher_is_better=False")
     def _repr_html_(self) -> str:
         from jaxeval.report import markup
         from jaxeval.report.comparison import paste, tables, verdict

@@ -196,6 +196,9 @@ def test_verdicts_mirror() -> None:
 def test_losses_and_pairs() -> None:
     """Dies if the direction or the pairing of sequences is not handed on."""
     assert "so B is the better one" in str(_compare(A, B, higher_is_better=False))
+    assumed = _compare(A, B)
+    for said in (str(assumed), assumed._repr_html_()):
+        assert "(assumed; higher_is_better=False otherwise)" in said
     paired = _compare(A, A - 0.01, paired=True)
     assert "Wilcoxon signed-rank on 9 pairs" in str(paired)
 

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 
+from jaxeval.errors import argument
 from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
@@ -45,7 +46,7 @@ def bounds(interval: Interval | None, digits: int = 2) -> str:
 def direction(higher_is_better: bool, assumed: bool) -> str:
     """Which scores are better; of a metric of which nothing is known, how to say otherwise."""
     if assumed:
-        return "higher is better (assumed; --lower-is-better otherwise)"
+        return f"higher is better (assumed; {argument('lower_is_better', True)} otherwise)"
     return f"{'higher' if higher_is_better else 'lower'} is better"
 
 
