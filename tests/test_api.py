@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,13 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors, observe, results, runs
-from jaxeval.tasks import registry
+from jaxeval import errors, observe, results
 from jaxeval.version import VERSION
+from tests import from_python
+from tests.from_python import TOY, A, B, compare
 from tests.studies import toy_kind
 
-DRAW = np.random.default_rng(3)
-A, B = DRAW.normal(0.82, 0.01, 9), DRAW.normal(0.78, 0.01, 9)
-TOY = {"task": "toy", "training": {"epochs": 2}}
-
-
-@pytest.fixture(autouse=True)
-def _toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The toy is a task like any other; runs folders lie in the test's own."""
-    monkeypatch.setattr(registry, "KINDS", dict(toy_kind.KINDS))
-    monkeypatch.chdir(tmp_path)
-
-
-def _compare(*models: Any, **more: Any) -> jaxeval.Comparison:
-    return jaxeval.compare(*models, resamples=999, **more)
+_toys = from_python.toys  # a fixture of all tests here
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -91,10 +78,10 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     whole = jaxeval.load("runs")
     assert whole.names == ("fast", "slow") and len(whole) == 10
     assert whole["slow"].rows == slow.rows
-    said = str(_compare(fast, slow))
+    said = str(compare(fast, slow))
     assert "fast and slow differ in training." in said
-    assert said == str(_compare("fast", "slow", table="runs")) == str(_compare(whole))
-    assert said == str(_compare("fast", "slow", table=jaxeval.read_scores("runs")))
+    assert said == str(compare("fast", "slow", table="runs")) == str(compare(whole))
+    assert said == str(compare("fast", "slow", table=jaxeval.read_scores("runs")))
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))
     again = jaxeval.train(TOY, 5, changes={"name": "slow", "training": {"patience": 0}})
     assert again.rows == slow.rows
@@ -127,26 +114,6 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
     scoreless: Any = {**tuned.tree, "best": None, "reason": "all trials have ended"}
     with pytest.raises(errors.RunError, match="plot: no setting has a score"):
         results.Tuned(scoreless, tuned.path).plot("importance")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"parallel": -1}, "parallel: expected a whole number of at least 1, got -1"),
-        ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
-        ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
-        ({"retrain": -1}, "retrain: expected a whole number of at least 0, got -1"),
-        ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
-        ({"halving": 1}, "halving: expected a whole number of at least 2, got 1"),
-        ({"halving": 2.5}, "halving: expected a whole number of at least 2, got 2.5"),
-        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number of at least 1"),
-        ({"min_epochs": 2}, "min_epochs: goes with halving"),
-    ],
-)
-def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said: str) -> None:
-    """Dies if a call searches nothing, or for ever, where the command has a line to say."""
-    with pytest.raises(errors.JaxevalError, match=said):
-        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **options)
 
 
 def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:
@@ -182,7 +149,7 @@ def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:
 
 def test_verdicts_mirror() -> None:
     """Dies if the verdict depends on which model is named first."""
-    here, there = (_compare({"x": A, "y": B}), _compare({"y": B, "x": A}))
+    here, there = (compare({"x": A, "y": B}), compare({"y": B, "x": A}))
     for forward, backward in zip(str(here).split("\n"), str(there).split("\n"), strict=True):
         assert forward.split(":")[0] == backward.split(":")[0]
     here_pair, there_pair = (compared.to_dict()["pairs"][0] for compared in (here, there))
@@ -195,24 +162,24 @@ def test_verdicts_mirror() -> None:
 
 def test_losses_and_pairs() -> None:
     """Dies if the direction or the pairing of sequences is not handed on."""
-    assert "so B is the better one" in str(_compare(A, B, higher_is_better=False))
-    assumed = _compare(A, B)
+    assert "so B is the better one" in str(compare(A, B, higher_is_better=False))
+    assumed = compare(A, B)
     for said in (str(assumed), assumed._repr_html_()):
         assert "(assumed; higher_is_better=False otherwise)" in said
-    paired = _compare(A, A - 0.01, paired=True)
+    paired = compare(A, A - 0.01, paired=True)
     assert "Wilcoxon signed-rank on 9 pairs" in str(paired)
 
 
 def test_warnings_come_first() -> None:
     """Dies if the text of a comparison leaves out what is wrong with the scores."""
-    shown = str(_compare(A, 100 * B)).split("\n")
+    shown = str(compare(A, 100 * B)).split("\n")
     assert shown[0] == "warning: A: looks like fractions, B like percent; same unit?"
     assert "higher" in shown[1]
 
 
 def test_html_escapes_names() -> None:
     """Dies if a model's name can write into a notebook."""
-    shown = _compare({"<script>a": A, "b&c": B})._repr_html_()
+    shown = compare({"<script>a": A, "b&c": B})._repr_html_()
     assert "<script>" not in shown and "&lt;script&gt;a" in shown and "b&amp;c" in shown
     assert "distribution is higher" in shown and shown.count("<table>") == 2
     trained = jaxeval.train(TOY, seeds=1, quiet=True, changes={"name": "<i>"})._repr_html_()
@@ -223,8 +190,8 @@ def test_figures() -> None:
     """Dies if a comparison cannot be drawn."""
     from matplotlib.figure import Figure
 
-    assert isinstance(_compare(A, B).plot(), Figure)
-    assert isinstance(_compare(A, B).plot("ecdf"), Figure)
+    assert isinstance(compare(A, B).plot(), Figure)
+    assert isinstance(compare(A, B).plot("ecdf"), Figure)
 
 
 def test_selections() -> None:
@@ -237,140 +204,3 @@ def test_selections() -> None:
     assert "<td>high</td>" in chosen._repr_html_()
     short, long = ({**TOY, "name": f"{n}", "training": {"epochs": n}} for n in (1, 6))
     assert jaxeval.select([short, long], budget=8, quiet=True).best == "6"
-
-
-WRONG: dict[str, tuple[Callable[[], Any], str]] = {
-    "config": (lambda: jaxeval.train("reimers2017/wnut_ner"), "did you mean reimers2017/wnut17"),
-    "key": (lambda: jaxeval.train({"tsk": "toy"}), "did you mean task"),
-    "task": (lambda: jaxeval.train({"task": ["toy"]}), "task: expected one of"),
-    "no config": (lambda: jaxeval.train(3), "expected a config's file or name"),
-    "change": (lambda: jaxeval.train(TOY, changes={"model.with": 3}), "did you mean model.width"),
-    "seeds": (lambda: jaxeval.train(TOY, seeds=0), "seeds: expected a whole number from 1"),
-    "seed": (lambda: jaxeval.train(TOY, seeds=[1, -2]), "seeds: expected"),
-    "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
-    "nothing": (lambda: jaxeval.compare(), "expected sequences of scores"),
-    "one": (lambda: jaxeval.compare(A), "two or more models"),
-    "names": (lambda: jaxeval.compare("a", "b"), "names with table="),
-    "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
-    "unequal": (
-        lambda: jaxeval.compare(A[:6], A[:7], paired=True),
-        "paired=True: expected as many scores of each model, A has 6, B has 7",
-    ),
-    "missing": (
-        lambda: jaxeval.compare(A, [0.5, np.nan, None, 0.7]),  # type: ignore[list-item]
-        "B: score 2 is missing (and 1 more); expected finite numbers",
-    ),
-    "infinite": (lambda: jaxeval.compare({"x": A, "y": [1, np.inf]}), "y: score 2 is infinite"),
-    "level": (lambda: jaxeval.compare(A, B, alpha=5), "alpha: expected"),
-    "correction": (
-        lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
-        "correction: expected one of",
-    ),
-    "correction none": (
-        lambda: jaxeval.compare(A, B, correction="none"),  # type: ignore[arg-type]
-        "correction: expected one of",
-    ),
-    "figure": (lambda: _compare(A, B).plot("pie"), "expected one of violins, ecdf"),
-    "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
-    "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
-    "arms": (lambda: jaxeval.select([]), "two or more models"),
-    "function": (lambda: jaxeval.select({"a": 1, "b": 2}), "a: expected a function"),  # type: ignore[dict-item]
-    "rule": (
-        lambda: jaxeval.select([], budget=3, rule=_rule()),
-        "either delta and budget, or a rule",
-    ),
-}
-
-
-def _rule() -> Any:
-    return importlib.import_module("jaxeval.bandits").TopTwoThompson()
-
-
-@pytest.mark.parametrize("call", WRONG)
-def test_mistakes_are_one_line(call: str) -> None:
-    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong."""
-    function, said = WRONG[call]
-    with pytest.raises(errors.JaxevalError) as raised:
-        function()
-    assert said in str(raised.value) and "\n" not in str(raised.value)
-    assert not Path("runs").exists()
-
-
-def _verb(name: str, *words: str) -> Any:
-    return importlib.import_module(f"jaxeval.{name}").main(words)
-
-
-TIDY, TOY_WORDS = ("--table", "tidy.csv"), ("task=toy",)
-SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
-    "data": (
-        lambda: jaxeval.train(TOY, data=" "),
-        "data: got ' ', an empty path (a shell variable that is not set?); expected a folder, a "
-        "file or tfds:NAME, or no data",
-        lambda: _verb("train", *TOY_WORDS, "--data", " "),
-        "--data: got ' ', an empty path (a shell variable that is not set?); expected a folder, a "
-        "file or tfds:NAME, or no --data",
-    ),
-    "again": (
-        lambda: jaxeval.train(TOY, again=True),
-        "again=True goes with training.save_models=true",
-        lambda: _verb("train", *TOY_WORDS, "--again"),
-        "--again goes with training.save_models=true",
-    ),
-    "columns": (
-        lambda: jaxeval.read_scores("tidy.csv"),
-        "; columns={'score': 'the f1'} compares by the f1",
-        lambda: _verb("compare.__main__", *TIDY),
-        "; --column score=the f1 compares by the f1",
-    ),
-    "table": (
-        lambda: jaxeval.compare(table="tidy.csv"),
-        "; table=read_scores(PATH, columns={'score': 'the f1'}) compares by the f1",
-        lambda: _verb("compare.__main__", *TIDY),
-        "; --column score=the f1 compares by the f1",
-    ),
-    "missing": (
-        lambda: jaxeval.read_scores("tidy.csv", columns={"score": "lost"}),
-        "; missing='drop' leaves such scores out, missing='zero' counts them as 0",
-        lambda: _verb("compare.__main__", *TIDY, "--score", "lost"),
-        "; --missing drop leaves such scores out, --missing zero counts them as 0",
-    ),
-    "unit": (
-        lambda: jaxeval.compare(A, B, unit="dataset"),
-        "unit='dataset': no such column",
-        lambda: _verb("compare.__main__", *TIDY, "--score", "the f1", "--unit", "dataset"),
-        "--unit dataset: no such column",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", SPOKEN)
-def test_arguments_are_called_as_the_caller_calls_them(case: str) -> None:
-    """Dies if Python is told of flags that it does not have, or a verb of anything else."""
-    Path("tidy.csv").write_text("model,the f1,lost\na,.51,.5\na,.52,\nb,.63,.6\nb,.64,.7\n")
-    of_python, said, of_verb, said_there = SPOKEN[case]
-    with pytest.raises(errors.JaxevalError) as raised:
-        of_python()
-    assert said in str(raised.value) and "--" not in said
-    with pytest.raises(errors.JaxevalError) as raised:
-        of_verb()
-    assert said_there in str(raised.value)
-
-
-def test_scores_are_of_one_experiment() -> None:
-    """Dies if scores of several experiments, or of no part, are silently put together."""
-    rows = [row for name in "ab" for row in _rows(name)]
-    both = results.Runs(tuple(rows), "here")
-    with pytest.raises(errors.ConfigError, match=r"runs\['a'\]"):
-        both.scores()
-    assert both["b"].scores().tolist() == [0.5]
-    with pytest.raises(errors.ConfigError, match="expected dev or test"):
-        both["a"].scores("train")  # type: ignore[arg-type]
-    with pytest.raises(errors.ConfigError, match="no runs of 'c'; has a, b"):
-        both["c"]
-
-
-def _rows(name: str) -> list[runs.MemberRow]:
-    """A member with scores and one that diverged."""
-    known = dict.fromkeys(runs.MemberRow._fields, "") | {"name": name, "experiment": name}
-    ended = {"test": 0.5, "dev": 0.4}, {"test": None, "dev": None}
-    return [runs.MemberRow(**{**known, **scores}) for scores in ended]

@@ -1,41 +1,21 @@
-"""`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn, bad input."""
+"""`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn."""
 
-import json
 import math
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.compare import __main__ as compare
-from jaxeval.errors import JaxevalError
-
-
-def _table(folder: Path, shift: float = 0.02, n: int = 12, sd: float = 0.01) -> Path:
-    draw = np.random.default_rng(0)
-    rows = ["model,seed,score"]
-    for name, mean in (("A", 0.8 + shift), ("B", 0.8)):
-        rows += [f"{name},{k},{draw.normal(mean, sd):.4f}" for k in range(n)]
-    path = folder / "scores.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def _json(capsys: pytest.CaptureFixture, *words: object) -> dict[str, Any]:
-    assert compare.main([*map(str, words), "--json", "-"]) == 0
-    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return tree
+from tests import comparing
 
 
 def test_the_verdict_is_one_a_reviewer_accepts(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if the text names the wrong model, or hides n, unit, correction or what was unseen."""
-    assert compare.main(["A", "B", "--table", str(_table(tmp_path))]) == 0
+    assert compare.main(["A", "B", "--table", str(comparing.table(tmp_path))]) == 0
     shown = capsys.readouterr().out
     for said in (
         "A's distribution is higher: medians",
@@ -51,9 +31,11 @@ def test_the_verdict_is_one_a_reviewer_accepts(
 
 def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a key is renamed or a statistic is not scipy's."""
-    tree = _json(capsys, "A", "B", "--table", _table(tmp_path), "--margin", "0.005")
+    tree = comparing.json_of(
+        capsys, "A", "B", "--table", comparing.table(tmp_path), "--margin", "0.005"
+    )
     (pair,) = tree["pairs"]
-    rows = [line.split(",") for line in _table(tmp_path).read_text().split()[1:]]
+    rows = [line.split(",") for line in comparing.table(tmp_path).read_text().split()[1:]]
     a, b = ([float(r[2]) for r in rows if r[0] == name] for name in "AB")
     assert pair["welch_t"]["p_value"] == pytest.approx(
         scipy_stats.ttest_ind(a, b, equal_var=False).pvalue
@@ -97,7 +79,7 @@ def test_scores_are_read_by_the_unit_of_their_metric(
     tmp_path: Path, capsys: pytest.CaptureFixture, column: str, factor: int, more: str, unit: str
 ) -> None:
     """Dies if the range of the scores decides what they are, or percentages are multiplied."""
-    head, *rows = _table(tmp_path).read_text().split()
+    head, *rows = comparing.table(tmp_path).read_text().split()
     named = (",unit", f",{more}") if more else ("", "")
     lines = [head.replace("score", column) + named[0]]
     for row in rows:
@@ -106,7 +88,7 @@ def test_scores_are_read_by_the_unit_of_their_metric(
     path = tmp_path / "named.csv"
     path.write_text("\n".join(lines))
     words = ["--table", str(path), "--score", column, "--resamples", "99"]
-    assert _json(capsys, *words)["metric_unit"] == unit
+    assert comparing.json_of(capsys, *words)["metric_unit"] == unit
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
     assert ("points, 95 % CI" in shown) == (unit in ("fraction", "error rate"))
@@ -129,7 +111,7 @@ def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if absence of a difference is called equality, or TOST is turned round."""
-    path = _table(tmp_path, shift=0.0, n=40)
+    path = comparing.table(tmp_path, shift=0.0, n=40)
     assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
     shown = capsys.readouterr().out
     assert "No difference in location was shown" in shown
@@ -162,7 +144,7 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")
     assert drawn == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
-    tree = _json(capsys, "--table", path, "--missing", "drop")
+    tree = comparing.json_of(capsys, "--table", path, "--missing", "drop")
     assert tree["across_datasets"]["nemenyi"]["models"][0] == "[bold]c[/bold]"
     assert tree["unusable"][0]["what"] == "missing" and len(tree["pairs"]) == 7
 
@@ -179,13 +161,13 @@ def test_seeds_within_splits_are_no_replicates(
             rows += [f"{model},{split},{s},{draw.normal(centre, 0.001):.5f}" for s in range(10)]
     path = tmp_path / "n.csv"
     path.write_text("\n".join(rows))
-    tree = _json(capsys, "--table", path)
+    tree = comparing.json_of(capsys, "--table", path)
     assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
     (pair,) = tree["pairs"]
     assert pair["n"] == [6, 6] and pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
     parts = tree["models"][0]["variance_components"]
     assert parts["splits"] == 6
-    careless = _json(capsys, "--table", path, "--unit", "row")
+    careless = comparing.json_of(capsys, "--table", path, "--unit", "row")
     assert careless["pairs"][0]["n"] == [60, 60]
     assert any("every row counts as independent" in line for line in careless["warnings"])
 
@@ -203,53 +185,6 @@ def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.Capture
     assert len({line.replace("\\|", "").count("|") for line in rows[:4]}) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["A", "B"], "--table FILE or --runs DIR"),
-        (["A", "C", "--table", "T"], "no model 'C'"),
-        (["A", "--table", "T"], "two or more models"),
-        (["--table", "T", "--column", "arch=model"], "--column arch=model: expected one of"),
-        (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
-        (["--table", "T", "--unit", "split"], "--unit split: no such column"),
-        (["--table", "T", "--json", "-", "--latex"], "at most one"),
-        (["--table", "T", "--rows", "1"], "two or more models"),
-        (["--table", "none.csv"], "no such file"),
-        (["--runs", "none"], "none"),
-    ],
-)
-def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: str) -> None:
-    """Dies if one of these is a traceback or goes on."""
-    path = str(_table(tmp_path))
-    with pytest.raises(JaxevalError, match=message):
-        compare.main([path if word == "T" else word for word in words])
-
-
-@pytest.mark.parametrize("flag", ["--table", "--runs"])
-def test_a_second_source_is_refused(flag: str, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the last of two tables silently replaces the first."""
-    with pytest.raises(SystemExit) as ended:
-        compare.main([flag, "a.csv", flag, "b.csv"])
-    assert ended.value.code == 2
-    assert f"{flag} a.csv and {flag} b.csv: expected one" in capsys.readouterr().err
-
-
-def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a name is read as a flag, a formula or markup."""
-    path = tmp_path / "t.csv"
-    scores = "".join(f"0.{k},0.{k + 1}\n" for k in range(1, 7))
-    path.write_text("--json,a$x_{$[/b]\n" + scores)
-    out = str(tmp_path / "f")
-    words = ["--table", str(path), "--figures", out, "--", "--json", "a$x_{$[/b]"]
-    assert compare.main(words) == 0
-    assert "--json against a$x_{$[/b]" in capsys.readouterr().out
-    (tmp_path / "file").write_text("")
-    target = tmp_path / "x.json"
-    with pytest.raises(JaxevalError, match="no folder for figures"):
-        compare.main([*words[:2], "--figures", str(tmp_path / "file"), "--json", str(target)])
-    assert not target.exists()
-
-
 def test_pairs_are_used_where_most_units_are_shared(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -257,27 +192,11 @@ def test_pairs_are_used_where_most_units_are_shared(
     rows = [f"A,{k},{0.1 * k}\nB,{k},{0.1 * k + 0.001 + 0.0001 * k}" for k in range(10)]
     path = tmp_path / "p.csv"
     path.write_text("model,split,score\n" + "\n".join([*rows, "B,99,0.5"]))
-    tree = _json(capsys, "--table", path)
+    tree = comparing.json_of(capsys, "--table", path)
     (pair,) = tree["pairs"]
     assert pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
     assert pair["verdict"]["higher"] == "b" and pair["pairs"] == 10
     assert any("the 10 units that both have, of 10 and 11" in line for line in tree["warnings"])
-
-
-def test_the_process_ends_with_two_and_a_line(tmp_path: Path) -> None:
-    """Dies if a user's error is a traceback or another exit code."""
-    code = [sys.executable, "-m", "jaxeval.compare", "A", "B", "--table", str(tmp_path / "x.csv")]
-    ended = subprocess.run(code, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
-
-
-def test_one_score_names_the_file(tmp_path: Path) -> None:
-    """Dies if the reader of an error must guess which table is meant."""
-    path = tmp_path / "one.csv"
-    path.write_text("model,score\nA,1\nB,2\n")
-    with pytest.raises(JaxevalError, match=r"one\.csv: A: 1 score, which says nothing"):
-        compare.main(["--table", str(path)])
 
 
 @pytest.mark.parametrize(
@@ -296,7 +215,7 @@ def test_a_rule_is_not_called_a_lack_of_power(
     rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(n[1])]
     path = tmp_path / "few.csv"
     path.write_text("model,score\n" + "\n".join(rows))
-    tree = _json(capsys, "--table", path)
+    tree = comparing.json_of(capsys, "--table", path)
     (pair,) = tree["pairs"]
     reached = 2 * 2 / math.comb(sum(n), n[0]) <= 0.05  # corrected over location and spread
     assert (pair["least_p"] <= 0.05) == reached == ("rule" in said)
@@ -309,7 +228,7 @@ def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixt
     """Dies if scores without spread give a power, a t of rounding, or pass without a word."""
     path = tmp_path / "equal.csv"
     path.write_text("model,score\n" + "A,0.8\n" * 6 + "B,0.7\n" * 6)
-    tree = _json(capsys, "--table", path)
+    tree = comparing.json_of(capsys, "--table", path)
     (pair,) = tree["pairs"]
     asked = "scores are equal, so their spread is not known; do they depend on seed and split?"
     assert [f"{model}: all 6 {asked}" for model in "AB"] == tree["warnings"]
@@ -318,6 +237,6 @@ def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [pair[name] for name in known] == [None] * 3
     assert not math.isfinite(float(pair["welch_t"]["statistic"] or math.nan))
     path.write_text("model,score\n" + "A,0.8\n" * 6 + "".join(f"B,0.7{k}\n" for k in range(6)))
-    tree = _json(capsys, "--table", path)
+    tree = comparing.json_of(capsys, "--table", path)
     assert tree["warnings"] == [f"A: all 6 {asked}"]
     assert any("with a power of 80 %" in line for line in tree["pairs"][0]["verdict"]["text"])

@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import JaxevalError
-from tests import test_compare
+from tests import comparing
 
 
 def _networks(folder: Path) -> Path:
@@ -29,7 +29,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     path = str(_networks(tmp_path))
     words = ["options", "--table", path, "--option", "batch", "--score", "f1", "--group", "set"]
     words += ["--ignore", "ID", "--fold-case", "backend"]
-    tree = test_compare._json(capsys, *words)
+    tree = comparing.json_of(capsys, *words)
     first = tree["paired_options"][0]
     assert (first["group"], first["n"], first["best"]) == (["pos"], 3, "8")
     assert [option["value"] for option in first["options"]] == ["8", "32"]
@@ -41,7 +41,7 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
     assert "8 *" in shown and "what the seed alone does" in shown
-    of_two_layers = test_compare._json(capsys, *words, "--where", "layers=2")
+    of_two_layers = comparing.json_of(capsys, *words, "--where", "layers=2")
     assert of_two_layers["paired_options"][0]["n"] == 1
     for change, message in (
         (["--where", "layers=9"], "layers=9: no row has this value"),

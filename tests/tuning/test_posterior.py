@@ -8,37 +8,16 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gaussian_process, gp, posterior, replicates, success
+from jaxeval.tuning import gaussian_process, gp, posterior, success
 from jaxeval.tuning import history as histories
-from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Result
-
-SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
-
-
-def _history(count: int, noise: float, factor: float = 1.0) -> History:
-    random = np.random.default_rng(2)
-    history = History((), higher_is_better=False)
-    for k in range(count):
-        values = spaces.draw(SPACE, 1, k)
-        score = 60 + 40 * (float(values["x"]) - 0.4) ** 2 + 5 * float(values["y"])
-        score = factor * (score + noise * random.normal())
-        history = histories.propose(history, values, (0,))
-        history = histories.tell(history, k, Result((float(score),)))
-    return history
-
-
-def _noisy(fitted: Fitted, noise: float) -> Fitted:
-    """The same, with another log noise."""
-    assert fitted.model is not None
-    model = fitted.model
-    again = gaussian_process.condition(model.kernel, noise, model.columns, model.data)
-    return fitted._replace(model=again)
+from tests.tuning import quadratic
+from tests.tuning.quadratic import SPACE
 
 
 def test_posterior_is_in_the_metrics_unit() -> None:
     """Dies if the direction is lost, or means and spreads stay standardised."""
-    history = _history(30, 0.01)
+    history = quadratic.history(30, 0.01)
     rows = posterior.describe(SPACE, history)
     best = min(histories.settings(history), key=lambda setting: setting.scores[0])
     assert rows[0].setting == best
@@ -58,7 +37,7 @@ def test_probability_of_best_of_two() -> None:
     fitted = gp.fit(SPACE, history)
     assert fitted.model is not None
     smooth = fitted.model.kernel._replace(lengths=np.zeros(2))
-    fitted = _noisy(fitted._replace(model=fitted.model._replace(kernel=smooth)), 0.0)
+    fitted = quadratic.with_noise(fitted._replace(model=fitted.model._replace(kernel=smooth)), 0.0)
     assert fitted.model is not None
     mean, factor = gaussian_process.joint(fitted.model, fitted.features)
     covariance, gap = factor @ factor.T, mean[1] - mean[0]
@@ -71,11 +50,11 @@ def test_probability_of_best_of_two() -> None:
 
 def test_probability_of_better() -> None:
     """Dies if the margin has the wrong unit or sign, or what is known does not lower it."""
-    early, late = _history(9, 6.0), _history(60, 0.05)
+    early, late = quadratic.history(9, 6.0), quadratic.history(60, 0.05)
     falls = [posterior.probability_of_better(SPACE, early, m) for m in (0.0, 1.0, 5.0, 50.0)]
     assert falls == sorted(falls, reverse=True) and falls[0] > 0.5 and falls[-1] < 0.05
     assert posterior.probability_of_better(SPACE, late, 2.0) < 0.1 < falls[1]
-    larger = posterior.probability_of_better(SPACE, _history(9, 6.0, 100.0), 100.0)
+    larger = posterior.probability_of_better(SPACE, quadratic.history(9, 6.0, 100.0), 100.0)
     assert larger == pytest.approx(falls[1], abs=0.02)
     assert posterior.probability_of_better(SPACE, History(), 1.0) == 1.0
     with pytest.raises(DataError, match="margin"):
@@ -98,9 +77,9 @@ def test_probability_of_better_when_all_is_known() -> None:
 def test_a_search_is_not_stopped_before_scores_tell_their_scale() -> None:
     """Dies if one score, or equal ones, pass for the scale of all: 0.9 within 5 is then sure."""
     for count in (1, 7):
-        few = _history(count, 0.0)
+        few = quadratic.history(count, 0.0)
         assert posterior.probability_of_better(SPACE, few, 1000.0) == 1.0
-    assert posterior.probability_of_better(SPACE, _history(8, 0.0), 1000.0) < 0.1
+    assert posterior.probability_of_better(SPACE, quadratic.history(8, 0.0), 1000.0) < 0.1
     equal = History()
     for k in range(10):
         equal = histories.propose(equal, spaces.draw(SPACE, 1, k), (0,))
@@ -137,7 +116,9 @@ def test_success_in_draws_has_the_models_probability() -> None:
 
 def test_noise_is_known_from_seeds_of_good_settings() -> None:
     """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
-    assert not posterior.noise_known(History()) and not posterior.noise_known(_history(60, 1.0))
+    assert not posterior.noise_known(History()) and not posterior.noise_known(
+        quadratic.history(60, 1.0)
+    )
     for scores, known in (
         ([(1.0, 1.1, 1.2), (2.0, 2.2, 2.1), (0.0,)], True),
         ([(1.0, 1.1, 1.2), (2.0, 2.2), (0.0,)], False),
@@ -150,130 +131,9 @@ def test_noise_is_known_from_seeds_of_good_settings() -> None:
         assert posterior.noise_known(history) is known
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_expected_rise_against_simulation(seed: int) -> None:
-    """Dies if a line below the envelope counts, or equal slopes divide by 0."""
-    random = np.random.default_rng(seed)
-    means, slopes = random.normal(size=(2, 7))
-    slopes[3:5] = slopes[2]
-    z = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
-    best = np.max(means[:, None] + slopes[:, None] * z, axis=0)
-    value = replicates.expected_rise(means, slopes)
-    assert value == pytest.approx(best.mean() - means.max(), rel=1e-3, abs=1e-5)
-    assert replicates.expected_rise(means, np.ones(7)) == 0.0
-
-
-def test_seeds_go_where_they_decide() -> None:
-    """Dies if noise does not call for seeds, or a quiet objective is repeated."""
-    quiet, noisy = _history(30, 0.0), _history(30, 6.0)
-    new = [{"x": 0.05, "y": 0.95}]
-    known = [evaluation.values for evaluation in quiet.evaluations]
-    assert replicates.propose(SPACE, quiet, 1, 0)[0] not in known
-    again = replicates.further_seed(SPACE, noisy, gp.fit(SPACE, noisy), new)
-    assert again in [row.setting.values for row in posterior.describe(SPACE, noisy)[:12]]
-
-
-def test_running_seeds_count() -> None:
-    """Dies if a setting is repeated again and again while its further seeds run."""
-    fitted, new = gp.fit(SPACE, _history(30, 6.0)), np.array([[0.05, 0.95]])
-    order, before = replicates.knowledge_gradients(fitted, np.zeros(30), new)
-    first = int(np.argmax(before[:-1]))
-    running = np.zeros(30)
-    running[order[first]] = 8
-    _, after = replicates.knowledge_gradients(fitted, running, new)
-    assert after[first] < 0.5 * before[first]
-
-
-def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
-    """Dies if the noise of a score is left out: the rise of the refitted posterior, simulated."""
-    fitted = _noisy(gp.fit(SPACE, _history(6, 2.0)), 0.0)
-    assert fitted.model is not None
-    order, values = replicates.knowledge_gradients(fitted, np.zeros(6), np.empty((0, 2)))
-    model, random = fitted.model, np.random.default_rng(0)
-    chosen = fitted.features[order[:1]]
-    prediction = gaussian_process.predict(model, chosen)
-    sd = math.sqrt(prediction.variance[0] + math.exp(model.noise))
-    before = gaussian_process.predict(model, fitted.features).mean.max()
-    rises = []
-    for score in prediction.mean[0] + sd * random.normal(size=1000):
-        data = model.data
-        more = gaussian_process.Data(
-            np.vstack([data.features, chosen]),
-            np.append(data.targets, score),
-            np.append(data.variances, 0.0),
-            np.append(data.shares, 1.0),
-        )
-        later = gaussian_process.condition(model.kernel, model.noise, model.columns, more)
-        rises.append(gaussian_process.predict(later, fitted.features).mean.max() - before)
-    error = np.std(rises) / math.sqrt(len(rises))
-    assert values[0] == pytest.approx(np.mean(rises), abs=4 * error)
-
-
-def test_a_new_setting_is_worth_its_mean() -> None:
-    """Dies if a new setting that is surely better is worth nothing, as it will be no surprise."""
-    quiet = _history(30, 0.0)
-    fitted = gp.fit(SPACE, quiet)
-    assert fitted.model is not None
-    new = gp.propose(SPACE, quiet, 1, 0, fitted=fitted)[0]
-    features = np.array([[new["x"], new["y"]]])
-    known = gaussian_process.predict(fitted.model, fitted.features).mean.max()
-    ahead = gaussian_process.predict(fitted.model, features).mean[0] - known
-    assert ahead > 0.01
-    _, values = replicates.knowledge_gradients(fitted, np.zeros(30), features)
-    assert values[-1] >= ahead > 10 * values[:-1].max()
-
-
-def test_a_space_without_new_settings_repeats() -> None:
-    """Dies if a space whose settings are all known gets no further seeds."""
-    space, history = spaces.from_dict({"n": {"integer": [1, 3]}}), History()
-    random = np.random.default_rng(0)
-    for k in range(9):
-        history = histories.propose(history, {"n": k % 3 + 1}, (k,))
-        history = histories.tell(history, k, Result((float(random.normal()),)))
-    assert [{"n"} == set(values) for values in replicates.propose(space, history, 2, 0)] == [
-        True
-    ] * 2
-
-
-def test_a_failing_setting_is_neither_repeated_nor_taken() -> None:
-    """Dies if failures of a setting's further seeds do not count against it."""
-    history = _history(30, 6.0)
-    best = posterior.describe(SPACE, history)[0].setting.values
-    new = [{"x": 0.05, "y": 0.95}]
-    for _ in range(3):
-        history = histories.propose(history, best, (len(history.evaluations),))
-        history = histories.tell(history, len(history.evaluations) - 1, Result(failure="diverged"))
-    fitted = gp.fit(SPACE, history)
-    order, _ = replicates.knowledge_gradients(fitted, np.zeros(30), np.array([[0.05, 0.95]]))
-    assert len(order) == 29
-    assert best not in [fitted.settings[k].values for k in order]
-    assert replicates.further_seed(SPACE, history, fitted, new) != best
-    assert gp.best_setting(SPACE, history) != best
-    rows = posterior.describe(SPACE, history)
-    assert rows[0].setting.values == gp.best_setting(SPACE, history)
-    assert sum(row.best for row in rows) == pytest.approx(1)
-    assert next(row.best for row in rows if row.setting.values == best) == 0
-
-
-def test_where_all_failed_once_one_is_taken() -> None:
-    """Dies if nothing is taken where all settings failed at another seed, or they are repeated."""
-    history = _history(3, 0.1)
-    for evaluation in history.evaluations:
-        history = histories.propose(history, evaluation.values, (9,))
-        number = len(history.evaluations) - 1
-        history = histories.tell(history, number, Result(failure="diverged"))
-    assert gp.best_setting(SPACE, history) is not None
-    fitted, new = gp.fit(SPACE, history), [{"x": 0.05, "y": 0.95}]
-    more = histories.propose(history, new[0], (0,))
-    for k in range(4, gp.INITIAL):
-        more = histories.propose(more, {"x": k / 10, "y": 0.5}, (k,))
-    assert replicates.further_seed(SPACE, more, fitted, new) is None
-    assert replicates.further_seed(SPACE, more, fitted, []) is not None
-
-
 def test_moments_are_those_of_a_mixture() -> None:
     """Dies if the means of processes that differ do not widen the spread: drawn by brute force."""
-    fitted = gp.fit(SPACE, _history(12, 2.0))
+    fitted = gp.fit(SPACE, quadratic.history(12, 2.0))
     drawn, points = posterior.processes(fitted, 0), fitted.features[:3]
     random = np.random.default_rng(0)
     predictions = [gaussian_process.predict(model, points) for model in drawn]

@@ -1,0 +1,173 @@
+"""Mistakes in calls from Python: one line, in the words of the caller."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxeval
+from jaxeval import errors, results, runs
+from tests import from_python
+from tests.from_python import TOY, A, B, compare
+
+_toys = from_python.toys  # a fixture of all tests here
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"parallel": -1}, "parallel: expected a whole number of at least 1, got -1"),
+        ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
+        ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
+        ({"retrain": -1}, "retrain: expected a whole number of at least 0, got -1"),
+        ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
+        ({"halving": 1}, "halving: expected a whole number of at least 2, got 1"),
+        ({"halving": 2.5}, "halving: expected a whole number of at least 2, got 2.5"),
+        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number of at least 1"),
+        ({"min_epochs": 2}, "min_epochs: goes with halving"),
+    ],
+)
+def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said: str) -> None:
+    """Dies if a call searches nothing, or for ever, where the command has a line to say."""
+    with pytest.raises(errors.JaxevalError, match=said):
+        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **options)
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "config": (lambda: jaxeval.train("reimers2017/wnut_ner"), "did you mean reimers2017/wnut17"),
+    "key": (lambda: jaxeval.train({"tsk": "toy"}), "did you mean task"),
+    "task": (lambda: jaxeval.train({"task": ["toy"]}), "task: expected one of"),
+    "no config": (lambda: jaxeval.train(3), "expected a config's file or name"),
+    "change": (lambda: jaxeval.train(TOY, changes={"model.with": 3}), "did you mean model.width"),
+    "seeds": (lambda: jaxeval.train(TOY, seeds=0), "seeds: expected a whole number from 1"),
+    "seed": (lambda: jaxeval.train(TOY, seeds=[1, -2]), "seeds: expected"),
+    "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
+    "nothing": (lambda: jaxeval.compare(), "expected sequences of scores"),
+    "one": (lambda: jaxeval.compare(A), "two or more models"),
+    "names": (lambda: jaxeval.compare("a", "b"), "names with table="),
+    "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
+    "unequal": (
+        lambda: jaxeval.compare(A[:6], A[:7], paired=True),
+        "paired=True: expected as many scores of each model, A has 6, B has 7",
+    ),
+    "missing": (
+        lambda: jaxeval.compare(A, [0.5, np.nan, None, 0.7]),  # type: ignore[list-item]
+        "B: score 2 is missing (and 1 more); expected finite numbers",
+    ),
+    "infinite": (lambda: jaxeval.compare({"x": A, "y": [1, np.inf]}), "y: score 2 is infinite"),
+    "level": (lambda: jaxeval.compare(A, B, alpha=5), "alpha: expected"),
+    "correction": (
+        lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
+        "correction: expected one of",
+    ),
+    "correction none": (
+        lambda: jaxeval.compare(A, B, correction="none"),  # type: ignore[arg-type]
+        "correction: expected one of",
+    ),
+    "figure": (lambda: compare(A, B).plot("pie"), "expected one of violins, ecdf"),
+    "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
+    "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
+    "arms": (lambda: jaxeval.select([]), "two or more models"),
+    "function": (lambda: jaxeval.select({"a": 1, "b": 2}), "a: expected a function"),  # type: ignore[dict-item]
+    "rule": (
+        lambda: jaxeval.select([], budget=3, rule=_rule()),
+        "either delta and budget, or a rule",
+    ),
+}
+
+
+def _rule() -> Any:
+    return importlib.import_module("jaxeval.bandits").TopTwoThompson()
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_mistakes_are_one_line(call: str) -> None:
+    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong."""
+    function, said = WRONG[call]
+    with pytest.raises(errors.JaxevalError) as raised:
+        function()
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+    assert not Path("runs").exists()
+
+
+def _verb(name: str, *words: str) -> Any:
+    return importlib.import_module(f"jaxeval.{name}").main(words)
+
+
+TIDY, TOY_WORDS = ("--table", "tidy.csv"), ("task=toy",)
+SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
+    "data": (
+        lambda: jaxeval.train(TOY, data=" "),
+        "data: got ' ', an empty path (a shell variable that is not set?); expected a folder, a "
+        "file or tfds:NAME, or no data",
+        lambda: _verb("train", *TOY_WORDS, "--data", " "),
+        "--data: got ' ', an empty path (a shell variable that is not set?); expected a folder, a "
+        "file or tfds:NAME, or no --data",
+    ),
+    "again": (
+        lambda: jaxeval.train(TOY, again=True),
+        "again=True goes with training.save_models=true",
+        lambda: _verb("train", *TOY_WORDS, "--again"),
+        "--again goes with training.save_models=true",
+    ),
+    "columns": (
+        lambda: jaxeval.read_scores("tidy.csv"),
+        "; columns={'score': 'the f1'} compares by the f1",
+        lambda: _verb("compare.__main__", *TIDY),
+        "; --column score=the f1 compares by the f1",
+    ),
+    "table": (
+        lambda: jaxeval.compare(table="tidy.csv"),
+        "; table=read_scores(PATH, columns={'score': 'the f1'}) compares by the f1",
+        lambda: _verb("compare.__main__", *TIDY),
+        "; --column score=the f1 compares by the f1",
+    ),
+    "missing": (
+        lambda: jaxeval.read_scores("tidy.csv", columns={"score": "lost"}),
+        "; missing='drop' leaves such scores out, missing='zero' counts them as 0",
+        lambda: _verb("compare.__main__", *TIDY, "--score", "lost"),
+        "; --missing drop leaves such scores out, --missing zero counts them as 0",
+    ),
+    "unit": (
+        lambda: jaxeval.compare(A, B, unit="dataset"),
+        "unit='dataset': no such column",
+        lambda: _verb("compare.__main__", *TIDY, "--score", "the f1", "--unit", "dataset"),
+        "--unit dataset: no such column",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SPOKEN)
+def test_arguments_are_called_as_the_caller_calls_them(case: str) -> None:
+    """Dies if Python is told of flags that it does not have, or a verb of anything else."""
+    Path("tidy.csv").write_text("model,the f1,lost\na,.51,.5\na,.52,\nb,.63,.6\nb,.64,.7\n")
+    of_python, said, of_verb, said_there = SPOKEN[case]
+    with pytest.raises(errors.JaxevalError) as raised:
+        of_python()
+    assert said in str(raised.value) and "--" not in said
+    with pytest.raises(errors.JaxevalError) as raised:
+        of_verb()
+    assert said_there in str(raised.value)
+
+
+def test_scores_are_of_one_experiment() -> None:
+    """Dies if scores of several experiments, or of no part, are silently put together."""
+    rows = [row for name in "ab" for row in _rows(name)]
+    both = results.Runs(tuple(rows), "here")
+    with pytest.raises(errors.ConfigError, match=r"runs\['a'\]"):
+        both.scores()
+    assert both["b"].scores().tolist() == [0.5]
+    with pytest.raises(errors.ConfigError, match="expected dev or test"):
+        both["a"].scores("train")  # type: ignore[arg-type]
+    with pytest.raises(errors.ConfigError, match="no runs of 'c'; has a, b"):
+        both["c"]
+
+
+def _rows(name: str) -> list[runs.MemberRow]:
+    """A member with scores and one that diverged."""
+    known = dict.fromkeys(runs.MemberRow._fields, "") | {"name": name, "experiment": name}
+    ended = {"test": 0.5, "dev": 0.4}, {"test": None, "dev": None}
+    return [runs.MemberRow(**{**known, **scores}) for scores in ended]

@@ -1,0 +1,105 @@
+"""Saved models of pairs and of running text on files of one's own."""
+
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jaxeval
+from jaxeval.errors import ConfigError
+from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
+from jaxeval.train import main as train
+from tests import predicting, tiny_corpora
+from tests.predicting import Trained
+
+SPACE = """
+[hidden]
+key = "model.hidden"
+choices = [4, 8]
+[learning_rate]
+key = "training.optimiser.hyperparameters.learning_rate"
+log_uniform = [1e-2, 4e-2]
+"""
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Padded members of several sizes."""
+    root = tmp_path_factory.mktemp("pairs")
+    (root / "space.toml").write_text(SPACE)
+    words = ["--space", str(root / "space.toml"), "--runs", "3", "--most-cohorts", "1"]
+    return predicting.trained(root, tiny_corpora.pairs, sweep, [*tiny_corpora.PAIRS, *words])
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    words = [*tiny_corpora.TEXT, "training.evaluation_batch_size=1", "--seeds", "3"]
+    return predicting.trained(tmp_path_factory.mktemp("text"), tiny_corpora.text, train, words)
+
+
+def test_outputs_are_those_that_were_scored(pairs: Trained) -> None:
+    """Dies if a symbol gets another number than in training, an unknown one is refused, or padded
+    members of several sizes lose their own sizes."""
+    lines, members = predicting.predicted(pairs, "--all"), predicting.members(pairs)
+    for column, member in enumerate(members, 2):
+        right = [line[1] == line[column] for line in lines]
+        assert np.mean(right) == pytest.approx(member.dev, abs=1e-9)
+    assert members[0].dev > members[-1].dev
+    assert {json.loads(member.hparams)["hidden"] for member in members} == {4, 8}
+
+
+def test_the_best_of_a_sweep(pairs: Trained) -> None:
+    """Dies if the model that is used unless another is asked for is not the best of dev."""
+    right = [target == output for _, target, output in predicting.predicted(pairs)]
+    assert np.mean(right) == pytest.approx(predicting.members(pairs)[0].dev, abs=1e-9)
+
+
+def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> None:
+    """Dies if hypotheses are not ranked, are fewer than asked for, or cut by another length."""
+    file = tmp_path / "sources"
+    file.write_text("abc\n\nb\n")
+    lines = predicting.predicted(pairs, "--n-best", "3", "--max-length", "4", file=file)
+    assert [source for source, *_ in lines] == ["abc"] * 3 + ["b"] * 3
+    totals = np.array([float(line[2]) for line in lines]).reshape(2, 3)
+    assert (np.diff(totals) <= 0).all() and (totals < 0).all() and (totals > -50).all()
+    assert np.exp(totals).sum(1).max() < 1.001
+    assert max(len(line[1]) for line in lines) <= 5
+    wide = predicting.predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
+    assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
+    with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
+        predicting.predicted(pairs, "--n-best", "3", "--beam", "2")
+    with pytest.raises(ConfigError, match=r"^beam=2: less than n_best=3"):
+        jaxeval.predict(pairs[0], file, n_best=3, beam=2)
+    with pytest.raises(ConfigError, match="--n-best: for a single model, got 3"):
+        predicting.predicted(pairs, "--n-best", "3", "--all")
+
+
+def test_another_default_generator_changes_nothing(pairs: Trained) -> None:
+    """Dies if a key of JAX's default generator, which may be larger, meets our hashes."""
+    folder, dev, _ = pairs
+    usual = jaxeval.predict(folder, dev)
+    jax.config.update("jax_default_prng_impl", "rbg")
+    try:
+        assert jaxeval.predict(folder, dev) == usual
+    finally:
+        jax.config.update("jax_default_prng_impl", "threefry2x32")
+
+
+def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
+    """Dies if a token gets another number, is read twice or not at all, or the average of
+    probabilities is of something else."""
+    (head, row), lines = (
+        predicting.predicted(text, "--whole", "--all"),
+        predicting.predicted(text, "--all"),
+    )
+    assert head == ["line", "tokens", *["nats", "perplexity"] * 3] and row[0] == "all"
+    for value, member in zip(row[3::2], predicting.members(text), strict=True):
+        assert float(value) == pytest.approx(member.dev, rel=1e-5)
+    assert len(lines) == 1 + len(text[1].read_text().splitlines())
+    assert [line[1] for line in lines[1:3]] == ["8", "5"] and lines[-1][1] == "1"
+    assert sum(float(line[2]) for line in lines[1:]) == pytest.approx(float(row[2]), abs=1e-4)
+    of_last = [-float(nats) for nats in lines[-1][2::2]]  # a single token
+    vote = predicting.predicted(text, "--vote")[-1]
+    assert -float(vote[2]) == pytest.approx(np.log(np.mean(np.exp(of_last))), abs=1e-5)

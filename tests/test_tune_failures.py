@@ -1,0 +1,118 @@
+"""`python -m jaxeval.tune`: commands that fail, for a while or in earnest."""
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxeval.errors import JaxevalError
+from jaxeval.space import space as spaces
+from jaxeval.tune import __main__ as tune
+from tests import tune_command
+
+
+def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a failure of a fresh seed is kept for ever, or is not retried as asked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    command = "sh -c 'echo {seed} >> calls; (test {seed} -lt 9 || test -e well) && echo {x}'"
+    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--command", command]
+    words += ["--trials", "2", "--retrain", "1", "--retries", "2"]
+    assert tune_command.json_of(capsys, words)["retrained"]["failures"] == [
+        "exit code 1 (no message)"
+    ]
+    assert (tmp_path / "calls").read_text().splitlines().count("1000001") == 3
+    (tmp_path / "well").touch()
+    tree = tune_command.json_of(capsys, words)
+    assert tree["retrained"]["scores"]["score"] == [tree["best"]["mean"]]
+
+
+BROKEN = """\
+import pathlib, sys
+open("calls", "a").write(sys.argv[1] + "\\n")
+if pathlib.Path("broken").exists():
+    raise ImportError("no module named x")
+if float(sys.argv[1]) > float(pathlib.Path("most").read_text()):
+    sys.exit(f"{sys.argv[1]} is too large")
+print(sys.argv[1])
+"""
+
+
+def _breaking(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """A search over a command that is broken while there is a file of this name."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    Path("train.py").write_text(BROKEN)
+    Path("most").write_text("1")
+    Path("broken").touch()
+    words = ("--trials", "6", "--retrain", "0", *words)
+    return ["--space", "s.toml", "--command", f"{sys.executable} train.py {{x}}", *words]
+
+
+def _calls() -> list[str]:
+    return Path("calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize(("parallel", "most"), [(1, 3), (4, 4)])
+def test_a_broken_command_stops_the_search(
+    parallel: int,
+    most: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if all trials are spent on it, or if the mended command has lost what they were."""
+    words = _breaking(tmp_path, monkeypatch, "--parallel", str(parallel))
+    message = rf"first {most} settings failed: .*ImportError: no module named x\); tuning\.json"
+    for _ in range(2):
+        with pytest.raises(JaxevalError, match=message):
+            tune.main(words)
+    assert len(_calls()) < 2 * (most + parallel) and not Path("tuning.json").exists()
+    Path("broken").unlink()
+    mended = tune_command.json_of(capsys, words)
+    assert mended["trials"] == 6 and not mended["failures"]
+    whole = tune_command.json_of(capsys, [*words, "--state", "whole.json"])
+    assert parallel > 1 or whole["evaluations"] == mended["evaluations"]
+
+
+def test_settings_that_fail_in_earnest_do_not_stop_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if failures that are allowed, known, or after a score stop a search."""
+    words = _breaking(tmp_path, monkeypatch, "--method", "random")
+    with pytest.raises(JaxevalError, match="no setting has a score: 6 x exit code 1"):
+        tune.main([*words, "--most-failures", "7", "--state", "allowed.json"])
+    with pytest.raises(JaxevalError, match="no setting has a score: 8 x exit code 1"):
+        tune.main([*words, "--trials", "8", "--state", "allowed.json"])
+    Path("broken").unlink()
+    values = [spaces.draw(spaces.read("s.toml"), 0, k)["x"] for k in range(12)]
+    assert isinstance(values[0], float)
+    Path("most").write_text(str(values[0]))
+    failed = sum(float(value) > values[0] for value in values)
+    assert len(tune_command.json_of(capsys, [*words, "--trials", "12"])["failures"]) == failed >= 3
+
+
+def test_what_failed_is_tried_again_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if an outage is final, a score is computed again, or no one says what can be done."""
+    words = _breaking(tmp_path, monkeypatch, "--method", "gp")
+    Path("broken").unlink()
+    assert tune.main([*words, "--trials", "4"]) == 0
+    assert "--retry-failed" not in capsys.readouterr().out
+    Path("broken").touch()
+    assert tune.main(words) == 0
+    assert "failed settings: --retry-failed tries them again" in capsys.readouterr().out
+    Path("broken").unlink()
+    outage = tune_command.json_of(capsys, words)
+    assert len(_calls()) == 6 and sum(outage["failures"].values()) == 2
+    mended = tune_command.json_of(capsys, [*words, "--retry-failed"])
+    assert not mended["failures"] and _calls()[6:] == _calls()[4:6]
+    assert mended["evaluations"][:4] == outage["evaluations"][:4]
+    proposed = [[e["values"] for e in tree["evaluations"]] for tree in (outage, mended)]
+    assert proposed[0] == proposed[1]
