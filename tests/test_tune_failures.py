@@ -68,16 +68,30 @@ def test_a_broken_command_stops_the_search(
 ) -> None:
     """Dies if all trials are spent on it, or if the mended command has lost what they were."""
     words = _breaking(tmp_path, monkeypatch, "--parallel", str(parallel))
-    message = rf"first {most} settings failed: .*ImportError: no module named x\); tuning\.json"
-    for _ in range(2):
+    message = rf"first {most} settings failed: .*ImportError: no module named x\); mend the comm"
+    for more in ([], ["--retry-failed"]):
         with pytest.raises(JaxevalError, match=message):
-            tune.main(words)
-    assert len(_calls()) < 2 * (most + parallel) and not Path("tuning.json").exists()
+            tune.main([*words, *more])
+    assert len(_calls()) < 2 * (most + parallel)
     Path("broken").unlink()
-    mended = tune_command.json_of(capsys, words)
+    mended = tune_command.json_of(capsys, [*words, "--retry-failed"])
     assert mended["trials"] == 6 and not mended["failures"]
     whole = tune_command.json_of(capsys, [*words, "--state", "whole.json"])
     assert parallel > 1 or whole["evaluations"] == mended["evaluations"]
+
+
+def test_settings_that_fail_first_do_not_pass_for_the_first_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if quick failures overtake settings that are trained, and end the search."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    first = spaces.draw(spaces.read("s.toml"), 0, 0)["x"]
+    Path("train.sh").write_text(f"test $1 = {first} && sleep 2 && echo 1\n")
+    words = ["--space", "s.toml", "--command", "sh train.sh {x}", "--method", "random"]
+    words += ["--parallel", "4", "--trials", "9", "--retrain", "0"]
+    assert sum(tune_command.json_of(capsys, words)["failures"].values()) == 8
 
 
 def test_settings_that_fail_in_earnest_do_not_stop_the_search(

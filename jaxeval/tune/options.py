@@ -120,8 +120,8 @@ def add_command(group: argparse._ArgumentGroup) -> None:
         "--most-failures",
         type=cli.positive,
         metavar="N",
-        help="of settings, all with one cause, before the first score: then the command counts as "
-        "broken (as many as --parallel, at least 3)",
+        help="the command counts as broken where so many of the first settings fail, all with "
+        "one cause (as many as --parallel, at least 3)",
     )
 
 
@@ -249,10 +249,11 @@ def stopper(
             return "the time is spent"
         if end.stop_below is None:
             return ""
-        from jaxeval.tuning import posterior
+        from jaxeval.tuning import posterior, threads
 
         least = margin if end.margin is None else end.margin
-        better = posterior.probability_of_better(search.space, history, least, search.seed)
+        with threads.one():
+            better = posterior.probability_of_better(search.space, history, least, search.seed)
         above = f" by more than {least:g}" if least else ""
         said = f"a setting that is better{above} has probability {better:.3f}"
         return said if better < end.stop_below else ""

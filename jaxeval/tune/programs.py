@@ -1,8 +1,8 @@
 """Searches over a command, with progress and a state file."""
 
 import argparse
-import collections
 import contextlib
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +21,9 @@ from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
 
 _METRIC = Metric()
-_MOST_FAILURES = 3  # alike, before the first score
+_MOST_FAILURES = 3  # of the first settings, with one cause
+# what differs between failures of one cause: numbers, and names of temporary files
+_NAMED = re.compile(r"(?<!exit code )\b\w*\d\w*\b")
 
 
 def run(args: argparse.Namespace, search: Search) -> int:
@@ -33,7 +35,8 @@ def run(args: argparse.Namespace, search: Search) -> int:
         end = _without_seeds(args, end)
     if args.dry_run:
         return _dry_run(args, search)
-    with _interrupted(), saved.opened(path, search, not args.lower_is_better, source) as state:
+    higher = not args.lower_is_better
+    with _interrupted(args.retry_failed), saved.opened(path, search, higher, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
@@ -52,12 +55,17 @@ def run(args: argparse.Namespace, search: Search) -> int:
 
 
 @contextlib.contextmanager
-def _interrupted() -> Iterator[None]:
-    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in the state."""
+def _interrupted(retried: bool) -> Iterator[None]:
+    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in the state.
+
+    Args:
+      retried: whether what had failed runs again, which it would once more.
+    """
     try:
         yield
     except KeyboardInterrupt:
-        print("\nstopped; the same command continues from here", file=sys.stderr)
+        again = ", without --retry-failed" if retried else ""
+        print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
         raise
 
 
@@ -77,7 +85,13 @@ def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:
 
 
 def _dry_run(args: argparse.Namespace, search: Search) -> int:
-    """Shows the command lines of the first batch of a search that begins."""
+    """Shows the command lines of the first batch of a search that begins.
+
+    Raises:
+      ConfigError: something of a search that goes on is asked for.
+    """
+    if args.retry_failed:
+        raise ConfigError("--retry-failed: goes on with a search; --dry-run shows a new one")
     command, workers = _command(args, search), args.parallel or 1
     count = min(-(-workers // search.seeds), args.trials)
     _, proposed = searches.ask(search, History((), not args.lower_is_better), count)
@@ -111,37 +125,36 @@ def _search(
         stop=stop,
     )
     most = args.most_failures or max(_MOST_FAILURES, args.parallel or 1)
-    begins = len(histories.ended(state.history)) < most
+    begins = not histories.ended(state.history)
     with contextlib.closing(steps):
         for step in steps:
-            if begins and step.evaluation is not None:
-                _refuse_broken(step.history, most, state)
             state.save(step.history)
             if step.evaluation is not None:
                 _show(search, step, args.trials, state.seconds, retrain)
+                if begins:
+                    _refuse_broken(step.history, most, state.file.path)
 
 
-def _refuse_broken(history: History, most: int, state: saved.Saved) -> None:
-    """Stops where all settings so far have failed with one cause, and forgets them.
+def _refuse_broken(history: History, most: int, path: Path) -> None:
+    """Stops where the first settings have all failed with one cause.
 
-    They say something of the command and nothing of the space. As nothing is told, the next call
-    begins with the same proposals.
+    That says something of the command and nothing of the space.
 
     Args:
       most: settings that may fail so.
+      path: of the state.
 
     Raises:
-      RunError: no fewer have failed.
+      RunError: all of so many failed; the state keeps that they did.
     """
-    results = [evaluation.result for evaluation in histories.ended(history)]
-    failures = collections.Counter(result.failure for result in results if result is not None)
-    causes = terminal.causes(failures)
-    if len(results) < most or len(causes) > 1 or "" in failures:
+    first = history.evaluations[:most]
+    failures = [e.result.failure for e in first if e.result is not None and e.result.failure]
+    if len(failures) < most or len({_NAMED.sub("#", failure) for failure in failures}) > 1:
         return
-    state.forget()
     raise RunError(
-        f"the first {len(results)} settings failed: {causes[0][1]}; {state.file.path} keeps "
-        "nothing of them: mend the command and begin again, or let more fail (--most-failures)"
+        f"the first {most} settings failed: {failures[0]}; mend the command, and run it again "
+        "with --retry-failed, or let more of them fail (--most-failures); another --command needs "
+        f"another --state than {path}"
     )
 
 

@@ -37,8 +37,8 @@ _LEAST_ENDED = 4
 _FITTED, _CONDITIONED = 200, 600
 _NEAR = 4  # evaluated settings whose surroundings are searched
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
-# share of the expected improvement that a setting of a running program may lack; .1 was seen to
-# cost regret (docs/tuning_method.md)
+# share of the expected improvement that a setting of a running program may lack; what more costs:
+# docs/tuning_method.md
 PRICE = 0.0
 
 

@@ -41,10 +41,6 @@ class Saved:
         self.history = history
         self._write()
 
-    def forget(self) -> None:
-        """Removes the file: the search has not begun."""
-        self.file.path.unlink(missing_ok=True)
-
     def save_fresh(self, setting: str, seed: int, result: float | str) -> None:
         """The same with a further result of a fresh seed."""
         self.fresh.setdefault(setting, {})[seed] = result

@@ -73,7 +73,8 @@ def in_metric(of: Targets, values: np.ndarray) -> np.ndarray:
     Between bad scores on straight lines; what is below the worst of them is as bad as it.
     """
     good = of.centre + of.unit * values
-    bad = of.unit * of.scores < of.unit * np.median(of.scores)
+    sign = np.sign(of.unit)
+    bad = sign * of.scores < sign * np.median(of.scores)
     if not bad.any():
         return good
     # the least of the good half, where the warp begins, is an end of the last line

@@ -99,18 +99,20 @@ def test_variance_shrinks_with_the_warp() -> None:
     assert targets.variances[3] < 10 * np.abs(targets.values).max() ** 2
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-170, 1e160])
 @pytest.mark.parametrize("higher", [True, False])
-def test_values_in_the_metric_are_the_scores(higher: bool) -> None:
+def test_values_in_the_metric_are_the_scores(higher: bool, scale: float) -> None:
     """Dies if a bad score does not come back, or the line between two of them is another one."""
-    scores = [(60.0,), (61.0, 62.0), (63.0,), (70.0,), (90.0,), (400.0,), (1e7,)]
+    known = [(60.0,), (61.0, 62.0), (63.0,), (70.0,), (90.0,), (400.0,), (1e7,)]
+    scores = [tuple(scale * score for score in setting) for setting in known]
     of = warping.targets(scores, higher)
     means = [np.mean(values) for values in scores]
     np.testing.assert_allclose(warping.in_metric(of, of.values), means, rtol=1e-12)
     order = np.argsort(of.values)
-    values, known = of.values[order], np.array(means)[order]
+    values, ascending = of.values[order], np.array(means)[order]
     between = warping.in_metric(of, (values[1:] + values[:-1]) / 2)
-    np.testing.assert_allclose(between, (known[1:] + known[:-1]) / 2, rtol=1e-12)
+    np.testing.assert_allclose(between, (ascending[1:] + ascending[:-1]) / 2, rtol=1e-12)
     worst, best = warping.in_metric(of, np.array([values[0] - 1, values[-1] + 1]))
-    assert worst == known[0] and best == pytest.approx(known[-1] + of.unit)
-    ascending = warping.in_metric(of, np.linspace(values[0], values[-1], 500))
-    assert (np.diff(ascending) * (1 if higher else -1) >= 0).all()
+    assert worst == ascending[0] and best == pytest.approx(ascending[-1] + of.unit, rel=1e-12, abs=0)
+    many = warping.in_metric(of, np.linspace(values[0], values[-1], 500))
+    assert (np.diff(many) * (1 if higher else -1) >= 0).all()

@@ -134,15 +134,16 @@ def posterior(
     """
     if search.method != "gp" or best is None:
         return None
-    from jaxeval.tuning import importance, slices
+    from jaxeval.tuning import importance, slices, threads
     from jaxeval.tuning import posterior as posteriors
 
-    each = importance.importance(search.space, history, search.seed)
-    if not each:
-        return None
-    rows = posteriors.describe(search.space, history, search.seed, margin)
+    with threads.one():
+        each = importance.importance(search.space, history, search.seed)
+        if not each:
+            return None
+        rows = posteriors.describe(search.space, history, search.seed, margin)
+        along = slices.slices(search.space, history, best, margin, search.seed)
     able = [row for row in rows if row.setting.whole] or rows
-    along = slices.slices(search.space, history, best, margin, search.seed)
     return {
         "margin": margin,
         "noise_known": posteriors.noise_known(history),

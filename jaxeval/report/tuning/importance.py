@@ -109,5 +109,5 @@ def sentences(tree: Result) -> Iterator[str]:
         yield (
             "In the search too few settings have several seeds to tell the noise of scores from "
             f"the objective{fresh}: the process's intervals and probabilities come from its prior "
-            "as much as from the scores, and are too narrow."
+            "as much as from the scores, and are too narrow where the noise is large."
         )

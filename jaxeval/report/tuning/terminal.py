@@ -13,7 +13,7 @@ from jaxeval.report.tuning import as_json
 from jaxeval.report.tuning.as_json import Metric, Result
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import posterior
+from jaxeval.tuning import posterior, threads
 from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.search import Search
 
@@ -47,7 +47,8 @@ def progress(
     said = f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
     if search.method != "gp":
         return said
-    first = posterior.describe(search.space, history, search.seed)[0]
+    with threads.one():
+        first = posterior.describe(search.space, history, search.seed)[0]
     mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
     said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
     noise = as_json.noise(history)
