@@ -91,7 +91,7 @@ def test_a_column_of_metrics_and_what_no_one_knows(
         assert f"points: {said}" in capsys.readouterr().out
         assert run(["--table", path, "--score", "points", "--lower-is-better"]) == 0
         assert "points: lower is better\n" in capsys.readouterr().out
-    assert said in str(jaxeval.compare(_GOOD, _BAD))
+    assert "(assumed; higher_is_better=False otherwise)" in str(jaxeval.compare(_GOOD, _BAD))
     assert "score: higher is better." in str(jaxeval.compare(_GOOD, _BAD, higher_is_better=True))
     recorded = tmp_path / "recorded.csv"
     rows = [f"{m},{s},false" for m, of in (("A", _GOOD), ("B", _BAD)) for s in of]
