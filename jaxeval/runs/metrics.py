@@ -28,6 +28,13 @@ _HIGHER = (
     "mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
+# say nothing of what is measured, as in "test score" in nats
+_PLAIN = set(
+    "score scores metric value result points test dev train valid validation val eval "
+    "evaluation mean average avg".split()
+)
+# log_likelihood_bits_per_byte, mutual_information in bits: more is better, or no one knows
+_GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # neg_log_loss, 1-wer: the sign of what follows is turned, or is not
 _TURNING = {"neg", "negative", "minus", "1", "one", "inverse", "reciprocal"}
 UNITS = tuple(_KNOWN)
@@ -72,13 +79,18 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
     """Whether higher is better of a well-known metric, by its name or else its unit.
 
+    A unit tells nothing of a name with words of its own: nats may be of a loss or a likelihood.
+
     Returns:
       None: not known.
     """
     for name, before in _endings(metric):
         if name in _DIRECTIONS:
-            return None if _TURNING & before else _DIRECTIONS[name]
-    return False if unit in _LOWER_UNITS else None
+            if _UNITS.get(name) == "bits" or name == "nats":
+                return _in_units(before)
+            return None if _TURNING & {*before} else _DIRECTIONS[name]
+    plain = _PLAIN.issuperset(_words(metric))
+    return False if plain and unit in _LOWER_UNITS else None
 
 
 def contradicted(higher: bool, who: str, metric: str) -> str:
@@ -91,8 +103,19 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
     return f"--{asked}-is-better: {who} that {better} {metric} is better"
 
 
-def _endings(metric: str | None) -> Iterator[tuple[str, set[str]]]:
+def _in_units(before: list[str]) -> bool | None:
+    """Whether higher is better of a name that ends in bits or nats, by the words before."""
+    said = higher_is_better("_".join(before))
+    turned = _TURNING & {*before} or _GAINS.search("_".join(before))
+    return None if said is None and turned else said or False
+
+
+def _words(metric: str | None) -> list[str]:
+    return [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+
+
+def _endings(metric: str | None) -> Iterator[tuple[str, list[str]]]:
     """Every ending of a name, the longest first, and the words before it."""
-    words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+    words = _words(metric)
     for k in range(len(words)):
-        yield "_".join(words[k:]), set(words[:k])
+        yield "_".join(words[k:]), words[:k]

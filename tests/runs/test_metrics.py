@@ -36,8 +36,21 @@ _BAD = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
         ("neg_mean_squared_error", None, None),
         ("1-wer", None, None),
         ("points", None, None),
-        ("points", "perplexity", False),
         ("points", "fraction", None),
+        ("points", "perplexity", False),
+        ("test score", "nats", False),
+        ("log_likelihood", "nats", None),
+        ("mutual_information", "bits", None),
+        ("information gain", "bits", None),
+        ("perplexity_reduction", "perplexity", None),
+        ("elbo", "nats", None),
+        ("nll", "nats", False),
+        ("log_likelihood_bits_per_byte", None, None),
+        ("loglik_nats", None, None),
+        ("sum_logprobs_bits", None, None),
+        ("neg_log_likelihood_nats", None, False),
+        ("test_loss_bits", None, False),
+        ("enwik8_bpc", None, False),
         (None, None, None),
     ],
 )
@@ -91,7 +104,7 @@ def test_a_column_of_metrics_and_what_no_one_knows(
         assert f"points: {said}" in capsys.readouterr().out
         assert run(["--table", path, "--score", "points", "--lower-is-better"]) == 0
         assert "points: lower is better\n" in capsys.readouterr().out
-    assert said in str(jaxeval.compare(_GOOD, _BAD))
+    assert "(assumed; higher_is_better=False otherwise)" in str(jaxeval.compare(_GOOD, _BAD))
     assert "score: higher is better." in str(jaxeval.compare(_GOOD, _BAD, higher_is_better=True))
     recorded = tmp_path / "recorded.csv"
     rows = [f"{m},{s},false" for m, of in (("A", _GOOD), ("B", _BAD)) for s in of]
