@@ -29,14 +29,16 @@ _HIGHER = (
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
 # say nothing of what is measured, as in "test score" in nats
-_PLAIN = set(
+_PLAIN = (
     "score scores metric value result points test dev train valid validation val eval "
-    "evaluation mean average avg".split()
+    "evaluation mean average avg"
 )
 # log_likelihood_bits_per_byte, mutual_information in bits: more is better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
-# neg_log_loss, 1-wer: the sign of what follows is turned, or is not
-_TURNING = {"neg", "negative", "minus", "1", "one", "inverse", "reciprocal"}
+# neg_log_loss, -loss: the sign of what follows is turned, or is not
+_TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
+# 1-wer, 1 - test_wer; but of top-1 error, zero_one_loss and one_shot_wer they count
+_TURNING_FIRST = ("1", "one", "no")
 UNITS = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, read in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
@@ -84,12 +86,14 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
     Returns:
       None: not known.
     """
+    if re.match(r"(.*/)?\s*[-\u2212]", metric or ""):
+        return None
     for name, before in _endings(metric):
+        if _UNITS.get(name) == "bits" or name == "nats":
+            return _in_units(before)
         if name in _DIRECTIONS:
-            if _UNITS.get(name) == "bits" or name == "nats":
-                return _in_units(before)
-            return None if _TURNING & {*before} else _DIRECTIONS[name]
-    plain = _PLAIN.issuperset(_words(metric))
+            return None if _turned(before) else _DIRECTIONS[name]
+    plain = {*_PLAIN.split()}.issuperset(_words(metric))
     return False if plain and unit in _LOWER_UNITS else None
 
 
@@ -105,9 +109,17 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
 
 def _in_units(before: list[str]) -> bool | None:
     """Whether higher is better of a name that ends in bits or nats, by the words before."""
-    said = higher_is_better("_".join(before))
-    turned = _TURNING & {*before} or _GAINS.search("_".join(before))
-    return None if said is None and turned else said or False
+    rest = "_".join(before)
+    said = higher_is_better(rest)
+    unknown = said is None and (_turned(before) or _GAINS.search(rest))
+    return None if unknown else said or False
+
+
+def _turned(before: list[str]) -> bool:
+    """Whether words before a name may turn its sign."""
+    first, *others = before or [""]
+    directly = {*_PLAIN.split()}.issuperset(others)
+    return bool(_TURNING & {*before}) or (first in _TURNING_FIRST and directly)
 
 
 def _words(metric: str | None) -> list[str]:

@@ -113,6 +113,8 @@ def test_values_in_the_metric_are_the_scores(higher: bool, scale: float) -> None
     between = warping.in_metric(of, (values[1:] + values[:-1]) / 2)
     np.testing.assert_allclose(between, (ascending[1:] + ascending[:-1]) / 2, rtol=1e-12)
     worst, best = warping.in_metric(of, np.array([values[0] - 1, values[-1] + 1]))
-    assert worst == ascending[0] and best == pytest.approx(ascending[-1] + of.unit, rel=1e-12, abs=0)
+    assert worst == ascending[0] and best == pytest.approx(
+        ascending[-1] + of.unit, rel=1e-12, abs=0
+    )
     many = warping.in_metric(of, np.linspace(values[0], values[-1], 500))
     assert (np.diff(many) * (1 if higher else -1) >= 0).all()
