@@ -40,8 +40,8 @@ def compare(
         or names in `table`, without which all models of the table are compared.
       table: a file of scores, a runs folder or a database URL, or what was read of one.
       paired: the k-th scores of all sequences belong together (one split); as many of each.
-      higher_is_better: of sequences and files; None: as the file or the metric's name says, else
-        so. Runs know it.
+      higher_is_better: of sequences, and of tables that do not say it, which must not be
+        contradicted; None: as the table or the metric's name says, else so. Runs know it.
       unit: of replication; scores within one are averaged (docs/compare.md).
       alpha: level, after the `correction` over all tests looked at.
       margin: smallest difference that matters, in the scores' unit.
