@@ -1,11 +1,15 @@
 """Which scores are better: what a table or runs record, what is asked for, and what is assumed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jaxeval
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs.imported import Columns
+from jaxeval.sensitivity import __main__ as sensitivity
+from jaxeval.sensitivity import sources
 from tests import from_python
 from tests.from_python import TOY, compare
 
@@ -29,8 +33,8 @@ def test_tables_that_were_read_before(tmp_path: Path) -> None:
     for source in (path, read):
         lower = compare("A", "B", table=source, higher_is_better=False)
         assert "score: lower is better." in str(lower)
-        won = lower.to_dict()["pairs"][0]["probability_of_improvement"]["estimate"]
-        assert won == 1.0  # A has the lower scores
+        pair: Any = lower.to_dict()["pairs"]
+        assert pair[0]["probability_of_improvement"]["estimate"] == 1.0  # A has the lower scores
         assert "score: higher is better." in str(
             compare("A", "B", table=source, higher_is_better=True)
         )
@@ -49,5 +53,50 @@ def test_runs_know_their_direction() -> None:
     b = jaxeval.train(TOY, seeds=3, quiet=True, changes={"name": "b", "model.width": 3})
     assert "higher is better." in str(compare(a, b, higher_is_better=True))
     for models, table in (((a, b), None), ((), "runs"), ((), jaxeval.load("runs"))):
-        with pytest.raises(DataError, match="that higher .* is better"):
+        with pytest.raises(DataError, match=r"that higher .* is better"):
             compare(*models, table=table, higher_is_better=False)
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "said"),
+    [
+        ("model,score,metric", ["nll"], "score is nll, of which lower is better"),
+        ("model,score,higher_is_better", ["False"], "score, of which lower is better"),
+        ("model,score,metric,higher_is_better", ["f1", "false"], "score is f1, of which lower"),
+        ("model,loss", [], "loss, of which lower is better"),
+        ("model,loss,metric,higher_is_better", ["loss", "true"], None),
+        ("model,nll,metric", ["accuracy"], None),
+        ("model,loss,metric", ["cosine"], "loss is cosine, of which lower is better"),
+    ],
+)
+def test_sensitivity_reads_what_is_recorded(
+    tmp_path: Path, head: str, cells: list[str], said: str | None
+) -> None:
+    """Dies if losses are analysed as if higher were better, or a column's name comes first."""
+    words = [str(_tidy(tmp_path, head, *cells)), "--score", head.split(",")[1]]
+    words += ["--hyperparameters", "model"]
+    if said is None:
+        assert sensitivity.main(words) == 0
+    else:
+        with pytest.raises(ConfigError, match=said):
+            sensitivity.main(words)
+
+
+def test_metrics_of_two_directions(tmp_path: Path) -> None:
+    """Dies if accuracies and losses are analysed as one."""
+    path = tmp_path / "two.csv"
+    rows = [f"{k % 2},{s},{m}" for m in ("f1", "nll") for k, s in enumerate(_LOW)]
+    path.write_text("rate,score,metric\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError, match=r"several metrics \(f1, nll\)"):
+        sensitivity.main([str(path), "--hyperparameters", "rate"])
+
+
+def test_sensitivity_of_runs_of_losses(tmp_path: Path) -> None:
+    """Dies if the recorded direction of runs is not read where they are no sweep."""
+    trained = jaxeval.train(TOY, seeds=3, quiet=True)
+    losses = [row._replace(metric="nll", higher_is_better=False) for row in trained.rows]
+    values = {name: [getattr(row, name) for row in losses] for name in losses[0]._fields}
+    table = Columns("runs", values, range(1, 4))
+    with pytest.raises(ConfigError, match="test is nll, of which lower is better"):
+        sources._refuse_losses("runs", table, "test")
+    sources._refuse_losses("runs", table, "seed")
