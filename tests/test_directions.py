@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import jaxeval
+from jaxeval.compare import __main__ as verb
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.imported import Columns
 from jaxeval.sensitivity import __main__ as sensitivity
@@ -43,7 +44,9 @@ def test_tables_that_were_read_before(tmp_path: Path) -> None:
     read = jaxeval.read_scores(path)
     for source in (path, read):
         assert "lower is better." in str(compare(table=source, higher_is_better=False))
-        with pytest.raises(DataError, match="says that lower score is better"):
+        with pytest.raises(
+            DataError, match="higher_is_better=True: the table says that lower score is better"
+        ):
             compare(table=source, higher_is_better=True)
 
 
@@ -53,7 +56,9 @@ def test_runs_know_their_direction() -> None:
     b = jaxeval.train(TOY, seeds=3, quiet=True, changes={"name": "b", "model.width": 3})
     assert "higher is better." in str(compare(a, b, higher_is_better=True))
     for models, table in (((a, b), None), ((), "runs"), ((), jaxeval.load("runs"))):
-        with pytest.raises(DataError, match=r"that higher .* is better"):
+        with pytest.raises(
+            DataError, match=r"higher_is_better=False: the runs say that higher .* is better"
+        ):
             compare(*models, table=table, higher_is_better=False)
 
 
@@ -100,3 +105,35 @@ def test_sensitivity_of_runs_of_losses(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="test is nll, of which lower is better"):
         sources._refuse_losses("runs", table, "test")
     sources._refuse_losses("runs", table, "seed")
+
+
+def test_messages_of_python_name_its_arguments(tmp_path: Path) -> None:
+    """Dies if a call from Python is told of flags."""
+    path = _tidy(tmp_path, "model,score,higher_is_better", "false")
+    with pytest.raises(DataError, match="higher_is_better=True: the table says"):
+        jaxeval.read_scores(path, higher_is_better=True)
+    path = _tidy(tmp_path, "model,f1")
+    read = jaxeval.read_scores(path, columns={"score": "f1"})
+    with pytest.raises(ConfigError, match=r"^margin=3: the scores are fractions; 3 points are 0"):
+        compare(table=read, margin=3)
+    several = tmp_path / "several.csv"
+    several.write_text("model,score,metric\nA,1,f1\nA,2,nll\n")
+    with pytest.raises(
+        DataError, match=r"choose one with table=read_scores\(PATH, metric='NAME'\)"
+    ):
+        compare(table=several)
+    with pytest.raises(DataError, match=r"choose one with metric='NAME'"):
+        jaxeval.read_scores(several)
+
+
+def test_the_command_says_which_runs(capsys: pytest.CaptureFixture) -> None:
+    """Dies if what runs say is put down to a table, or flags are not named."""
+    for name, width in (("a", 2), ("b", 3)):
+        changes = {"name": name, "model.width": width}
+        jaxeval.train(TOY, seeds=3, quiet=True, changes=changes)
+    for words in ([], ["options", "--option", "name", "--score", "test"]):
+        with pytest.raises(DataError, match=r"--lower-is-better: the runs say that higher "):
+            verb.main([*words, "--runs", "runs", "--lower-is-better"])
+    words = ["--runs", "runs", "--option", "name", "--score", "wall_seconds", "--key", "seed"]
+    assert verb.main(["options", *words, "--lower-is-better"]) == 0
+    assert "wall_seconds: lower is better" in capsys.readouterr().out

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     column="table=read_scores(PATH, columns{})",
     metric="table=read_scores(PATH, metric{})",
     missing="table=read_scores(PATH, missing{})",
+    lower_is_better="higher_is_better=False",
 )
 def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
@@ -61,7 +62,7 @@ def compare(
     return results.Comparison(studying.study(scores, rules, unit, control=control, gamma=gamma))
 
 
-@errors.in_python(column="columns{}")
+@errors.in_python(column="columns{}", lower_is_better="higher_is_better=False")
 def read_scores(
     path: str | Path,
     models: Sequence[str] = (),

@@ -155,8 +155,8 @@ def _direction(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace
 
     of_others = args.runs is not None and args.score not in ("dev", "test")
     said = {} if of_others else {n: of for n, of in table.items() if n != args.option}
-    source = args.table or args.runs
-    return directions.of_columns(said, args.score, source, args.higher_is_better)
+    source, who = args.table or args.runs, "the runs say" if args.runs else "the table says"
+    return directions.of_columns(said, args.score, source, args.higher_is_better, who)
 
 
 def _compared(

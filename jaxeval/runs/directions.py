@@ -12,6 +12,7 @@ def of_columns(
     name: str | None,
     source: str,
     asked: bool | None = None,
+    who: str = "the table says",
 ) -> bool | None:
     """What a table says of its scores, which must not be contradicted; else as asked for; else
     as its metrics' names say, or that of the column of scores.
@@ -31,7 +32,7 @@ def of_columns(
         said = _said(columns["higher_is_better"], source)
         if asked not in (None, said):
             metric = metric_of(columns, name) or "score"
-            raise DataError(metrics.contradicted(said, "the table says", metric), source)
+            raise DataError(metrics.contradicted(said, who, metric), source)
         return said
     return _by_name(columns, name, source) if asked is None else asked
 

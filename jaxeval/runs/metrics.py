@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 
 _KNOWN = {
     "fraction": (
@@ -69,13 +69,12 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
     """Refuses a difference of fractions that no two of them have: it was meant in points.
 
     Raises:
-      ConfigError: naming the argument.
+      ConfigError: naming the argument, whose flag has this name with hyphens.
     """
     if unit in PERCENT and difference >= 1:
+        asked = argument(name, int(difference) if float(difference).is_integer() else difference)
         points = "1 point is" if difference == 1 else f"{difference:g} points are"
-        raise ConfigError(
-            f"{name} {difference:g}: the scores are fractions; {points} {difference / 100:g}"
-        )
+        raise ConfigError(f"{asked}: the scores are fractions; {points} {difference / 100:g}")
 
 
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
@@ -104,7 +103,7 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
       who: "the table says".
     """
     asked, better = ("lower", "higher") if higher else ("higher", "lower")
-    return f"--{asked}-is-better: {who} that {better} {metric} is better"
+    return f"{argument(f'{asked}_is_better', True)}: {who} that {better} {metric} is better"
 
 
 def _in_units(before: list[str]) -> bool | None:
