@@ -9,6 +9,7 @@ import jaxeval
 from jaxeval.compare import __main__ as verb
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.imported import Columns
+from jaxeval.select import __main__ as select
 from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.sensitivity import sources
 from tests import from_python
@@ -137,3 +138,18 @@ def test_the_command_says_which_runs(capsys: pytest.CaptureFixture) -> None:
     words = ["--runs", "runs", "--option", "name", "--score", "wall_seconds", "--key", "seed"]
     assert verb.main(["options", *words, "--lower-is-better"]) == 0
     assert "wall_seconds: lower is better" in capsys.readouterr().out
+
+
+def test_configs_know_their_direction(tmp_path: Path) -> None:
+    """Dies if a flag that contradicts the configs' metric is passed over in silence."""
+    paths = []
+    for epochs in (1, 6):
+        paths.append(tmp_path / f"{epochs}.toml")
+        paths[-1].write_text(f'task = "toy"\nname = "{epochs}"\n[training]\nepochs = {epochs}\n')
+    words = [*map(str, paths), "--budget", "6"]
+    with pytest.raises(ConfigError, match=r"--lower-is-better: the configs say that higher "):
+        select.main([*words, "--lower-is-better"])
+    with pytest.raises(ConfigError, match=r"higher_is_better=False: the configs say that higher"):
+        jaxeval.select(paths, budget=6, higher_is_better=False, quiet=True)
+    assert not Path("runs").exists()  # nothing was trained
+    assert select.main([*words, "--higher-is-better"]) == 0
