@@ -190,7 +190,7 @@ def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) 
     from jaxeval.stats import balance
 
     table = arguments.table(args, [name for name in (args.model, args.minus) if name])
-    metrics.refuse_points("--precision", args.precision or 0.0, table.stored_unit)
+    metrics.refuse_points("precision", args.precision or 0.0, table.stored_unit)
     for line in table.warnings:
         print(f"warning: {line}", file=sys.stderr)
     tables = {"score": balance.table(*cells.cells(table, args.model, args.minus))}

@@ -157,10 +157,10 @@ def _pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "Pilot":
         verb.error(f"--minus: expected another model than --model, found {args.minus!r} twice")
     if args.log:
         task = _task(args)
-        metrics.refuse_points("--difference", args.difference, task.stored_unit)
+        metrics.refuse_points("difference", args.difference, task.stored_unit)
         a, b = (task.scores[model] for model in (args.model, args.minus))
         return items.pilot(a, b, clusters=task.clusters)
-    metrics.refuse_points("--difference", args.difference, "fraction")  # accuracies
+    metrics.refuse_points("difference", args.difference, "fraction")  # accuracies
     return items.pilot(*_predictions(args))
 
 

@@ -51,3 +51,52 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
     ):
         with pytest.raises(JaxevalError, match=message):
             compare.main([*words, *change])
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "score", "flag", "higher", "assumed"),
+    [
+        ("higher_is_better", "false", "f1", None, False, False),
+        ("higher_is_better", "True", "loss", None, True, False),
+        ("higher_is_better", "false", "points", "--lower-is-better", False, False),
+        ("metric", "nll", "points", None, False, False),
+        ("metric", "nll", "points", "--higher-is-better", True, False),
+        ("metric", "f1", "loss", None, True, False),
+        ("metric", "cosine", "loss", None, False, False),
+        ("metric", "cosine", "points", None, True, True),
+        ("backend", "x", "loss", "--higher-is-better", True, False),
+    ],
+)
+def test_the_direction_is_that_of_compare(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    column: str,
+    cell: str,
+    score: str,
+    flag: str | None,
+    higher: bool,
+    assumed: bool,
+) -> None:
+    """Dies if a name comes before what is recorded, or the two verbs have rules of their own."""
+    path = tmp_path / "nets.csv"
+    rows = [f"{size},{k},{0.1 * k + size},{cell}" for size in (1, 2) for k in range(8)]
+    path.write_text(f"size,k,{score},{column}\n" + "\n".join(rows) + "\n")
+    words = ["--table", path, "--score", score, *([flag] if flag else [])]
+    options = comparing.json_of(capsys, "options", *words, "--option", "size")
+    compared = comparing.json_of(capsys, *words, "--column", "model=size")
+    for tree in (options, compared):
+        assert (tree["higher_is_better"], tree["direction_assumed"]) == (higher, assumed)
+    assert options["paired_options"][0]["best"] == ("2" if higher else "1")
+
+
+def test_a_recorded_direction_is_not_contradicted(tmp_path: Path) -> None:
+    """Dies if a flag turns what is recorded, or a distance that is studied is a metric."""
+    path = tmp_path / "nets.csv"
+    rows = [f"{m},{k},{k + (m == 'l1')}" for m in ("l1", "mse") for k in range(8)]
+    path.write_text("metric,k,points\n" + "\n".join(rows) + "\n")
+    words = ["options", "--table", str(path), "--option", "metric", "--score", "points"]
+    assert compare.main(words) == 0
+    recorded = [f"{row},false" for row in rows]
+    path.write_text("metric,k,points,higher_is_better\n" + "\n".join(recorded) + "\n")
+    with pytest.raises(JaxevalError, match="the table says that lower points is better"):
+        compare.main([*words, "--higher-is-better"])

@@ -172,3 +172,34 @@ def test_equal_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) ->
     words = ["1", "2", "--command", "echo {model}", "--state", str(tmp_path / "s.json")]
     assert select.main(words) == 0
     assert "1: all 10 scores are equal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "best", "said"),
+    [
+        (["--json-field", "test.nll"], "1", "nll: lower is better"),
+        (["--json-field", "test.nll", "--higher-is-better"], "2", "nll: higher is better"),
+        (["--json-field", "test.f1"], "2", "f1: higher is better"),
+        (["--json-field", "points"], "2", "points: higher is better (assumed; --lower-is"),
+        (["--json-field", "points", "--lower-is-better"], "1", "points: lower is better"),
+    ],
+)
+def test_the_direction_of_a_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture, words: list[str], best: str, said: str
+) -> None:
+    """Dies if the higher loss wins, or the selection does not begin with what is better."""
+    (tmp_path / "score.py").write_text(
+        "import json, sys\n"
+        "score = float(sys.argv[1]) + 0.01 * int(sys.argv[2])\n"
+        "print(json.dumps({'test': {'nll': score, 'f1': score}, 'points': score}))\n"
+    )
+    command = f"{sys.executable} {tmp_path / 'score.py'} {{model}} {{seed}}"
+    words = ["1", "2", "--command", command, "--state", str(tmp_path / "s.json"), *words]
+    assert select.main(words) == 0
+    shown = capsys.readouterr()
+    assert shown.err.splitlines()[0].startswith(said) and said in shown.out
+    assert f"\n{best}, best with probability" in shown.out
+    assert select.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["rule"]["higher_is_better"] is (best == "2")
+    assert (tree["metric"], tree["direction_assumed"]) == (said.split(":")[0], "assumed" in said)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     column="table=read_scores(PATH, columns{})",
     metric="table=read_scores(PATH, metric{})",
     missing="table=read_scores(PATH, missing{})",
+    lower_is_better="higher_is_better=False",
 )
 def compare(
     *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
@@ -40,8 +41,8 @@ def compare(
         or names in `table`, without which all models of the table are compared.
       table: a file of scores, a runs folder or a database URL, or what was read of one.
       paired: the k-th scores of all sequences belong together (one split); as many of each.
-      higher_is_better: of sequences and files; None: as the file or the metric's name says, else
-        so. Runs know it.
+      higher_is_better: of sequences, and of tables that do not say it, which must not be
+        contradicted; None: as the table or the metric's name says, else so. Runs know it.
       unit: of replication; scores within one are averaged (docs/compare.md).
       alpha: level, after the `correction` over all tests looked at.
       margin: smallest difference that matters, in the scores' unit.
@@ -61,7 +62,7 @@ def compare(
     return results.Comparison(studying.study(scores, rules, unit, control=control, gamma=gamma))
 
 
-@errors.in_python(column="columns{}")
+@errors.in_python(column="columns{}", lower_is_better="higher_is_better=False")
 def read_scores(
     path: str | Path,
     models: Sequence[str] = (),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.tuning.methods import Name
 
 
-@errors.in_python(state="out{}")
+@errors.in_python(state="out{}", lower_is_better="higher_is_better=False")
 def select(
     models: "Sequence[Source] | Mapping[str, Callable[[int], float]]",
     *,
@@ -45,7 +45,7 @@ def select(
         the task has them.
       part: of configs, whose score counts; None: test on random splits, else dev.
       seconds: of configs, of training, after which the leader is named.
-      higher_is_better: of functions; configs know it.
+      higher_is_better: of functions; configs know it, and False of an accuracy is refused.
       data, out, changes, store, quiet: of configs, as of `train`.
 
     Raises:
@@ -71,6 +71,7 @@ def select(
     arms = configs.arms(
         list(models), arguments.words(changes), arguments.path(data), random_splits, part
     )
+    training.refuse_other(arms, None if higher_is_better else False)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)

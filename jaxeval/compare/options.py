@@ -146,14 +146,17 @@ def _key(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> l
 
 
 def _direction(table: Mapping[str, Sequence[Hashable]], args: argparse.Namespace) -> bool | None:
-    """Whether higher is better, as asked for, by the name of the score, or as the table says."""
-    from jaxeval.runs import metrics
+    """Whether higher is better, by the rule of `directions.of_columns`; None: not known.
 
-    said = {str(value).lower() for value in table.get("higher_is_better", ())}
-    recorded = said == {"true"} if said in ({"true"}, {"false"}) else None
-    known = metrics.higher_is_better(args.score)
-    stated = (args.higher_is_better, known, recorded)
-    return next((higher for higher in stated if higher is not None), None)
+    What a runs folder records of its metric is about dev and test only; what is studied as an
+    option is no metric.
+    """
+    from jaxeval.runs import directions
+
+    of_others = args.runs is not None and args.score not in ("dev", "test")
+    said = {} if of_others else {n: of for n, of in table.items() if n != args.option}
+    source, who = args.table or args.runs, "the runs say" if args.runs else "the table says"
+    return directions.of_columns(said, args.score, source, args.higher_is_better, who)
 
 
 def _compared(

@@ -1,5 +1,6 @@
 """Where scores to compare come from: sequences, runs, and names in a table."""
 
+import dataclasses
 import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, native, tables
+from jaxeval.runs import database, metrics, native, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
@@ -42,7 +43,7 @@ def table(
         raise ConfigError("compare: expected sequences of scores, runs, or table=")
     runs = [model for model in models if isinstance(model, Runs)]
     if len(runs) == len(models):
-        return _of_runs(runs, Layout())
+        return _of_runs(runs, Layout(higher_is_better=higher_is_better))
     if any(isinstance(model, str | Runs) for model in models):
         raise ConfigError(
             "compare: expected sequences of scores, runs, or names with table=, and not several "
@@ -67,10 +68,25 @@ def _of_names(
     names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool | None
 ) -> ScoreTable:
     if isinstance(source, ScoreTable):
-        return tables.only(source, names)
-    if isinstance(source, Runs):
-        return _of_runs([source], Layout(models=names))
-    return read(source, Layout(models=names, higher_is_better=higher_is_better))
+        return tables.only(_directed(source, higher_is_better), names)
+    layout = Layout(models=names, higher_is_better=higher_is_better)
+    return _of_runs([source], layout) if isinstance(source, Runs) else read(source, layout)
+
+
+def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:
+    """A table in the direction asked for, where it was only assumed.
+
+    Raises:
+      DataError: the table says the opposite; failed runs count as 0, the best of losses.
+    """
+    if asked is None or (asked == table.higher_is_better and not table.direction_assumed):
+        return table
+    if not table.direction_assumed:
+        raise DataError(
+            metrics.contradicted(not asked, "the table says", table.metric or "score"),
+            table.source,
+        )
+    return dataclasses.replace(tables.directed(table, asked), warnings=table.warnings)
 
 
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:

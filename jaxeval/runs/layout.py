@@ -103,7 +103,7 @@ def _of_metric(
     names = list(dict.fromkeys(str(metrics[k]) for k in keep))
     if metric is None and len(names) > 1:
         raise DataError(
-            f"several metrics ({listed(names)}); expected {argument('metric')} with one of them",
+            f"several metrics ({listed(names)}); choose one with {argument('metric', 'NAME')}",
             source,
         )
     if metric is not None and names and metric not in names:

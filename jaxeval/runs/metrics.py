@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 
 _KNOWN = {
     "fraction": (
@@ -28,8 +28,17 @@ _HIGHER = (
     "mcc auprc average_precision acc_norm accuracy_score correct macro_f1 micro_f1 f_score "
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
-# neg_log_loss, 1-wer: the sign of what follows is turned, or is not
-_TURNING = {"neg", "negative", "minus", "1", "one", "inverse", "reciprocal"}
+# say nothing of what is measured, as in "test score" in nats
+_PLAIN = (
+    "score scores metric value result points test dev train valid validation val eval "
+    "evaluation mean average avg"
+)
+# log_likelihood_bits_per_byte, mutual_information in bits: more is better, or no one knows
+_GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
+# neg_log_loss, -loss: the sign of what follows is turned, or is not
+_TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
+# 1-wer, 1 - test_wer; but of top-1 error, zero_one_loss and one_shot_wer they count
+_TURNING_FIRST = ("1", "one", "no")
 UNITS = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, read in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
@@ -60,25 +69,31 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
     """Refuses a difference of fractions that no two of them have: it was meant in points.
 
     Raises:
-      ConfigError: naming the argument.
+      ConfigError: naming the argument, whose flag has this name with hyphens.
     """
     if unit in PERCENT and difference >= 1:
+        asked = argument(name, int(difference) if float(difference).is_integer() else difference)
         points = "1 point is" if difference == 1 else f"{difference:g} points are"
-        raise ConfigError(
-            f"{name} {difference:g}: the scores are fractions; {points} {difference / 100:g}"
-        )
+        raise ConfigError(f"{asked}: the scores are fractions; {points} {difference / 100:g}")
 
 
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
     """Whether higher is better of a well-known metric, by its name or else its unit.
 
+    A unit tells nothing of a name with words of its own: nats may be of a loss or a likelihood.
+
     Returns:
       None: not known.
     """
+    if re.match(r"(.*/)?\s*[-\u2212]", metric or ""):
+        return None
     for name, before in _endings(metric):
+        if _UNITS.get(name) == "bits" or name == "nats":
+            return _in_units(before)
         if name in _DIRECTIONS:
-            return None if _TURNING & before else _DIRECTIONS[name]
-    return False if unit in _LOWER_UNITS else None
+            return None if _turned(before) else _DIRECTIONS[name]
+    plain = {*_PLAIN.split()}.issuperset(_words(metric))
+    return False if plain and unit in _LOWER_UNITS else None
 
 
 def contradicted(higher: bool, who: str, metric: str) -> str:
@@ -88,11 +103,30 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
       who: "the table says".
     """
     asked, better = ("lower", "higher") if higher else ("higher", "lower")
-    return f"--{asked}-is-better: {who} that {better} {metric} is better"
+    return f"{argument(f'{asked}_is_better', True)}: {who} that {better} {metric} is better"
 
 
-def _endings(metric: str | None) -> Iterator[tuple[str, set[str]]]:
+def _in_units(before: list[str]) -> bool | None:
+    """Whether higher is better of a name that ends in bits or nats, by the words before."""
+    rest = "_".join(before)
+    said = higher_is_better(rest)
+    unknown = said is None and (_turned(before) or _GAINS.search(rest))
+    return None if unknown else said or False
+
+
+def _turned(before: list[str]) -> bool:
+    """Whether words before a name may turn its sign."""
+    first, *others = before or [""]
+    directly = {*_PLAIN.split()}.issuperset(others)
+    return bool(_TURNING & {*before}) or (first in _TURNING_FIRST and directly)
+
+
+def _words(metric: str | None) -> list[str]:
+    return [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+
+
+def _endings(metric: str | None) -> Iterator[tuple[str, list[str]]]:
     """Every ending of a name, the longest first, and the words before it."""
-    words = [word for word in re.split(r"[^a-z0-9]+", (metric or "").lower()) if word]
+    words = _words(metric)
     for k in range(len(words)):
-        yield "_".join(words[k:]), set(words[:k])
+        yield "_".join(words[k:]), words[:k]

@@ -5,8 +5,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.errors import RunError, argument
-from jaxeval.runs import database, experiments, imported, store, tables
+from jaxeval.errors import DataError, RunError, argument
+from jaxeval.runs import database, experiments, imported, metrics, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -79,7 +79,8 @@ def of_members(
 
     Raises:
       RunError: no member has ended, or no experiment of the folder can be compared.
-      DataError: the experiments chosen have several metrics, or there is no such model.
+      DataError: the experiments chosen have several metrics, there is no such model, or the
+        opposite of their direction is asked for.
     """
     members = _chosen(everything, source, layout)
     kept = {row.experiment for row in members}
@@ -87,9 +88,14 @@ def of_members(
     columns = {"score": "test", **layout.columns}
     whole = _columns(members, source, columns.get("dataset", "dataset"))
     head = imported.head(whole, rows)
-    table = tables.of_columns(head, dataclasses.replace(layout, columns=columns))
+    unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None)
+    table = tables.of_columns(head, unasked)
     higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
-    directed = tables.directed(table, higher[table.metric])
+    said = higher[table.metric]
+    if layout.higher_is_better not in (None, said):
+        message = metrics.contradicted(said, "the runs say", table.metric or "score")
+        raise DataError(message, source)
+    directed = tables.directed(table, said)
     notes = [*_left_out(left_out), *_differing(table, whole.texts("config_hash"))]
     return dataclasses.replace(
         directed,

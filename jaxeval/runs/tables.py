@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, headers, imported, metrics
+from jaxeval.runs import checks, directions, headers, imported, metrics
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
@@ -145,12 +145,14 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
         dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
-        metric=layout.metric or _first(tidy.columns.get("metric")) or layout.columns.get("score"),
+        metric=layout.metric or directions.metric_of(tidy.columns, layout.columns.get("score")),
         unit=_first(tidy.columns.get("unit")),
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    return directed(scores, _direction(tidy, scores, layout))
+    column = layout.columns.get("score")
+    said = directions.of_columns(tidy.columns, column, table.source, layout.higher_is_better)
+    return directed(scores, said)
 
 
 def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
@@ -159,35 +161,6 @@ def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
     if absent:
         names = list(dict.fromkeys(table.texts(layout.columns.get("model", "model"))))
         raise DataError(f"no model {absent[0]!r}; expected one of {listed(names)}", table.source)
-
-
-def _direction(tidy: layouts.Tidy, scores: ScoreTable, layout: Layout) -> bool | None:
-    """What the table says, which must not be contradicted; else the layout; else the metric.
-
-    Raises:
-      DataError: the table says neither true nor false, or both, or the layout the opposite.
-    """
-    asked = layout.higher_is_better
-    if "higher_is_better" not in tidy.columns:
-        known = metrics.higher_is_better(scores.metric, scores.unit)
-        return known if asked is None else asked
-    said = _said(tidy.columns["higher_is_better"], scores.source)
-    if asked not in (None, said):
-        raise DataError(
-            metrics.contradicted(said, "the table says", scores.metric or "score"), scores.source
-        )
-    return said
-
-
-def _said(column: Sequence[object], source: str) -> bool:
-    words = {str(value).lower() for value in column}
-    if words not in ({"true"}, {"false"}):
-        raise DataError(
-            f"higher_is_better: expected true or false, the same in all rows, found "
-            f"{listed(sorted(words))}",
-            source,
-        )
-    return words == {"true"}
 
 
 def directed(table: ScoreTable, said: bool | None) -> ScoreTable:

@@ -167,7 +167,8 @@ def _by_command(args: argparse.Namespace) -> int:
     if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
-    rule = options.rule(args, args.higher_is_better is not False, args.workers)
+    said = options.direction(args)
+    rule = options.rule(args, said.higher_is_better is not False, args.workers)
     raced = options.blocks(args)
     most = None if raced is None else raced.count
     if most is not None:
@@ -178,6 +179,7 @@ def _by_command(args: argparse.Namespace) -> int:
     if raced is not None:
         source["race"] = dataclasses.asdict(raced)
     with saved.opened(path, rule, args.models, source) as selected:
+        print(said.sentence, file=sys.stderr)
         if selected.known:
             print(f"{path}: {selected.known} evaluations are known", file=sys.stderr)
         state = selected.state
@@ -196,7 +198,9 @@ def _by_command(args: argparse.Namespace) -> int:
                 raise
             raise RunError(f"{error}; mend the command and delete {path} to try again") from None
     result = as_json.result(rule, state, answer)
-    result["direction_assumed"] = args.higher_is_better is None
+    result["direction_assumed"] = said.higher_is_better is None
+    if said.metric is not None:
+        result["metric"] = said.metric
     if raced is not None:
         result["race"] = as_json.race(raced, state)
     return options.write(result, lambda: terminal.print_result(result), args)

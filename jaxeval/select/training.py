@@ -14,8 +14,10 @@ from jaxeval.bandits import saved
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.fixed_confidence import Confident
 from jaxeval.config import reading
+from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.report.selection import as_json, terminal
+from jaxeval.runs import metrics
 from jaxeval.select import configs, options
 
 if TYPE_CHECKING:
@@ -28,10 +30,22 @@ def run(args: argparse.Namespace) -> int:
     paths = [word for word in args.models if "=" not in word]
     random_splits = None if args.splits is None else args.splits == "random"
     arms = configs.arms(paths, changes, args.data, random_splits, args.part)
+    refuse_other(arms, args.higher_is_better)
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
     return options.write(tree, lambda: terminal.print_result(tree), args)
+
+
+def refuse_other(arms: configs.Arms, asked: bool | None) -> None:
+    """Raises ConfigError where the opposite of the direction of the configs' metric is asked for.
+
+    Args:
+      asked: whether higher is better; None: nothing.
+    """
+    higher, metric = arms.record.higher_is_better, arms.record.metric
+    if asked not in (None, higher):
+        raise ConfigError(metrics.contradicted(higher, "the configs say", metric))
 
 
 def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.runs import checks, imported, metrics, names, native
+from jaxeval.runs import checks, directions, imported, names, native
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
@@ -119,7 +119,7 @@ def _refuse_absent(
 
 
 def _read(location: str, request: Request) -> list[SweepScores]:
-    if not (Path(location).is_dir() or "://" in location):
+    if not _is_of_runs(location):
         if request.experiments:
             raise ConfigError(f"--experiment: expected runs folders, got the table {location}")
         return [_of_table(location, imported.read(location, request.rows), request)]
@@ -179,8 +179,7 @@ def _of(table: Columns, experiment: str) -> Columns:
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     column = request.score or "score"
-    if metrics.higher_is_better(column) is False:
-        raise ConfigError(_lower(location, column, column))
+    _refuse_losses(location, table, column)
     scores, keep, unusable = checks.usable(table, column, request.missing)
     cut = imported.pick(table, keep.tolist())
     declared, space = request.declared, request.space
@@ -203,6 +202,19 @@ def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     )
 
 
+def _refuse_losses(location: str, table: Columns, column: str) -> None:
+    """What a runs folder records of its metric is about dev and test only."""
+    of_others = _is_of_runs(location) and column not in ("dev", "test")
+    columns = {} if of_others else table.values
+    if directions.of_columns(columns, column, table.source) is False:
+        metric = directions.metric_of(columns, column)
+        raise ConfigError(_lower(location, column, metric or column))
+
+
+def _is_of_runs(location: str) -> bool:
+    return Path(location).is_dir() or "://" in location
+
+
 def _unread(table: Columns, read: Collection[str], every: bool) -> list[str]:
     """Columns with several values that are not among those read; every one, or those of models."""
     return [
@@ -214,7 +226,7 @@ def _unread(table: Columns, read: Collection[str], every: bool) -> list[str]:
 
 def _names(location: str) -> list[str]:
     """Hyperparameters of the recorded sweeps of a place."""
-    if not (Path(location).is_dir() or "://" in location):
+    if not _is_of_runs(location):
         return []
     table = native.columns(location)
     spaces = map(recorded.space_of, table.texts("config"), table.texts("name"))
@@ -224,8 +236,9 @@ def _names(location: str) -> list[str]:
 
 
 def _lower(name: str, column: str, metric: str) -> str:
+    what = metric if metric == column else f"{column} is {metric}"
     return (
-        f"{name}: {column} is {metric}, of which lower is better; expected a fraction of "
+        f"{name}: {what}, of which lower is better; expected a fraction of "
         "which higher is better, such as accuracy or f1"
     )
 

@@ -85,7 +85,9 @@ def test_names_models_metric_and_rows_are_chosen(tmp_path: Path) -> None:
         "arch,run,metric,value\nA,1,f1,0.5\nA,1,acc,0.9\nB,1,f1,0.6\nC,1,f1,0.7\nA,2,f1,0.8\n",
     )
     named = {"model": "arch", "score": "value", "seed": "run"}
-    with pytest.raises(DataError, match=r"several metrics \(f1, acc\); expected --metric"):
+    with pytest.raises(
+        DataError, match=r"several metrics \(f1, acc\); choose one with --metric NAME"
+    ):
         tables.read(path, Layout(columns=named))
     table = tables.read(path, Layout(columns=named, metric="f1", models=["C", "A"]))
     assert _scores(table) == {"C": [0.7], "A": [0.5, 0.8]}

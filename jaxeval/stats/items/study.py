@@ -117,7 +117,7 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
             "NAME=PATH names those of a folder or file"
         )
     for task in paired.tasks:
-        metrics.refuse_points("--margin", rules.margin, task.stored_unit)
+        metrics.refuse_points("margin", rules.margin, task.stored_unit)
     suite = suites.compare(
         [
             Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)

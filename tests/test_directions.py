@@ -1,0 +1,155 @@
+"""Which scores are better: what a table or runs record, what is asked for, and what is assumed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jaxeval
+from jaxeval.compare import __main__ as verb
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs.imported import Columns
+from jaxeval.select import __main__ as select
+from jaxeval.sensitivity import __main__ as sensitivity
+from jaxeval.sensitivity import sources
+from tests import from_python
+from tests.from_python import TOY, compare
+
+_toys = from_python.toys  # a fixture of all tests here
+_LOW = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
+_HIGH = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
+
+
+def _tidy(folder: Path, head: str, *cells: str) -> Path:
+    """Of A the lower scores; the same cells in every row after model and score."""
+    path = folder / "tidy.csv"
+    rows = [[m, str(s), *cells] for m, of in (("A", _LOW), ("B", _HIGH)) for s in of]
+    path.write_text("\n".join([head, *map(",".join, rows)]) + "\n")
+    return path
+
+
+def test_tables_that_were_read_before(tmp_path: Path) -> None:
+    """Dies if a direction that is asked for is not heard, or contradicts what is recorded."""
+    path = _tidy(tmp_path, "model,score")
+    read = jaxeval.read_scores(path)
+    for source in (path, read):
+        lower = compare("A", "B", table=source, higher_is_better=False)
+        assert "score: lower is better." in str(lower)
+        pair: Any = lower.to_dict()["pairs"]
+        assert pair[0]["probability_of_improvement"]["estimate"] == 1.0  # A has the lower scores
+        assert "score: higher is better." in str(
+            compare("A", "B", table=source, higher_is_better=True)
+        )
+    assert "assumed" in str(compare("A", "B", table=read))  # what was read stays as it is
+    path = _tidy(tmp_path, "model,score,higher_is_better", "false")
+    read = jaxeval.read_scores(path)
+    for source in (path, read):
+        assert "lower is better." in str(compare(table=source, higher_is_better=False))
+        with pytest.raises(
+            DataError, match="higher_is_better=True: the table says that lower score is better"
+        ):
+            compare(table=source, higher_is_better=True)
+
+
+def test_runs_know_their_direction() -> None:
+    """Dies if runs of an accuracy are compared as losses."""
+    a = jaxeval.train(TOY, seeds=3, quiet=True)
+    b = jaxeval.train(TOY, seeds=3, quiet=True, changes={"name": "b", "model.width": 3})
+    assert "higher is better." in str(compare(a, b, higher_is_better=True))
+    for models, table in (((a, b), None), ((), "runs"), ((), jaxeval.load("runs"))):
+        with pytest.raises(
+            DataError, match=r"higher_is_better=False: the runs say that higher .* is better"
+        ):
+            compare(*models, table=table, higher_is_better=False)
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "said"),
+    [
+        ("model,score,metric", ["nll"], "score is nll, of which lower is better"),
+        ("model,score,higher_is_better", ["False"], "score, of which lower is better"),
+        ("model,score,metric,higher_is_better", ["f1", "false"], "score is f1, of which lower"),
+        ("model,loss", [], "loss, of which lower is better"),
+        ("model,loss,metric,higher_is_better", ["loss", "true"], None),
+        ("model,nll,metric", ["accuracy"], None),
+        ("model,loss,metric", ["cosine"], "loss is cosine, of which lower is better"),
+    ],
+)
+def test_sensitivity_reads_what_is_recorded(
+    tmp_path: Path, head: str, cells: list[str], said: str | None
+) -> None:
+    """Dies if losses are analysed as if higher were better, or a column's name comes first."""
+    words = [str(_tidy(tmp_path, head, *cells)), "--score", head.split(",")[1]]
+    words += ["--hyperparameters", "model"]
+    if said is None:
+        assert sensitivity.main(words) == 0
+    else:
+        with pytest.raises(ConfigError, match=said):
+            sensitivity.main(words)
+
+
+def test_metrics_of_two_directions(tmp_path: Path) -> None:
+    """Dies if accuracies and losses are analysed as one."""
+    path = tmp_path / "two.csv"
+    rows = [f"{k % 2},{s},{m}" for m in ("f1", "nll") for k, s in enumerate(_LOW)]
+    path.write_text("rate,score,metric\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError, match=r"several metrics \(f1, nll\)"):
+        sensitivity.main([str(path), "--hyperparameters", "rate"])
+
+
+def test_sensitivity_of_runs_of_losses(tmp_path: Path) -> None:
+    """Dies if the recorded direction of runs is not read where they are no sweep."""
+    trained = jaxeval.train(TOY, seeds=3, quiet=True)
+    losses = [row._replace(metric="nll", higher_is_better=False) for row in trained.rows]
+    values = {name: [getattr(row, name) for row in losses] for name in losses[0]._fields}
+    table = Columns("runs", values, range(1, 4))
+    with pytest.raises(ConfigError, match="test is nll, of which lower is better"):
+        sources._refuse_losses("runs", table, "test")
+    sources._refuse_losses("runs", table, "seed")
+
+
+def test_messages_of_python_name_its_arguments(tmp_path: Path) -> None:
+    """Dies if a call from Python is told of flags."""
+    path = _tidy(tmp_path, "model,score,higher_is_better", "false")
+    with pytest.raises(DataError, match="higher_is_better=True: the table says"):
+        jaxeval.read_scores(path, higher_is_better=True)
+    path = _tidy(tmp_path, "model,f1")
+    read = jaxeval.read_scores(path, columns={"score": "f1"})
+    with pytest.raises(ConfigError, match=r"^margin=3: the scores are fractions; 3 points are 0"):
+        compare(table=read, margin=3)
+    several = tmp_path / "several.csv"
+    several.write_text("model,score,metric\nA,1,f1\nA,2,nll\n")
+    with pytest.raises(
+        DataError, match=r"choose one with table=read_scores\(PATH, metric='NAME'\)"
+    ):
+        compare(table=several)
+    with pytest.raises(DataError, match=r"choose one with metric='NAME'"):
+        jaxeval.read_scores(several)
+
+
+def test_the_command_says_which_runs(capsys: pytest.CaptureFixture) -> None:
+    """Dies if what runs say is put down to a table, or flags are not named."""
+    for name, width in (("a", 2), ("b", 3)):
+        changes = {"name": name, "model.width": width}
+        jaxeval.train(TOY, seeds=3, quiet=True, changes=changes)
+    for words in ([], ["options", "--option", "name", "--score", "test"]):
+        with pytest.raises(DataError, match=r"--lower-is-better: the runs say that higher "):
+            verb.main([*words, "--runs", "runs", "--lower-is-better"])
+    words = ["--runs", "runs", "--option", "name", "--score", "wall_seconds", "--key", "seed"]
+    assert verb.main(["options", *words, "--lower-is-better"]) == 0
+    assert "wall_seconds: lower is better" in capsys.readouterr().out
+
+
+def test_configs_know_their_direction(tmp_path: Path) -> None:
+    """Dies if a flag that contradicts the configs' metric is passed over in silence."""
+    paths = []
+    for epochs in (1, 6):
+        paths.append(tmp_path / f"{epochs}.toml")
+        paths[-1].write_text(f'task = "toy"\nname = "{epochs}"\n[training]\nepochs = {epochs}\n')
+    words = [*map(str, paths), "--budget", "6"]
+    with pytest.raises(ConfigError, match=r"--lower-is-better: the configs say that higher "):
+        select.main([*words, "--lower-is-better"])
+    with pytest.raises(ConfigError, match=r"higher_is_better=False: the configs say that higher"):
+        jaxeval.select(paths, budget=6, higher_is_better=False, quiet=True)
+    assert not Path("runs").exists()  # nothing was trained
+    assert select.main([*words, "--higher-is-better"]) == 0
