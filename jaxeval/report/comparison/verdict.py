@@ -8,6 +8,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
@@ -194,9 +195,8 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     return [*sentences, *(f"All runs, item by item: {line}" for line in claims)]
 
 
-def counted(study: ScoreStudy) -> list[str]:
+def counted(table: ScoreTable) -> list[str]:
     """In what models differ; how many runs failed, and what became of unusable scores."""
-    table = study.table
     lines = [*table.notes]
     lines += [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
     if table.unusable:
