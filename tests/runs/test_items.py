@@ -1,6 +1,5 @@
 """Tables of predictions: scores against definitions, items in one order, what is refused."""
 
-import dataclasses
 import itertools
 import json
 import random
@@ -13,7 +12,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import arguments, items
+from jaxeval.runs import items
 from jaxeval.stats import single_models
 from jaxeval.stats.pairwise import Rules
 
@@ -223,44 +222,6 @@ def test_one_run_beside_several(tmp_path: Path, capsys: pytest.CaptureFixture) -
     assert compare.main(["--items", str(_write(tmp_path, rows)), "--json", "-"]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["pairs"]
     assert pair["difference"]["sizes"]["runs"] == [3, 1] and [*pair["over"]] == ["items"]
-
-
-def _main_with_statuses(
-    path: Path, statuses: dict[str, dict[str, int]], monkeypatch: pytest.MonkeyPatch, words: Any
-) -> int:
-    """Compares the items of a file as those of a runs folder in which runs ended so."""
-    table, trained = items.read(path)
-    known = dataclasses.replace(table, statuses=statuses, notes=("A and B differ in x: 1, 2",))
-    monkeypatch.setattr(arguments, "scores_and_items", lambda *_: (known, trained))
-    return compare.main(["--items", str(path), *words])
-
-
-def test_one_run_is_told_with_what_is_known_of_the_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if failed runs or notes of the table are lost, or who has one run is not said."""
-    path = _write(tmp_path, _rows({"A": 0.9}, runs=3) + _rows({"B": 0.5}, runs=1))
-    statuses = {"A": {"diverged": 4, "finished": 3}, "B": {"finished": 1}}
-    expected = [
-        "A and B differ in x: 1, 2",
-        "A: 4 diverged, 3 finished",
-        "B has one run: all models are compared over items alone",
-    ]
-    assert _main_with_statuses(path, statuses, monkeypatch, ["--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == expected
-    assert _main_with_statuses(path, statuses, monkeypatch, []) == 0
-    shown = capsys.readouterr().out
-    assert all(f"warning: {line}\n" in shown for line in expected)
-
-
-def test_what_failed_runs_left_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if the one run that did not diverge stands for its model."""
-    path = _write(tmp_path, _rows({"A": 0.9, "B": 0.5}, runs=1))
-    statuses = {"A": {"finished": 1}, "B": {"diverged": 5, "finished": 1}}
-    with pytest.raises(DataError, match=r"B: 1 score, .* \(5 diverged, 1 finished\), which is no"):
-        _main_with_statuses(path, statuses, monkeypatch, [])
 
 
 def test_the_page_converts_released_predictions(

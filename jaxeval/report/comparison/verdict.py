@@ -48,7 +48,13 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
     if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
-        yield f"No conclusion: {counted} are too few to test location, by their ranks, or spread."
+        if pair.plan.least_p <= rules.alpha:
+            needed = f"{FEW}" if pair.scores.by_pairs else f"{FEW} of each"
+            rule = "No conclusion, by rule, however small p is"
+            yield f"{rule}: {counted}, where {needed} are needed."
+        else:
+            ranks = "too few to test location, by their ranks, or spread"
+            yield f"No conclusion: {counted} are {ranks}."
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
@@ -173,7 +179,11 @@ def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     assert rules.margin is not None
     margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
     tested = f"TOST, corrected p {text.p_value(p)}"
-    if not (comparison.enough(pair.scores) and p <= rules.alpha):
+    if p <= rules.alpha and not comparison.enough(pair.scores):
+        each = "pairs" if pair.scores.by_pairs else "scores of each"
+        rule = f"by rule, which takes {FEW} {each}"
+        return f"No conclusion on equivalence within {margin}, {rule} ({tested})."
+    if p > rules.alpha:
         return f"Equivalence within {margin} was not shown ({tested})."
     shown = comparison.location(pair, rules)
     if shown and not comparison.against(pair, rules):
