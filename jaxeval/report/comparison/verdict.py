@@ -9,7 +9,7 @@ from jaxeval.report.comparison import single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
-from jaxeval.stats import comparison
+from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.study import ScoreStudy
@@ -128,7 +128,7 @@ def _tested(pair: Pair) -> str:
 def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
     shown = comparison.spread(pair, rules)
-    sds = [float(np.std(values, ddof=1)) for values in (of.first, of.second)]
+    sds = [describe.sd(values) for values in (of.first, of.second)]
     measured = f"sd {_of_each(pair, sds, scale)}"
     tested = f"Brown-Forsythe, corrected p {text.p_value(pair.adjusted['brown_forsythe'])}"
     if not shown:
