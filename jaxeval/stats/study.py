@@ -86,7 +86,7 @@ def study(
       ConfigError: a margin of points where scores are fractions.
       DataError: fewer than two models on every data set, a model with one score, no such control.
     """
-    metrics.refuse_points("--margin", rules.margin or 0.0, table.stored_unit)
+    metrics.refuse_points(argument("margin"), rules.margin or 0.0, table.stored_unit)
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
     if control is not None and control not in table.models:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import item_scores
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
@@ -188,8 +188,9 @@ class _Task:
             self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
             return None
         if len(metrics) > 1:
+            asked = argument("metric")
             raise self._error(
-                f"several metrics ({listed(metrics)}); expected --metric with one of them"
+                f"several metrics ({listed(metrics)}); expected {asked} with one of them"
             )
         return metrics[0]
 
@@ -211,7 +212,8 @@ class _Task:
             )
             if self.rules.mismatched == "error":
                 raise self._error(
-                    f"{said}; --mismatched drop leaves them out, --mismatched pair takes equal "
+                    f"{said}; {argument('mismatched', 'drop')} leaves them out, "
+                    f"{argument('mismatched', 'pair')} takes equal "
                     "ids for equal items, such as where only chat templates differ"
                 )
             self.notes.append(f"{_of(self.name)}{said}; they are left out")
@@ -244,11 +246,12 @@ class _Task:
             model, name = (self._named(what, row)[0] for what in ("model", "item"))
             raise self._error(
                 f"{int(unexplained.sum())} scores of {model} are not finite, the first "
-                f"{self.table.score[row[0]]} of item {name:.60}; --missing drop leaves them out, "
-                "--missing zero counts them as 0"
+                f"{self.table.score[row[0]]} of item {name:.60}; {argument('missing', 'drop')} "
+                f"leaves them out, {argument('missing', 'zero')} counts them as 0"
             )
         if bad.any() and self.rules.missing == "zero" and not higher:
-            raise self._error("--missing zero: 0 would be the best; expected --missing drop")
+            zero, drop = argument("missing", "zero"), argument("missing", "drop")
+            raise self._error(f"{zero}: 0 would be the best; expected {drop}")
         values[bad] = 0.0 if self.rules.missing == "zero" else np.nan
         return values
 

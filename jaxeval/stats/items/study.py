@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
@@ -117,7 +117,7 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
             "NAME=PATH names those of a folder or file"
         )
     for task in paired.tasks:
-        metrics.refuse_points("--margin", rules.margin, task.stored_unit)
+        metrics.refuse_points(argument("margin"), rules.margin, task.stored_unit)
     suite = suites.compare(
         [
             Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
