@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxeval import errors
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 Scores = Sequence | np.ndarray
 _NAMES = ("a", "b")
+_ARGUMENTS = {  # in messages; the last two are of logs that `compare` alone reads
+    "lower_is_better": "higher_is_better=False",
+    "higher_is_better": "higher_is_better=True",
+    "column": "compare --log --column ROLE=KEY",
+    "mismatched": "compare --log --mismatched{}",
+}
 
 
 def assert_better(
@@ -49,19 +56,45 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
+    with errors.in_python(**_ARGUMENTS):
+        paired = _paired(a, b, clusters, metric, higher_is_better, missing)
+        against = _against(paired, over, alpha, margin, missing)
+    if against:
+        raise AssertionError("\n".join(against))
+
+
+def _against(
+    paired: "Paired",
+    over: "str | Collection[Factor] | None",
+    alpha: float,
+    margin: float,
+    missing: "Missing",
+) -> list[str]:
+    """What is said of A that is not shown to be better; nothing where it is."""
     from jaxeval.report.items import verdict
     from jaxeval.stats.items import study as studies
 
+    rules = studies.Rules(_factors(over), alpha, margin, complete=missing == "error")
+    study = studies.study(paired, rules)
+    if studies.verdict(study) == "better":
+        return []
+    said = [*study.warnings, *verdict.of_study(study)]
+    return [verdict.outcome(study), *verdict.directions(study), *said]
+
+
+def _paired(
+    a: Scores | str | PathLike[str],
+    b: Scores | str | PathLike[str],
+    clusters: Sequence | str | None,
+    metric: str | None,
+    higher_is_better: bool | None,
+    missing: "Missing",
+) -> "Paired":
     paths = [isinstance(of, str | PathLike) for of in (a, b)]
     if any(paths) and not all(paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
     read = _of_logs if any(paths) else _of_arrays
-    paired = read(a, b, clusters, metric, higher_is_better, missing)
-    rules = studies.Rules(_factors(over), alpha, margin, complete=missing == "error")
-    study = studies.study(paired, rules)
-    if studies.verdict(study) != "better":
-        lines = [verdict.outcome(study), *study.warnings, *verdict.of_study(study)]
-        raise AssertionError("\n".join(lines))
+    return read(a, b, clusters, metric, higher_is_better, missing)
 
 
 def _factors(over: object) -> "tuple[Factor, ...] | None":

@@ -220,8 +220,26 @@ def test_a_rule_is_not_called_a_lack_of_power(
     reached = 2 * 2 / math.comb(sum(n), n[0]) <= 0.05  # corrected over location and spread
     assert (pair["least_p"] <= 0.05) == reached == ("rule" in said)
     assert any(said in line for line in pair["verdict"]["text"])
+    first = pair["verdict"]["text"][0]
+    assert first.startswith("No conclusion, by rule" if reached else "No conclusion: ")
+    assert ("by their ranks" in first) == (not reached)
     assert any(warned in line for line in tree["warnings"])
     assert pair["verdict"]["higher"] is None
+
+
+def test_pairs_without_a_conclusion_are_named_by_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a rule is said of pairs whose ranks could show nothing, or of no pair by name."""
+    sizes = (("A", 0.8, 3), ("B", 0.7, 40), ("C", 0.7, 3))
+    rows = [f"{m},{base + k / 1000}" for m, base, n in sizes for k in range(n)]
+    path = tmp_path / "few.csv"
+    path.write_text("model,score\n" + "\n".join(rows))
+    warnings = comparing.json_of(capsys, "--table", path)["warnings"]
+    (rule,) = [line for line in warnings if "by rule" in line]
+    (ranks,) = [line for line in warnings if "by their ranks" in line]
+    assert rule.startswith("A and B, B and C: models with 3 scores")
+    assert ranks.startswith("A and C: models with 3 scores")
 
 
 def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -35,6 +35,7 @@ def test_the_gate_has_a_code_of_its_own(
     assert tuple(counts.values()) == expected
     (case,) = suite.findall("testcase")
     assert (case.get("classname"), case.get("name")) == ("a against b", "arc acc")
+    assert suite.findtext("system-out") == "acc: higher is better"
     (text,) = line.read_text().splitlines()
     said = {0: "a is better than b", 1: "a was not shown to be better or worse", 3: "a is worse"}
     assert text.startswith(f"**{said[status]}") and "arc acc" in text

@@ -132,6 +132,20 @@ def test_another_delta_goes_on(tmp_path: Path) -> None:
     assert len(calls) == len({*calls}) == late["evaluations"]
 
 
+def test_a_score_in_a_state_that_is_none_is_one_error(tmp_path: Path) -> None:
+    """Dies if a recorded score that is not finite ends in a traceback."""
+    words = _words(tmp_path, 0, "good", "fair", "--rule", "non-adaptive", "--budget")
+    _run(tmp_path, [*words, "8"])
+    path = tmp_path / "selection.json"
+    tree = json.loads(path.read_text())
+    tree["state"]["recorded"] = {"good": {"9": "NaN"}}
+    path.write_text(json.dumps(tree))
+    lines = _run(tmp_path, [*words, "24"], status=2).stderr.splitlines()
+    (error,) = [line for line in lines if "error" in line]
+    assert "not the state of a selection (good: expected a finite score, found nan)" in error
+    assert not any("Traceback" in line for line in lines)
+
+
 def test_a_model_that_never_gives_a_score_is_no_crash(tmp_path: Path) -> None:
     """Dies if giving up the first model divides by the evaluations so far."""
     words = _words(tmp_path, 0, "broken", "good", "--retries", "0", "--json", "-")

@@ -101,3 +101,23 @@ def test_missing_answers_are_no_proof(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"10 % of a's answers .* are lacking"):
         testing.assert_better(tmp_path / "x", tmp_path / "y")
     testing.assert_better(tmp_path / "x", tmp_path / "y", missing="drop")
+
+
+def test_the_direction_is_said(tmp_path: Path) -> None:
+    """Dies if the numbers come without which of them are better, or as a flag says it."""
+    with pytest.raises(AssertionError, match="\nloss: lower is better\n"):
+        testing.assert_better(GOOD, POOR, metric="loss")
+    assumed = r"\nscore: higher is better \(assumed; higher_is_better=False otherwise\)\n"
+    with pytest.raises(AssertionError, match=assumed):
+        testing.assert_better(POOR, GOOD)
+
+
+def test_messages_name_arguments_of_python(tmp_path: Path) -> None:
+    """Dies if a flag stands for an argument."""
+    with pytest.raises(ConfigError, match=r"^margin 5: the scores are fractions"):
+        testing.assert_better(GOOD, POOR, metric="accuracy", margin=5)
+    for name in "ab":
+        lines = [f'{{"item": {k}, "metric": "{m}", "score": 1}}' for k in (1, 2) for m in "xy"]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"several metrics \(x, y\); expected metric with one"):
+        testing.assert_better(tmp_path / "a.jsonl", tmp_path / "b.jsonl")

@@ -1,8 +1,8 @@
 """A selection on disk: written whole after every result, locked while a process works on it.
 
 With another budget or delta the selection begins anew, and what has a score is not evaluated
-again: a score depends on model and number alone. So it ends as one that was begun with these
-values.
+again: a score depends on model and number alone. So with one worker it ends as one that was begun
+with these values; with several the order in which results come may differ, and with it the rest.
 """
 
 import contextlib

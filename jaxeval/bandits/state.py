@@ -78,8 +78,7 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
       DataError: unknown model, a score that is not finite, a number told before.
     """
     arm = state.index_of(model)
-    if not math.isfinite(score):
-        raise DataError(f"{model}: expected a finite score, found {score}")
+    _finite(model, score)
     if number is None:
         waiting = state.pending[arm]
         number = waiting[0] if waiting else state.next_number(model)
@@ -88,6 +87,11 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
     scores = {**state.scores[arm], number: float(score)}
     changed = dataclasses.replace(state, scores=_put(state.scores, arm, scores))
     return _with_pending(changed, model, [k for k in state.pending[arm] if k != number])
+
+
+def _finite(model: str, score: float) -> None:
+    if not math.isfinite(score):
+        raise DataError(f"{model}: expected a finite score, found {score}")
 
 
 def exclude(state: State, model: str, reason: str) -> State:
@@ -123,12 +127,16 @@ def numbered_from_dict(tree: Any) -> dict[str, Numbered]:
       DataError: anything else.
     """
     try:
-        return {
+        scores: dict[str, Numbered] = {
             str(name): {int(k): float(score) for k, score in of.items()}
             for name, of in tree.items()
         }
     except (TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not the state of a selection (scores by number: {error})") from None
+    for name, of in scores.items():
+        for score in of.values():
+            _finite(name, score)
+    return scores
 
 
 def to_dict(state: State) -> dict[str, Json]:

@@ -102,10 +102,12 @@ def _likely_scores(table: Columns, layout: Layout) -> list[str]:
 def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
     unnamed = [""] if "" in table.values and not _numbers(table.values[""]).size else []
     for name in [*unnamed, *columns]:
-        if len(table) and not len(_numbers(table.values[name])):
-            checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
         rest = [other for other in columns if other != name]
-        looks = _looks_like(name, table.values[name], [_numbers(table.values[c]) for c in rest])
+        others = [_numbers(table.values[other]) for other in rest]
+        # beside columns of numbers a text such as 1,5 need be no score in another notation
+        if len(table) and not any(map(len, (_numbers(table.values[name]), *others))):
+            checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
+        looks = _looks_like(name, table.values[name], others)
         if looks is not None:
             named = argument("column", {"split": name})
             say = f"say what it is with {named} (or seed, dataset)"

@@ -47,10 +47,15 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
         q3=q3,
         max=high,
         mean=float(np.mean(values)),
-        sd=float(np.std(values, ddof=1)) if several else None,
+        sd=sd(values) if several else None,
         mean_interval=t_interval(values, confidence) if several else None,
         median_interval=order_interval(values, confidence) if several else None,
     )
+
+
+def sd(values: np.ndarray) -> float:
+    """Of two or more scores, ddof 1; 0 of equal ones, whose mean may differ by rounding."""
+    return float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
 
 
 def five_numbers(values: Sample) -> tuple[float, ...]:
@@ -64,7 +69,7 @@ def t_interval(values: np.ndarray, confidence: float) -> Interval:
 
     fraction(confidence, "confidence")
     mean, freedom = float(np.mean(values)), len(values) - 1
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if np.ptp(values) else 0.0
+    error = sd(values) / math.sqrt(len(values))
     half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     return Interval(mean - half, mean + half, confidence, "t")
 

@@ -63,17 +63,20 @@ def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effe
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
     """Mean difference of pairs, its standard error and degrees of freedom."""
     differences = gaps(first, second)
-    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    error = describe.sd(differences) / math.sqrt(len(differences))
     return float(np.mean(differences)), error, len(differences) - 1.0
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Difference of means, its standard error and Welch's degrees of freedom."""
-    parts = np.array([np.var(v, ddof=1) / len(v) for v in (first, second)])
+    """Difference of means, its standard error and Welch's degrees of freedom.
+
+    Equal scores have no error: what their variance is computed to be is rounding.
+    """
+    parts = np.array([np.var(v, ddof=1) / len(v) if np.ptp(v) else 0.0 for v in (first, second)])
     total = float(parts.sum())
-    gap = float(np.mean(first) - np.mean(second))
     if total == 0:
-        return gap, 0.0, math.inf
+        return float(gaps(*(np.mean(v, keepdims=True) for v in (first, second)))[0]), 0.0, math.inf
+    gap = float(np.mean(first) - np.mean(second))
     share = parts / total
     freedom = 1.0 / float(share[0] ** 2 / (len(first) - 1) + share[1] ** 2 / (len(second) - 1))
     return gap, math.sqrt(total), freedom

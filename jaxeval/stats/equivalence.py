@@ -28,7 +28,8 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
     _margin(margin)
     (gap, error, freedom), n = _difference(a, b, paired)
     if error == 0:
-        statistic, p_value = math.inf, float(abs(gap) >= margin)
+        within = abs(gap) < margin
+        statistic, p_value = math.inf if within else -math.inf, float(not within)
     else:
         statistic = (margin - abs(gap)) / error
         p_value = float(stats.t.sf(statistic, freedom))

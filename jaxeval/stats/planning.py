@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import ranks
+from jaxeval.stats import describe, ranks
 from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.power import detectable_difference, power, required_seeds
 from jaxeval.stats.results import gaps
@@ -42,8 +42,8 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     x, y = scores.compared
     n, m = len(x), len(y)
     design: dict[str, Any] = {
-        "sd": _sd(gaps(x, y) if scores.by_pairs else x),
-        "sd_other": None if scores.by_pairs else _sd(y),
+        "sd": describe.sd(gaps(x, y) if scores.by_pairs else x),
+        "sd_other": None if scores.by_pairs else describe.sd(y),
         "paired": scores.by_pairs,
         "alpha": rules.alpha,
         "comparisons": max(1, comparisons),
@@ -62,11 +62,6 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
         power(difference, n=n, n_other=m, **design),
         _required(difference, rules, design),
     )
-
-
-def _sd(values: np.ndarray) -> float:
-    """Of equal scores 0: their mean may be rounded."""
-    return float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
 
 
 def least_p(by_pairs: bool, n: int, m: int) -> float:

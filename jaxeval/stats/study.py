@@ -12,7 +12,7 @@ from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Samples, Unit
-from jaxeval.stats import across, comparison, describe, nested, single_models
+from jaxeval.stats import across, comparison, describe, nested, single_models, study_warnings
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.describe import Summary
@@ -20,11 +20,9 @@ from jaxeval.stats.items import outcomes
 from jaxeval.stats.items import study as item_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.nested import Components
-from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.pairwise import Rules, Scores
 from jaxeval.stats.single_models import SingleModels
 
-_FEW_FOR_BOOTSTRAP = 10
-_MOST_ALIKE = 4  # warnings of one kind
 _MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
 
 
@@ -103,7 +101,7 @@ def study(
         for model in samples.by_dataset[dataset]
     )
     together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
-    warnings = (*table.warnings, *_warnings(table, samples, compared, together))
+    warnings = (*table.warnings, *study_warnings.of_study(table, samples, compared, together))
     single = None if trained is None else single_models.compare(trained, rules, control)
     items = None if trained is None else _over_items(trained, table, rules)
     return ScoreStudy(table, samples, described, compared, together, warnings, single, items)
@@ -217,83 +215,3 @@ def _dev_test(table: ScoreTable, mine: np.ndarray) -> tuple[float | None, str] |
         return None
     known = mine & np.isfinite(table.dev)
     return describe.spearman(table.dev[known], table.score[known])
-
-
-def _warnings(
-    table: ScoreTable, samples: Samples, compared: PairwiseComparisons, together: Across | None
-) -> Iterator[str]:
-    yield from _shortened(list(_absent(table, samples)))
-    yield from _shortened(list(_constant(samples)))
-    if samples.unit == "row" and {"seed", "split"} & set(table.axes):
-        asked = argument("unit", "row")
-        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
-    if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
-        careful = argument("unit", "split")
-        yield f"seeds were trained on several splits: {careful} is the careful choice"
-    scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
-    if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
-        yield (
-            f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
-            "model make them too narrow"
-        )
-    yield from _shortened(list(_unpaired(compared)))
-    yield from _few(compared)
-    if together is not None and together.aggregates is not None and not together.one_scale:
-        yield (
-            "typical scores of data sets differ by more than a factor of ten: interquartile means "
-            "and profiles are those of the largest; ranks and probabilities of improvement are "
-            "not concerned"
-        )
-
-
-def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
-    for dataset in samples.datasets:
-        absent = [m for m in table.models if m not in samples.by_dataset[dataset]]
-        if absent:
-            where = f" on {dataset}" if dataset else ""
-            yield f"{', '.join(absent)}: no scores{where}; not compared there"
-
-
-def _constant(samples: Samples) -> Iterator[str]:
-    """Models of which all units have the same score; data sets may well have."""
-    if samples.unit == "dataset":
-        return
-    for dataset, cell in samples.by_dataset.items():
-        for model, sample in cell.items():
-            if not np.ptp(sample.scores):
-                where = f"{model} on {dataset}" if dataset else model
-                yield describe.all_equal(where, len(sample.scores))
-
-
-def _few(compared: PairwiseComparisons) -> Iterator[str]:
-    """Models of which no conclusion is drawn: because none could be, or by rule."""
-    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
-    if not pairs:
-        return
-    able = any(pair.plan.least_p <= compared.rules.alpha for pair in pairs)
-    why = (
-        "by rule, however small p is"
-        if able
-        else "as no difference, however large, is shown by their ranks"
-    )
-    yield (
-        f"models with {min(min(pair.scores.n) for pair in pairs)} scores: fewer than {FEW} allow "
-        f"no conclusion, {why}"
-    )
-
-
-def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
-    for pair in compared.pairs:
-        scores = pair.scores
-        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
-            yield (
-                f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
-                f"paired tests use the {len(scores.paired[0])} units that both have, of "
-                f"{scores.n[0]} and {scores.n[1]}"
-            )
-
-
-def _shortened(lines: Sequence[str]) -> list[str]:
-    """The first warnings of a kind, and how many more there are."""
-    more = len(lines) - _MOST_ALIKE
-    return [*lines[:_MOST_ALIKE], *([f"and {more} more of this kind"] if more > 0 else [])]

@@ -54,6 +54,8 @@ def test_names_that_mean_one_thing_are_axes(
         ("words", ["100", "200", "500", "1000", "2000", "9000"], "whole numbers"),
         ("k", list("001122"), "an index or a setting"),
         ("date", [f"2024-01-0{k}" for k in range(1, 7)], "text"),
+        ("size", ['"1,5"', '"2,5"', '"1,5"', '"3,5"', '"1,5"', '"2,5"'], r"text \(1,5, 2,5"),
+        ("share", ["5%", "6%", "5%", "6%", "5%", "6%"], "text"),
         ("wall seconds", ["1.5", "2.25", "1.75", "1.5", "2", "2"], "a time"),
         ("", ["adult", "breast", "wine", "iris", "vote", "rheum"], "text"),
     ],

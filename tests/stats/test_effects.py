@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -131,3 +132,27 @@ def test_rope_probabilities() -> None:
     assert same.equivalent == 1.0
     with pytest.raises(DataError, match="margin"):
         stats.rope(a, b, 0.0)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_equal_scores_have_no_error_of_rounding(paired: bool) -> None:
+    """Dies if a sum of equal scores that rounds gives an error, and TOST a t of 1e15."""
+    a, b = np.full(6, 0.8), np.full(6, 0.7)
+    assert a.mean() != 0.8 or np.std(a) or np.std(b)  # or nothing would be tested
+    between = stats.paired_difference(a, b) if paired else stats.difference(a, b)
+    assert between.interval.low == between.interval.high == pytest.approx(0.1, abs=1e-15)
+    test = stats.tost(a, b, 0.02, paired=paired)
+    assert (test.statistic, test.p_value) == (-math.inf, 1.0)
+    test = stats.tost(a, b, 0.2, paired=paired)
+    assert (test.statistic, test.p_value) == (math.inf, 0.0)
+    same = stats.paired_difference(a, a) if paired else stats.difference(a, np.full(7, 0.8))
+    assert same.interval[:2] == (0.0, 0.0) and not math.copysign(1, same.interval.low) < 0
+    assert stats.summarize(a).sd == 0
+
+
+def test_equal_scores_against_others_give_their_t() -> None:
+    """Dies if equal scores of one model change the error of the other, or its freedom."""
+    b = np.array([0.7, 0.72, 0.75, 0.71])
+    found = stats.difference(np.full(6, 0.8), b).interval
+    half = scipy_stats.t.ppf(0.975, 3) * b.std(ddof=1) / 2
+    assert found[:2] == pytest.approx((0.8 - b.mean() - half, 0.8 - b.mean() + half), rel=1e-12)

@@ -27,7 +27,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
     scale = verdict.scale_of(study)
     console.print(f"\n{study.table.source}; {verdict.unit(study)}", markup=False)
     console.print(verdict.direction(study), markup=False)
-    for line in verdict.counted(study):
+    for line in verdict.counted(study.table):
         console.print(line, markup=False)
     for line in study.warnings:
         console.print(f"warning: {line}", markup=False, style="yellow")

@@ -8,7 +8,8 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import comparison
+from jaxeval.runs.tables import ScoreTable
+from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.study import ScoreStudy
@@ -47,7 +48,13 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, pairs = pair.scores.n, len(pair.scores.compared[0])
     if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
-        yield f"No conclusion: {counted} are too few to test location, by their ranks, or spread."
+        if pair.plan.least_p <= rules.alpha:
+            needed = f"{FEW}" if pair.scores.by_pairs else f"{FEW} of each"
+            rule = "No conclusion, by rule, however small p is"
+            yield f"{rule}: {counted}, where {needed} are needed."
+        else:
+            ranks = "too few to test location, by their ranks, or spread"
+            yield f"No conclusion: {counted} are {ranks}."
     else:
         yield _location(pair, rules, scale)
         yield _spread(pair, rules, scale)
@@ -121,7 +128,7 @@ def _tested(pair: Pair) -> str:
 def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
     shown = comparison.spread(pair, rules)
-    sds = [float(np.std(values, ddof=1)) for values in (of.first, of.second)]
+    sds = [describe.sd(values) for values in (of.first, of.second)]
     measured = f"sd {_of_each(pair, sds, scale)}"
     tested = f"Brown-Forsythe, corrected p {text.p_value(pair.adjusted['brown_forsythe'])}"
     if not shown:
@@ -172,7 +179,11 @@ def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     assert rules.margin is not None
     margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
     tested = f"TOST, corrected p {text.p_value(p)}"
-    if not (comparison.enough(pair.scores) and p <= rules.alpha):
+    if p <= rules.alpha and not comparison.enough(pair.scores):
+        each = "pairs" if pair.scores.by_pairs else "scores of each"
+        rule = f"by rule, which takes {FEW} {each}"
+        return f"No conclusion on equivalence within {margin}, {rule} ({tested})."
+    if p > rules.alpha:
         return f"Equivalence within {margin} was not shown ({tested})."
     shown = comparison.location(pair, rules)
     if shown and not comparison.against(pair, rules):
@@ -194,9 +205,8 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     return [*sentences, *(f"All runs, item by item: {line}" for line in claims)]
 
 
-def counted(study: ScoreStudy) -> list[str]:
+def counted(table: ScoreTable) -> list[str]:
     """In what models differ; how many runs failed, and what became of unusable scores."""
-    table = study.table
     lines = [*table.notes]
     lines += [f"{model}: {text.statuses(counts)}" for model, counts in table.statuses.items()]
     if table.unusable:

@@ -32,9 +32,8 @@ def junit(study: ItemStudy) -> str:
         scale = by_task[task_pair.task.task]
         said = " ".join(verdict.of_pair(task_pair, study, scale))
         _case(suite, name, _label(task_pair), task_pair.outcome, said)
-    if study.warnings:
-        said = "\n".join(f"warning: {line}" for line in study.warnings)
-        ElementTree.SubElement(suite, "system-out").text = _legal(said)
+    said = "\n".join([*verdict.directions(study), *(f"warning: {w}" for w in study.warnings)])
+    ElementTree.SubElement(suite, "system-out").text = _legal(said)
     for key, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f".//{tag}"))))
     suite.set("errors", "0")

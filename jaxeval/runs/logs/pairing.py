@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
-from jaxeval.runs import item_scores, metrics
+from jaxeval.errors import DataError, argument
+from jaxeval.runs import item_scores
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.logs import matching
+from jaxeval.runs.logs import directions, matching
 from jaxeval.runs.logs.records import STATUSES
 from jaxeval.runs.logs.tables import LogTable
 
@@ -29,7 +29,7 @@ class Rules(NamedTuple):
       metrics: of each task the first that it has; none: its only one.
       missing: of scores that are not finite; with "zero" failed items count as 0 too.
       mismatched: of items whose content or prompt differs between logs.
-      higher_is_better: of metrics whose direction no log gives; None: as their names say, else so.
+      higher_is_better: as `directions.of_metrics` has it; None: as names say, else so.
     """
 
     models: Sequence[str] = ()
@@ -53,7 +53,7 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
     if unknown:
         raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
     notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
-    tasks = []
+    found: list[tuple[_Task, np.ndarray, str]] = []
     absent = _absent(table, models)
     for code, task in enumerate(table.names["task"]):
         rows = np.flatnonzero((table.task == code) & np.isin(table.model, _codes(known, models)))
@@ -63,9 +63,13 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
             if of_task:
                 notes.append(f"{_of(task)}no log of {listed(others)}; left out")
             continue
-        scores = _Task(table, task, models, rules, notes).scores(rows)
-        if scores is not None:
-            tasks.append(scores)
+        of = _Task(table, task, models, rules, notes)
+        metric = of.metric(rows)
+        if metric is not None:
+            found.append((of, rows, metric))
+    compared = [(of.name, metric) for of, _, metric in found]
+    better = directions.of_metrics(table.higher_is_better, compared, rules.higher_is_better)
+    tasks = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
     if not tasks:
         raise DataError(
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
@@ -98,21 +102,24 @@ class _Task:
     rules: Rules
     notes: list[str]
 
-    def scores(self, rows: np.ndarray) -> TaskScores | None:
-        """The scores in some rows of the table; None: no metric of it is wanted."""
-        metric = self._metric(rows)
-        if metric is None:
-            return None
+    def scores(self, rows: np.ndarray, metric: str, said: bool | None) -> TaskScores:
+        """The scores of a metric in some rows of the table.
+
+        Args:
+          said: whether higher is better; None: not known.
+        """
         table = self.table
         of_metric = table.metric[rows] == table.names["metric"].index(metric)
         rows = rows[of_metric | (table.status[rows] == _FAILED)]
         keys, wrong = self._matched(rows)
-        task = self._of_items(rows[~wrong], keys[~wrong], metric)
+        task = self._of_items(rows[~wrong], keys[~wrong], metric, said)
         if task is None or not task.items:
             raise self._error(f"no item that {listed(self.models)} all have a score of")
         return task
 
-    def _of_items(self, rows: np.ndarray, keys: np.ndarray, metric: str) -> TaskScores | None:
+    def _of_items(
+        self, rows: np.ndarray, keys: np.ndarray, metric: str, said: bool | None
+    ) -> TaskScores | None:
         """The scores of items by key; None: a model has none."""
         table = self.table
         of_model = {m: table.model[rows] == table.names["model"].index(m) for m in self.models}
@@ -121,7 +128,6 @@ class _Task:
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         items = self._named("item", rows[first])
         every = np.arange(len(items))
-        said = self._higher_is_better(metric)
         higher = said is not False
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
         task = item_scores.without_copies(
@@ -159,20 +165,6 @@ class _Task:
                 "belong into one file (or, as JSON lines of predictions, have one key run)"
             )
 
-    def _higher_is_better(self, metric: str) -> bool | None:
-        """By the log; where it does not say, by the rules, which must not contradict it.
-
-        Else by the metric's name: of exact_match/strict-match by what stands before the slash.
-        """
-        said = self.table.higher_is_better.get((self.name, metric))
-        asked = self.rules.higher_is_better
-        if said is None and asked is None:
-            known = metrics.higher_is_better(metric.split("/")[0])
-            return metrics.higher_is_better(metric) if known is None else known
-        if None not in (said, asked) and said != asked:
-            raise self._error(metrics.contradicted(not asked, "the logs say", metric))
-        return asked if said is None else said
-
     def _error(self, message: str) -> DataError:
         return DataError(f"{_of(self.name)}{message}")
 
@@ -180,8 +172,8 @@ class _Task:
         names = self.table.names[what]
         return tuple(names[code] for code in getattr(self.table, what)[rows].tolist())
 
-    def _metric(self, rows: np.ndarray) -> str | None:
-        """The task's metric that is compared, one that all models have."""
+    def metric(self, rows: np.ndarray) -> str | None:
+        """The task's metric that is compared, one that all models have; None: none is wanted."""
         table = self.table
         pairs = np.unique(np.stack([table.model[rows], table.metric[rows]]), axis=1)
         names = table.names["model"]
@@ -196,8 +188,9 @@ class _Task:
             self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
             return None
         if len(metrics) > 1:
+            asked = argument("metric")
             raise self._error(
-                f"several metrics ({listed(metrics)}); expected --metric with one of them"
+                f"several metrics ({listed(metrics)}); expected {asked} with one of them"
             )
         return metrics[0]
 
@@ -219,7 +212,8 @@ class _Task:
             )
             if self.rules.mismatched == "error":
                 raise self._error(
-                    f"{said}; --mismatched drop leaves them out, --mismatched pair takes equal "
+                    f"{said}; {argument('mismatched', 'drop')} leaves them out, "
+                    f"{argument('mismatched', 'pair')} takes equal "
                     "ids for equal items, such as where only chat templates differ"
                 )
             self.notes.append(f"{_of(self.name)}{said}; they are left out")
@@ -252,11 +246,12 @@ class _Task:
             model, name = (self._named(what, row)[0] for what in ("model", "item"))
             raise self._error(
                 f"{int(unexplained.sum())} scores of {model} are not finite, the first "
-                f"{self.table.score[row[0]]} of item {name:.60}; --missing drop leaves them out, "
-                "--missing zero counts them as 0"
+                f"{self.table.score[row[0]]} of item {name:.60}; {argument('missing', 'drop')} "
+                f"leaves them out, {argument('missing', 'zero')} counts them as 0"
             )
         if bad.any() and self.rules.missing == "zero" and not higher:
-            raise self._error("--missing zero: 0 would be the best; expected --missing drop")
+            zero, drop = argument("missing", "zero"), argument("missing", "drop")
+            raise self._error(f"{zero}: 0 would be the best; expected {drop}")
         values[bad] = 0.0 if self.rules.missing == "zero" else np.nan
         return values
 

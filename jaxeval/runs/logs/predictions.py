@@ -14,7 +14,7 @@ one a run. A key that ends in `*` gives the predictions of all models, named by 
 import math
 from collections.abc import Iterator
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
 from jaxeval.runs.logs import records, streaming
 from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
@@ -41,9 +41,10 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
         if any_answer and not answered:  # such as what a program writes of all items together
             notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
         elif not answered:
+            named = argument("column", {"ROLE": "KEY"})
             raise line.error(
-                f"expected a key {', '.join(ANSWERS)} (--column ROLE=KEY names another); its "
-                f"keys are {', '.join([*tree][:12]) or 'none'}"
+                f"expected a key {', '.join(ANSWERS)} ({named} names another); its keys are "
+                f"{', '.join([*tree][:12]) or 'none'}"
             )
         any_answer = any_answer or answered
 

@@ -175,7 +175,11 @@ def test_two_pairs_show_no_equivalence() -> None:
     rules = Rules(resamples=99, margin=1.0)
     sentences = list(verdict.of_pair(_pair(few, rules), rules, _scale(x)))
     assert sentences[0].startswith("No conclusion: 2 pairs are too few")
-    assert sentences[-1].startswith("Equivalence within 1 was not shown")
+    said = "No conclusion on equivalence within 1, by rule, which takes 5 pairs (TOST"
+    assert sentences[-1].startswith(said)
+    far = Rules(resamples=99, margin=1e-9)
+    *_, last = verdict.of_pair(_pair(few, far), far, _scale(x))
+    assert last.startswith("Equivalence within 1e-09 was not shown")
 
 
 def test_a_difference_below_the_margin_is_not_called_none() -> None:

@@ -185,6 +185,28 @@ def test_a_direction_that_the_log_contradicts(tmp_path: Path) -> None:
         _paired(tmp_path, higher_is_better=False)
 
 
+def test_a_direction_for_several_metrics_is_of_those_that_are_not_known(tmp_path: Path) -> None:
+    """Dies if --lower-is-better, meant for a regret, turns accuracy round beside it; or if it is
+    passed over where it says nothing."""
+
+    def better(names: Sequence[str], asked: bool) -> dict[str, bool]:
+        lines = [
+            {"item": k, "task": name, "metric": name, "score": k % 2}
+            for k in range(3)
+            for name in names
+        ]
+        paired = _paired(_predictions(tmp_path, {"a": lines, "b": lines}), higher_is_better=asked)
+        assert not any(task.direction_assumed for task in paired.tasks)
+        return {task.metric: task.higher_is_better for task in paired.tasks}
+
+    assert better(["acc", "regret"], False) == {"acc": True, "regret": False}
+    assert better(["loss", "regret"], True) == {"loss": False, "regret": True}
+    assert better(["acc"], False) == {"acc": False}
+    assert better(["acc", "f1"], True) == {"acc": True, "f1": True}
+    with pytest.raises(DataError, match=r"^--lower-is-better: of several .* acc, f1 is; --metric"):
+        better(["acc", "f1"], False)
+
+
 def test_clusters_that_one_log_names(tmp_path: Path) -> None:
     """Dies if no label of a log is a label other than that of the other log."""
     plain = [{"item": k, "score": k} for k in range(3)]

@@ -1,0 +1,105 @@
+"""What a reader of a study's scores should know: few, equal, absent or unpaired ones."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from jaxeval.errors import argument
+from jaxeval.runs.imported import listed
+from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.units import Samples
+from jaxeval.stats import describe
+from jaxeval.stats.across import Across
+from jaxeval.stats.comparison import PairwiseComparisons
+from jaxeval.stats.pairwise import FEW, Scores
+
+_FEW_FOR_BOOTSTRAP = 10
+_MOST_ALIKE = 4  # warnings of one kind
+
+
+def of_study(
+    table: ScoreTable, samples: Samples, compared: PairwiseComparisons, together: Across | None
+) -> Iterator[str]:
+    """All warnings, beside those of the table."""
+    yield from _shortened(list(_absent(table, samples)))
+    yield from _shortened(list(_constant(samples)))
+    if samples.unit == "row" and {"seed", "split"} & set(table.axes):
+        asked = argument("unit", "row")
+        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
+    if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
+        careful = argument("unit", "split")
+        yield f"seeds were trained on several splits: {careful} is the careful choice"
+    scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
+    if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
+        yield (
+            f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
+            "model make them too narrow"
+        )
+    yield from _shortened(list(_unpaired(compared)))
+    yield from _few(compared)
+    if together is not None and together.aggregates is not None and not together.one_scale:
+        yield (
+            "typical scores of data sets differ by more than a factor of ten: interquartile means "
+            "and profiles are those of the largest; ranks and probabilities of improvement are "
+            "not concerned"
+        )
+
+
+def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
+    for dataset in samples.datasets:
+        absent = [m for m in table.models if m not in samples.by_dataset[dataset]]
+        if absent:
+            where = f" on {dataset}" if dataset else ""
+            yield f"{', '.join(absent)}: no scores{where}; not compared there"
+
+
+def _constant(samples: Samples) -> Iterator[str]:
+    """Models of which all units have the same score; data sets may well have."""
+    if samples.unit == "dataset":
+        return
+    for dataset, cell in samples.by_dataset.items():
+        for model, sample in cell.items():
+            if not np.ptp(sample.scores):
+                where = f"{model} on {dataset}" if dataset else model
+                yield describe.all_equal(where, len(sample.scores))
+
+
+def _few(compared: PairwiseComparisons) -> Iterator[str]:
+    """Models of which no conclusion is drawn: because none could be, or by rule.
+
+    Where both are so the pairs are named.
+    """
+    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
+    alpha = compared.rules.alpha
+    able = [pair for pair in pairs if pair.plan.least_p <= alpha]
+    unable = [pair for pair in pairs if pair.plan.least_p > alpha]
+    for of, why in (
+        (able, "by rule, however small p is"),
+        (unable, "as no difference, however large, is shown by their ranks"),
+    ):
+        if of:
+            least = min(min(pair.scores.n) for pair in of)
+            who = listed([_pair(pair.scores) for pair in of], _MOST_ALIKE)
+            models = f"{who}: models" if able and unable else "models"
+            yield f"{models} with {least} scores: fewer than {FEW} allow no conclusion, {why}"
+
+
+def _pair(scores: Scores) -> str:
+    return f"{scores.a} and {scores.b}{f' on {scores.dataset}' if scores.dataset else ''}"
+
+
+def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
+    for pair in compared.pairs:
+        scores = pair.scores
+        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
+            yield (
+                f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
+                f"paired tests use the {len(scores.paired[0])} units that both have, of "
+                f"{scores.n[0]} and {scores.n[1]}"
+            )
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """The first warnings of a kind, and how many more there are."""
+    more = len(lines) - _MOST_ALIKE
+    return [*lines[:_MOST_ALIKE], *([f"and {more} more of this kind"] if more > 0 else [])]
