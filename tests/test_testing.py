@@ -114,7 +114,7 @@ def test_the_direction_is_said(tmp_path: Path) -> None:
 
 def test_messages_name_arguments_of_python(tmp_path: Path) -> None:
     """Dies if a flag stands for an argument."""
-    with pytest.raises(ConfigError, match=r"^margin 5: the scores are fractions"):
+    with pytest.raises(ConfigError, match=r"^margin=5: the scores are fractions"):
         testing.assert_better(GOOD, POOR, metric="accuracy", margin=5)
     for name in "ab":
         lines = [f'{{"item": {k}, "metric": "{m}", "score": 1}}' for k in (1, 2) for m in "xy"]

@@ -87,7 +87,7 @@ def test_what_is_compiled_in(tmp_path: Path) -> None:
     _words(tmp_path)
     rate = "training.optimiser.hyperparameters.learning_rate"
     more = {
-        "rate": {"key": rate, "uniform": [0.1, 0.2]},
+        "rate": {"key": rate, "uniform": [0.1, 0.2], "when": {"kind": ["a"]}},
         "beam": {"key": "model.beam", "choices": [1, 2]},
         "kind": {"choices": ["a", "b"]},
     }
