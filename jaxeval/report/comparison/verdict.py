@@ -183,7 +183,7 @@ def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
         each = "pairs" if pair.scores.by_pairs else "scores of each"
         rule = f"by rule, which takes {FEW} {each}"
         return f"No conclusion on equivalence within {margin}, {rule} ({tested})."
-    if p > rules.alpha:
+    if not p <= rules.alpha:  # NaN: not known
         return f"Equivalence within {margin} was not shown ({tested})."
     shown = comparison.location(pair, rules)
     if shown and not comparison.against(pair, rules):
