@@ -153,3 +153,15 @@ def test_configs_know_their_direction(tmp_path: Path) -> None:
         jaxeval.select(paths, budget=6, higher_is_better=False, quiet=True)
     assert not Path("runs").exists()  # nothing was trained
     assert select.main([*words, "--higher-is-better"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [("log_likelihood", "higher is better (assumed"), ("score", "lower is better")],
+)
+def test_a_unit_is_of_its_metric(tmp_path: Path, metric: str, said: str) -> None:
+    """Dies if the unit of a likelihood makes its column of scores one of losses."""
+    table = _tidy(tmp_path, "model,score,metric,unit", metric, "nats")
+    assert f"{metric}: {said}" in str(compare(table=table))
+    read = jaxeval.read_scores(table)
+    assert read.direction_assumed is (metric != "score")

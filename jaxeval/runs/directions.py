@@ -55,7 +55,9 @@ def _by_name(
             source,
         )
     said = next(iter(known), None)
-    return metrics.higher_is_better(name, unit) if said is None else said
+    if said is not None:
+        return said
+    return metrics.higher_is_better(name, None if names else unit)  # a unit is the metric's
 
 
 def _said(column: Sequence[object], source: str) -> bool:
