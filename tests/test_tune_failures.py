@@ -1,5 +1,6 @@
 """`python -m jaxeval.tune`: commands that fail, for a while or in earnest."""
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -130,3 +131,29 @@ def test_what_failed_is_tried_again_where_that_is_asked_for(
     assert mended["evaluations"][:4] == outage["evaluations"][:4]
     proposed = [[e["values"] for e in tree["evaluations"]] for tree in (outage, mended)]
     assert proposed[0] == proposed[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "best", "said"),
+    [([], 0, "nll: lower is better"), (["--higher-is-better"], -1, "nll: higher is better")],
+)
+def test_the_field_of_a_score_says_its_direction(
+    flags: list[str],
+    best: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if the worst of losses is taken, or no one is told which scores are better."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *handler: None)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    Path("train.sh").write_text('echo "{\\"dev\\": {\\"nll\\": $1}}"\n')
+    words = ["--space", "s.toml", "--method", "random", "--trials", "4", "--retrain", "0"]
+    words += ["--command", "sh train.sh {x}", "--json-field", "dev.nll", "--json", "out.json"]
+    assert tune.main([*words, *flags]) == 0
+    assert said in capsys.readouterr().err
+    tree = json.loads(Path("out.json").read_text())
+    values = sorted(evaluation["values"]["x"] for evaluation in tree["evaluations"])
+    assert tree["best"]["values"]["x"] == values[best]

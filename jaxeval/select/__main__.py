@@ -162,12 +162,13 @@ def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation"
 
 def _by_command(args: argparse.Namespace) -> int:
     from jaxeval.bandits import evaluate, saved
+    from jaxeval.report import direction
     from jaxeval.report.selection import as_json, terminal
 
     if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
-    said = options.direction(args)
+    said = direction.of_command(args.json_field, args.higher_is_better)
     rule = options.rule(args, said.higher_is_better is not False, args.workers)
     raced = options.blocks(args)
     most = None if raced is None else raced.count

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError
@@ -97,36 +97,6 @@ def add_command(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--block", type=arguments.whole, metavar="B", help="items of an evaluation of --race (20)"
     )
-
-
-class Direction(NamedTuple):
-    """Which scores of a command are better, by a flag or else the name of the field.
-
-    Attributes:
-      metric: the last part of the field; None: the score is no field.
-      higher_is_better: None: not known, so that it is assumed.
-    """
-
-    metric: str | None
-    higher_is_better: bool | None
-
-    @property
-    def sentence(self) -> str:
-        """Of the metric, which scores are better."""
-        from jaxeval.report import text
-
-        higher = self.higher_is_better
-        better = text.direction(higher is not False, higher is None)
-        return f"{self.metric or 'score'}: {better}"
-
-
-def direction(args: argparse.Namespace) -> Direction:
-    """Of the scores of a command."""
-    from jaxeval.runs import metrics
-
-    metric = args.json_field and args.json_field.rpartition(".")[2]
-    asked = args.higher_is_better
-    return Direction(metric, metrics.higher_is_better(metric) if asked is None else asked)
 
 
 def rule(

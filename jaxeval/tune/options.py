@@ -104,7 +104,7 @@ def add_command(group: argparse._ArgumentGroup) -> None:
         help="with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}",
     )
     group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. dev.f1")
-    group.add_argument("--lower-is-better", action="store_true", help="a loss, a perplexity ...")
+    arguments.add_direction(group)
     group.add_argument(
         "--time-limit", type=arguments.positive, metavar="S", help="seconds that one seed may take"
     )
@@ -137,11 +137,10 @@ def search(args: argparse.Namespace) -> "Search":
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
         raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
     if args.command is None:
-        of_commands = (
-            *("json_field", "time_limit", "retries", "lower_is_better"),
-            *("retry_failed", "most_failures"),
-        )
+        of_commands = ("json_field", "time_limit", "retries", "retry_failed", "most_failures")
         named = [name for name in of_commands if getattr(args, name)]
+        if args.higher_is_better is not None:
+            named.append(f"{'higher' if args.higher_is_better else 'lower'}_is_better")
         if named:
             raise ConfigError(f"--{named[0].replace('_', '-')}: goes with --command")
     else:

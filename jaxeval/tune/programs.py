@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.report import direction
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.tune import options, outcome
@@ -35,7 +36,9 @@ def run(args: argparse.Namespace, search: Search) -> int:
         end = _without_seeds(args, end)
     if args.dry_run:
         return _dry_run(args, search)
-    higher = not args.lower_is_better
+    said = direction.of_command(args.json_field, args.higher_is_better)
+    print(said.sentence, file=sys.stderr)
+    higher = said.higher_is_better is not False
     with _interrupted(args.retry_failed), saved.opened(path, search, higher, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
@@ -94,7 +97,7 @@ def _dry_run(args: argparse.Namespace, search: Search) -> int:
         raise ConfigError("--retry-failed: goes on with a search; --dry-run shows a new one")
     command, workers = _command(args, search), args.parallel or 1
     count = min(-(-workers // search.seeds), args.trials)
-    _, proposed = searches.ask(search, History((), not args.lower_is_better), count)
+    _, proposed = searches.ask(search, History(), count)
     lines = [command.words(e.values, seed) for e in proposed for seed in e.seeds]
     if args.json:
         cli.write_json(args.json, {"trials": args.trials, "first": lines})
