@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, sample
+from jaxeval.stats.results import Effect, Interval, Sample, exchanged, fraction, sample
 
 Runs = Sequence[Sample]
 Aggregate = Callable[[list[np.ndarray]], np.ndarray]  # of [..., n] a data set: [...]
@@ -200,17 +200,25 @@ def _improvement(a: Runs, b: Runs, how: _How) -> Effect:
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
     if len(first) != len(second):
         raise DataError(f"data sets: expected the same for both, {len(first)} != {len(second)}")
-    generator = np.random.default_rng(how.seed)
-    drawn = [
-        np.mean([_won(u, v, rows, generator) for u, v in zip(first, second, strict=True)], axis=0)
-        for rows in how.rows(max(map(len, [*first, *second])))
-    ]
+    pairs = [*zip(first, second, strict=True)]
+    turned = exchanged(np.concatenate(first), np.concatenate(second))
+    drawn = _shares_won([(v, u) for u, v in pairs] if turned else pairs, how)
     return Effect(
         "average probability of improvement",
-        float(np.mean([effects.share_won(u, v) for u, v in zip(first, second, strict=True)])),
-        how.interval(np.concatenate(drawn)),
+        float(np.mean([effects.share_won(u, v) for u, v in pairs])),
+        how.interval(1 - drawn if turned else drawn),
         (sum(map(len, first)), sum(map(len, second))),
     )
+
+
+def _shares_won(pairs: list[tuple[np.ndarray, np.ndarray]], how: _How) -> np.ndarray:
+    """Mean over data sets of the share of pairs that the first wins, in each resample."""
+    generator = np.random.default_rng(how.seed)
+    drawn = [
+        np.mean([_won(u, v, rows, generator) for u, v in pairs], axis=0)
+        for rows in how.rows(max(len(scores) for pair in pairs for scores in pair))
+    ]
+    return np.concatenate(drawn)
 
 
 def _won(

@@ -11,6 +11,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
+    exchanged,
     fraction,
     gaps,
     pairs,
@@ -40,12 +41,22 @@ def difference(
         interval = Interval(estimate - half, estimate + half, confidence, "Welch")
     else:
         estimate = float(np.median(first) - np.median(second))
-
-        def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-            return np.median(x, axis=axis) - np.median(y, axis=axis)
-
-        interval = describe.bca_interval([first, second], gap, confidence, resamples, seed)
+        interval = _of_medians(first, second, confidence, resamples, seed)
     return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
+
+
+def _of_medians(
+    first: np.ndarray, second: np.ndarray, confidence: float, resamples: int, seed: int
+) -> Interval:
+    """Of the difference of medians; that of B and A is its mirror image to the last bit."""
+
+    def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        return np.median(x, axis=axis) - np.median(y, axis=axis)
+
+    if not exchanged(first, second):
+        return describe.bca_interval([first, second], gap, confidence, resamples, seed)
+    mirrored = describe.bca_interval([second, first], gap, confidence, resamples, seed)
+    return mirrored._replace(low=0.0 - mirrored.high, high=0.0 - mirrored.low)
 
 
 def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
@@ -189,13 +200,14 @@ def almost_stochastic_order(
     count(comparisons, "comparisons")
     count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
-    generator = np.random.default_rng(seed)
+    generator, turned = np.random.default_rng(seed), exchanged(first, second)
     drawn = [
         np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
-        for values in (first, second)
+        for values in ((second, first) if turned else (first, second))
     ]
+    spread = float(np.std(_violation(*drawn)))  # of the ratio, and of 1 - ratio
     z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
-    high = min(1.0, ratio + z * float(np.std(_violation(*drawn))))
+    high = min(1.0, ratio + z * spread)
     interval = Interval(
         0.0,
         high,

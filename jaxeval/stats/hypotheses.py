@@ -14,6 +14,7 @@ from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
     count,
+    exchanged,
     gaps,
     pairs,
     sign,
@@ -203,8 +204,8 @@ def permutation_test(
 
     count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
-    exchanged = (len(second), *second) < (len(first), *first)
-    samples = (second, first) if exchanged else (first, second)
+    turned = exchanged(first, second)
+    samples = (second, first) if turned else (first, second)
     locate: Callable[..., np.ndarray] = np.mean if statistic == "mean" else np.median
 
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -220,7 +221,7 @@ def permutation_test(
         rng=np.random.default_rng(seed),
     )
     exact = len(result.null_distribution) != resamples
-    observed = -float(result.statistic) if exchanged else float(result.statistic)
+    observed = -float(result.statistic) if turned else float(result.statistic)
     return HypothesisTest(
         f"permutation of {statistic}s" + (", paired" if paired else ""),
         observed,

@@ -93,6 +93,11 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return without_rounding(first - second, size)
 
 
+def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether random draws begin with the second: with the same one, whichever is called A."""
+    return (len(second), *second) < (len(first), *first)
+
+
 def sign(value: float) -> int:
     """1, 0 or -1."""
     return (value > 0) - (value < 0)

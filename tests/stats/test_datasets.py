@@ -59,6 +59,16 @@ def test_friedman_corrects_for_ties() -> None:
         stats.friedman(np.ones((3, 2)))
 
 
+def test_average_probability_of_improvement_mirrors() -> None:
+    generator = np.random.default_rng(3)
+    a, b = (generator.normal(shift, size=(4, 6)) for shift in (0.4, 0.0))
+    one, other = (stats.average_probability_of_improvement(x, y) for x, y in ((a, b), (b, a)))
+    assert one.estimate == pytest.approx(1 - other.estimate)
+    assert one.interval[:2] == pytest.approx(
+        (1 - other.interval.high, 1 - other.interval.low), rel=1e-12
+    )
+
+
 def test_average_probability_of_improvement_golden() -> None:
     """Dies if ties are not halves (rliable's toy case: 1/3)."""
     x = [[1, 2, 1, 2], [2, 2, 1, 1]]

@@ -156,3 +156,20 @@ def test_equal_scores_against_others_give_their_t() -> None:
     found = stats.difference(np.full(6, 0.8), b).interval
     half = scipy_stats.t.ppf(0.975, 3) * b.std(ddof=1) / 2
     assert found[:2] == pytest.approx((0.8 - b.mean() - half, 0.8 - b.mean() + half), rel=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [0, 3])  # with ties, and without
+def test_swapping_mirrors_resampled_intervals(decimals: int) -> None:
+    generator = np.random.default_rng(6)
+    a = np.round(3 * generator.normal(size=9), decimals)
+    b = np.round(3 * generator.normal(size=7) + 1, decimals)
+    one, other = (
+        stats.difference(x, y, statistic="median", resamples=999) for x, y in ((a, b), (b, a))
+    )
+    assert one.estimate == -other.estimate != 0
+    assert one.interval[:2] == (-other.interval.high, -other.interval.low)
+    ratios = [stats.almost_stochastic_order(x, y, confidence=0.6) for x, y in ((a, b), (b, a))]
+    spreads = [effect.interval.high - effect.estimate for effect in ratios]
+    assert ratios[0].estimate == pytest.approx(1 - ratios[1].estimate)
+    assert max(effect.interval.high for effect in ratios) < 1  # nothing is cut off
+    assert spreads[0] == pytest.approx(spreads[1], rel=1e-12)
