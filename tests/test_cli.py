@@ -5,9 +5,11 @@ import importlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +128,35 @@ def test_help_config_lists_the_keys(capsys: pytest.CaptureFixture) -> None:
     status, printed, _ = _ended(capsys, "train", "--help-config")
     assert status == 0
     assert "training.batch_size" in printed and "data.source.scheme" in printed
+
+
+_WORKING = """
+import time
+from jaxeval import cli
+
+def main():
+    try:
+        print("working", flush=True)
+        time.sleep(60)
+    finally:
+        print("ended in order")
+
+cli.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_any_verb_in_order_and_says_which(number: signal.Signals) -> None:
+    """Dies if a verb leaves by one status after both signals, without undoing what it holds, or
+    with a traceback."""
+    words = [sys.executable, "-c", _WORKING]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": ROOT}, **pipes) as process:
+        assert process.stdout is not None and process.stdout.readline() == "working\n"
+        process.send_signal(number)
+        said, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert said == "ended in order\n" and errors == ""
 
 
 _COMPILING = """

@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 import functools
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -167,7 +166,6 @@ def _by_command(args: argparse.Namespace) -> int:
 
     if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
     said = direction.of_command(args.json_field, args.higher_is_better)
     rule = options.rule(args, said.higher_is_better is not False, args.workers)
     raced = options.blocks(args)

@@ -66,7 +66,7 @@ def _interrupted(retried: bool) -> Iterator[None]:
     """
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # as `cli.run` has it
         again = ", without --retry-failed" if retried else ""
         print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
         raise
