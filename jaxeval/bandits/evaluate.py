@@ -6,7 +6,7 @@ evaluates the same things.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ def run(
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
-) -> Iterator[Told]:
+) -> Generator[Told, None, None]:
     """Goes on with a selection until the rule has its answer.
 
     Args:
