@@ -72,7 +72,7 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
     for epochs in (1, 2):
         paths.append(f"{epochs}.toml")
         Path(paths[-1]).write_text(f'name = "{epochs}"\n[training]\nepochs = {epochs}\n')
-    Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [0.1, 0.5]\n')
+    Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
     with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
         select.main([*paths, "--epsilon", "1"])
     rule = bandits.TopTwoThompson(epsilon=1.5)
