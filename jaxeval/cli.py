@@ -4,9 +4,11 @@ import argparse
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from jaxeval import files
@@ -20,10 +22,12 @@ _MODULE = "python -m jaxeval."  # and the verb
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
-    """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 interrupted.
+    """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 after Ctrl-C, 143
+    after SIGTERM, which unwinds as Ctrl-C does: what the verb has started ends with it.
 
     A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
     """
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         status = main() or 0
         sys.stdout.flush()
@@ -38,7 +42,7 @@ def run(main: Callable[[], int | None]) -> NoReturn:
         )
         status = 2
     except KeyboardInterrupt:
-        status = 130
+        status = _SIGNALLED + signal.SIGINT
     except SystemExit as stop:
         if isinstance(stop.code, int) and stop.code > _SIGNALLED:
             sys.stdout.flush()
@@ -49,6 +53,11 @@ def run(main: Callable[[], int | None]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     sys.exit(status)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """Handles SIGTERM."""
+    raise SystemExit(_SIGNALLED + number)
 
 
 class _Parser(argparse.ArgumentParser):

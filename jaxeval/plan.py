@@ -89,6 +89,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Parses, reads the pilot, plans, prints."""
     verb = parser()
     args = verb.parse_args(words)
+    cli.refuse_unwritable(args.json)
     from jaxeval.report.items import plan as report
     from jaxeval.stats import items
 

@@ -5,9 +5,11 @@ import importlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,6 +130,35 @@ def test_help_config_lists_the_keys(capsys: pytest.CaptureFixture) -> None:
     assert "training.batch_size" in printed and "data.source.scheme" in printed
 
 
+_WORKING = """
+import time
+from jaxeval import cli
+
+def main():
+    try:
+        print("working", flush=True)
+        time.sleep(60)
+    finally:
+        print("ended in order")
+
+cli.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_any_verb_in_order_and_says_which(number: signal.Signals) -> None:
+    """Dies if a verb leaves by one status after both signals, without undoing what it holds, or
+    with a traceback."""
+    words = [sys.executable, "-c", _WORKING]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": ROOT}, **pipes) as process:
+        assert process.stdout is not None and process.stdout.readline() == "working\n"
+        process.send_signal(number)
+        said, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert said == "ended in order\n" and errors == ""
+
+
 _COMPILING = """
 import time
 from concurrent import futures
@@ -149,19 +180,45 @@ def test_a_stopped_verb_does_not_wait_for_its_threads() -> None:
     assert done.returncode == 143
 
 
-TRAINING = [
+LONG = [
     ("train", []), ("sweep", ["--space", "s.toml"]), ("noise", []), ("neighbourhood", []),
     ("ablation", ["--variants", "v.toml"]), ("evaluate", []), ("select.__main__", ["a", "b"]),
     ("sensitivity.__main__", ["runs"]), ("tune.__main__", ["--space", "s.toml"]),
+    ("compare.__main__", ["--table", "t.csv"]), ("compare.__main__", ["--log", "logs"]),
+    ("compare.__main__", ["options", "--table", "t.csv", "--option", "a", "--score", "b"]),
+    ("report.__main__", ["runs"]), ("plan", ["--difference", ".01", "--items", "i.csv"]),
+    ("vectors.__main__", ["similarity", "v.txt", "s.txt"]),
+    ("vectors.__main__", ["analogies", "v.txt", "s.txt"]),
+    ("vectors.__main__", ["svd", "c.txt", "--out", "v.txt"]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "words"), TRAINING, ids=[verb for verb, _ in TRAINING])
+@pytest.mark.parametrize(("verb", "words"), LONG, ids=lambda value: " ".join(value)[:20])
 def test_an_output_that_cannot_be_written_is_refused_first(
     verb: str, words: list[str], tmp_path: Path
 ) -> None:
-    """Dies if a verb finds it out when all is trained; nothing that it would read is there."""
-    (tmp_path / "file").touch()
+    """Dies if a verb finds it out when all is done; nothing that it would read is there."""
+    _refused_first(verb, words, "--json", tmp_path)
+
+
+OUTPUTS = {
+    "compare.__main__": ["--latex", "--markdown", "--figures"],
+    "compare.__main__ --log logs": ["--markdown", "--junit", "--html"],
+    "report.__main__ runs": ["--html", "--figures"],
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "output"), [(verb, output) for verb, of in OUTPUTS.items() for output in of]
+)
+def test_so_is_any_other_output_of_what_is_read(verb: str, output: str, tmp_path: Path) -> None:
+    """Dies if one of the outputs beside --json is found out at the end."""
+    module, *words = verb.split()
+    _refused_first(module, words, output, tmp_path)
+
+
+def _refused_first(verb: str, words: list[str], output: str, folder: Path) -> None:
+    (folder / "file").touch()
     main = importlib.import_module(f"jaxeval.{verb}").main
     with pytest.raises(JaxevalError, match=r"file/a\.json: cannot be written"):
-        main([*words, "--json", str(tmp_path / "file" / "a.json")])
+        main([*words, output, str(folder / "file" / "a.json")])

@@ -97,6 +97,26 @@ def test_metrics_of_two_directions(tmp_path: Path) -> None:
         sensitivity.main([str(path), "--hyperparameters", "rate"])
 
 
+def test_one_word_does_not_turn_one_of_several_metrics(tmp_path: Path) -> None:
+    """Dies if a flag that is right of a loss is taken of the accuracies beside it, in a table's
+    column of scores as among the metrics of logs."""
+    words = ["options", "--table", str(tmp_path / "two.csv"), "--option", "rate"]
+    words += ["--score", "score", "--group", "metric"]
+    for names, asked, said in [
+        (("f1", "nll"), "lower", r"several metrics \(f1, nll\)"),
+        (("f1", "regret"), "lower", r"several metrics \(f1, regret\)"),
+        (("f1", "regret"), "higher", None),
+        (("cosine", "regret"), "lower", None),
+    ]:
+        rows = [f"{k % 2},{k // 2},{s},{m}" for m in names for k, s in enumerate(_LOW)]
+        (tmp_path / "two.csv").write_text("rate,run,score,metric\n" + "\n".join(rows) + "\n")
+        if said is None:
+            assert verb.main([*words, f"--{asked}-is-better"]) == 0
+        else:
+            with pytest.raises(DataError, match=said):
+                verb.main([*words, f"--{asked}-is-better"])
+
+
 def test_sensitivity_of_runs_of_losses(tmp_path: Path) -> None:
     """Dies if the recorded direction of runs is not read where they are no sweep."""
     trained = jaxeval.train(TOY, seeds=3, quiet=True)

@@ -1,6 +1,7 @@
 """`python -m jaxeval.select --command`: kill and resume, failures, other rules."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -79,6 +80,29 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
     _run(killed, slow)
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
     assert a["scores"] == b["scores"] and a["best"] == b["best"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) -> None:
+    """Dies if a command runs on when its selection has been stopped, or a status names another
+    signal."""
+    (tmp_path / "train.py").write_text(
+        "import os, sys, time\n"
+        "open(f'{sys.argv[1]}.new', 'w').write(str(os.getpid()))\n"
+        "os.rename(f'{sys.argv[1]}.new', f'{sys.argv[1]}.pid')\n"
+        "time.sleep(60)\n"
+    )
+    words = ["a", "b", "--command", f"{sys.executable} train.py {{model}}"]
+    process = processes.start("jaxeval.select.__main__", *words, folder=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (begun := [*tmp_path.glob("*.pid")]):
+        assert time.monotonic() < deadline and not process.ended()
+        time.sleep(0.02)
+    process.send(number)
+    ended = process.wait(30)
+    assert ended.returncode == 128 + number and "Traceback" not in ended.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun[0].read_text()), 0)
 
 
 def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
         (["S", "--score", "rate", "--rows", "2"], "at least 3"),
         (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
         (["S", *WORDS, "--rope", "-1"], "rope"),
+        (["S", *WORDS, "--rope", "1"], "--rope 1: the scores are fractions; 1 point is 0.01"),
         (["S", *WORDS, "--json", "S"], "expected a name that ends in .json"),
     ],
 )

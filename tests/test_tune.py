@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import signal
 import statistics
 from pathlib import Path
 
@@ -23,7 +22,6 @@ def test_a_command_is_tuned(
 ) -> None:
     """Dies if failures are lost, the answer is not retrained, or what is known is done again."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     words = tune_command.words(tmp_path, "--trials", "12", "--parallel", "4")
     tree = tune_command.json_of(capsys, words)
     assert tree["trials"] == 12 and tree["reason"] == "all trials have ended"
@@ -50,7 +48,6 @@ def test_the_terminal_says_the_answer(
 ) -> None:
     """Dies if table, failures, interval or optimism are not shown, or a figure loses a setting."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     assert tune.main(tune_command.words(tmp_path, "--trials", "8", "--json", "out.json")) == 0
     shown = capsys.readouterr()
     for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
@@ -69,7 +66,6 @@ def test_a_search_ends_when_nothing_better_is_probable(
 ) -> None:
     """Dies if the bound, the margin or the time is ignored, or the reason is not said."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     words = tune_command.words(
         tmp_path, "--trials", "30", "--stop-below", "0.5", "--margin", "10", method="gp"
     )
@@ -107,7 +103,6 @@ def test_without_a_seed_nothing_is_run_twice(
 ) -> None:
     """Dies if copies of one run count as fresh seeds, or get an interval of no width."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
     words = ["--space", "s.toml", "--method", "random", "--trials", "2"]
     for more in (["--seeds", "2"], ["--seeds", "adaptive", "--method", "gp"], ["--retrain", "3"]):
@@ -138,7 +133,6 @@ def test_a_dry_run_shows_the_first_command_lines(
 ) -> None:
     """Dies if a line is not what is run, or if anything is run or written."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     words = tune_command.words(tmp_path, "--trials", "3", "--parallel", "3")
     before = {*tmp_path.iterdir()}
     assert tune.main([*words, "--dry-run"]) == 0

@@ -1,7 +1,6 @@
 """`python -m jaxeval.tune`: commands that fail, for a while or in earnest."""
 
 import json
-import signal
 import sys
 from pathlib import Path
 
@@ -18,7 +17,6 @@ def test_a_fresh_seed_that_failed_runs_again_with_the_next_call(
 ) -> None:
     """Dies if a failure of a fresh seed is kept for ever, or is not retried as asked for."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     command = "sh -c 'echo {seed} >> calls; (test {seed} -lt 9 || test -e well) && echo {x}'"
     (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
     words = ["--space", "s.toml", "--method", "random", "--command", command]
@@ -46,7 +44,6 @@ print(sys.argv[1])
 def _breaking(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     """A search over a command that is broken while there is a file of this name."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
     Path("train.py").write_text(BROKEN)
     Path("most").write_text("1")
@@ -86,7 +83,6 @@ def test_settings_that_fail_first_do_not_pass_for_the_first_settings(
 ) -> None:
     """Dies if quick failures overtake settings that are trained, and end the search."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
     first = spaces.draw(spaces.read("s.toml"), 0, 0)["x"]
     Path("train.sh").write_text(f"test $1 = {first} && sleep 2 && echo 1\n")
@@ -147,7 +143,6 @@ def test_the_field_of_a_score_says_its_direction(
 ) -> None:
     """Dies if the worst of losses is taken, or no one is told which scores are better."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *handler: None)
     Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
     Path("train.sh").write_text('echo "{\\"dev\\": {\\"nll\\": $1}}"\n')
     words = ["--space", "s.toml", "--method", "random", "--trials", "4", "--retrain", "0"]

@@ -6,7 +6,7 @@ evaluates the same things.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ def run(
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
-) -> Iterator[Told]:
+) -> Generator[Told, None, None]:
     """Goes on with a selection until the rule has its answer.
 
     Args:
@@ -76,22 +76,32 @@ def run(
             elif not desk.busy:
                 return
             for job, result in desk.next_results():
-                if job[0] in state.excluded:
-                    continue
-                if isinstance(result, float):
-                    state = rule.tell(state, job[0], result, job[1])
-                    yield Told(state, *job, result, "")
-                    continue
-                failures[job] = failures.get(job, 0) + 1
-                if failures[job] <= retries:
-                    desk.waiting.appendleft(job)
-                    note = f"{result}; tried again"
-                else:
-                    reason = f"evaluation {job[1]} failed {failures[job]} times: {result}"
-                    state = states.exclude(state, job[0], reason)
-                    desk.drop(job[0])
-                    note = f"{result}; {job[0]} was dropped"
-                yield Told(state, *job, None, note)
+                if job[0] not in state.excluded:
+                    told = _told(rule, state, job, result, failures, retries, desk)
+                    state = told.state
+                    yield told
+
+
+def _told(
+    rule: Rule,
+    state: State,
+    job: Job,
+    result: float | side_by_side.EvaluationFailed,
+    failures: dict[Job, int],
+    retries: int,
+    desk: side_by_side.Desk[Job],
+) -> Told:
+    """What comes of a result: a score is told, a failure tried again, or its model dropped."""
+    if isinstance(result, float):
+        return Told(rule.tell(state, job[0], result, job[1]), *job, result, "")
+    failures[job] = failures.get(job, 0) + 1
+    if failures[job] <= retries:
+        desk.waiting.appendleft(job)
+        return Told(state, *job, None, f"{result}; tried again")
+    reason = f"evaluation {job[1]} failed {failures[job]} times: {result}"
+    desk.drop(job[0])
+    note = f"{result}; {job[0]} was dropped"
+    return Told(states.exclude(state, job[0], reason), *job, None, note)
 
 
 def answer(rule: Rule, state: State, most: int | None = None) -> Answer:

@@ -116,9 +116,8 @@ def trials(
         raise DataError(f"most: expected {rule.initial} evaluations or more of every model")
     rules = [dataclasses.replace(rule, seed=seed) for seed in seeds]
     active = np.arange(len(rules))
-    for arm in range(len(models)):
-        for _ in range(rule.initial):
-            sums.add(active, np.full(len(active), arm))
+    first = np.repeat(np.arange(len(models)), rule.initial)
+    sums.add(active, np.tile(first, (len(active), 1)))
     answers: dict[int, Answer] = {}
     while len(active):
         moments = sums.moments(active)
@@ -134,9 +133,7 @@ def trials(
         for k in np.flatnonzero(reasons != ""):
             answers[active[k]] = _answer(models, decision, int(k), str(reasons[k]), int(spent[k]))
         active, places = active[reasons == ""], places[fits.all(axis=1)]
-        for slot in range(places.shape[1]):
-            used = places[:, slot] >= 0
-            sums.add(active[used], places[used, slot])
+        sums.add(active, places)
     return [answers[r] for r in range(len(rules))]
 
 
@@ -149,7 +146,13 @@ class _Sums:
         self.counts, self.means, self.squares = (np.zeros(shape) for _ in range(3))
 
     def add(self, selections: np.ndarray, places: np.ndarray) -> None:
-        """One evaluation in each of some selections (Welford 1962)."""
+        """Evaluations [R, slots] in each of some selections, slot by slot; -1 for none."""
+        for of_slot in places.T:
+            used = of_slot >= 0
+            self._add_one(selections[used], of_slot[used])
+
+    def _add_one(self, selections: np.ndarray, places: np.ndarray) -> None:
+        """One evaluation in each (Welford 1962)."""
         at = (selections, places)
         raw = [
             self.evaluators[r](self.models[k], int(self.counts[r, k]) + 1)

@@ -3,10 +3,14 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jaxeval import cli
 from jaxeval.compare import logs, options, single_runs, studying
 from jaxeval.runs import arguments
+
+if TYPE_CHECKING:
+    from jaxeval.stats.pairwise import Rules
 
 _DESCRIPTION = """\
 Compares the score distributions of two or more models: from any score table (CSV, TSV,
@@ -98,18 +102,15 @@ def main(words: Sequence[str] | None = None) -> int:
     if words[:1] == ["options"]:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
+    texts = args.json, args.latex, args.markdown, args.junit, args.html
+    cli.refuse_unwritable(*texts, folder=args.figures)
     if args.log:
         return logs.main(args)
     logs.refuse_without_logs(args)
-    from jaxeval.stats import pairwise
-
-    rules = pairwise.Rules(
-        alpha=args.alpha,
-        correction=args.correction,
-        margin=args.margin,
-        resamples=args.resamples,
-        seed=args.seed,
+    outputs = studying.Destinations(
+        args.json, args.latex, args.markdown, args.figures, args.details
     )
+    outputs.refuse_several_on_stdout()
     models = args.models
     if args.control and models and args.control not in models:
         models = [*models, args.control]
@@ -120,17 +121,26 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     study = studying.study(
         table,
-        rules,
+        _rules(args),
         args.unit,
         control=args.control,
         gamma=args.gamma,
         trained=trained,
     )
-    outputs = studying.Destinations(
-        args.json, args.latex, args.markdown, args.figures, args.details
-    )
     studying.write(study, outputs)
     return 0
+
+
+def _rules(args: argparse.Namespace) -> "Rules":
+    from jaxeval.stats import pairwise
+
+    return pairwise.Rules(
+        alpha=args.alpha,
+        correction=args.correction,
+        margin=args.margin,
+        resamples=args.resamples,
+        seed=args.seed,
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, metrics, native, tables
+from jaxeval.runs import database, directions, native, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
@@ -79,14 +79,12 @@ def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:
     Raises:
       DataError: the table says the opposite; failed runs count as 0, the best of losses.
     """
-    if asked is None or (asked == table.higher_is_better and not table.direction_assumed):
+    known = None if table.direction_assumed else table.higher_is_better
+    metric = table.metric or "score"
+    said = directions.decided(known, asked, None, metric, "the table says", table.source)
+    if said == known:
         return table
-    if not table.direction_assumed:
-        raise DataError(
-            metrics.contradicted(not asked, "the table says", table.metric or "score"),
-            table.source,
-        )
-    return dataclasses.replace(tables.directed(table, asked), warnings=table.warnings)
+    return dataclasses.replace(tables.directed(table, said), warnings=table.warnings)
 
 
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:

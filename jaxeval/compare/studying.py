@@ -35,6 +35,11 @@ class Destinations(NamedTuple):
         named = {"json": self.json, "latex": self.latex, "markdown": self.markdown}
         return {name: target for name, target in named.items() if target}
 
+    def refuse_several_on_stdout(self) -> None:
+        """Raises ConfigError where two texts would run into one another; before there is any."""
+        if [*self.texts.values()].count("-") > 1:
+            raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
+
 
 def study(
     table: "ScoreTable",
@@ -66,17 +71,12 @@ def write(study: "ScoreStudy", to: Destinations) -> None:
     """Writes and prints what is asked for.
 
     Raises:
-      ConfigError: several outputs are to go to stdout.
       RunError: a file or folder cannot be written.
     """
     from jaxeval.report import figures
     from jaxeval.report.comparison import as_json, paste, terminal
     from jaxeval.report.comparison import figures as drawings
 
-    if [*to.texts.values()].count("-") > 1:
-        raise ConfigError("--json, --latex, --markdown: expected at most one to go to stdout")
-    if to.figures:
-        figures.folder(Path(to.figures))  # before anything is written
     pasted: dict[str, Callable[[ScoreStudy], str]] = {
         "latex": paste.latex,
         "markdown": paste.markdown,

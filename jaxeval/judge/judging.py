@@ -75,29 +75,30 @@ def plan(
     against = None if baseline is None else _name_of(baseline, names)
     judge_options.refuse_changes(changes, tasks)
     loader = studies.Session().loader
-
-    def group(task: str, mode: str) -> list[Entry]:
-        return cohorts.entries(
-            (
-                trial
-                for name, path in names.items()
-                for trial in proposers.seeds_by_splits(
-                    _config(task, mode, name, path, tasks[task], changes),
-                    seeds,
-                    vectors=name,
-                    task=task,
-                    mode=mode,
-                )
-            ),
-            loader,
-        )
-
-    groups = [group(task, mode) for task in tasks for mode in modes]
+    groups = [
+        cohorts.entries(_trials(names, seeds, task, mode, corpus, changes), loader)
+        for task, corpus in tasks.items()
+        for mode in modes
+    ]
     planned = Plan(names, tuple(tasks), tuple(modes), tuple(seeds), groups, against)
     for cohort in planned.cohorts():
         running.refuse_impossible([cohort])
         del cohort
     return planned
+
+
+def _trials(
+    names: Mapping[str, str],
+    seeds: Sequence[int],
+    task: str,
+    mode: str,
+    corpus: str,
+    changes: Sequence[str],
+) -> Iterator[studies.Trial]:
+    """Each file of vectors with each seed, in one task and mode."""
+    for name, path in names.items():
+        config = _config(task, mode, name, path, corpus, changes)
+        yield from proposers.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
 
 
 def named(files: Sequence[str]) -> dict[str, str]:

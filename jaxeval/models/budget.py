@@ -3,6 +3,7 @@
 Notation: V vocabulary, H hidden units of every layer, E embedding size.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxeval.errors import ConfigError
@@ -75,6 +76,11 @@ def solve(
         raise ConfigError(
             f"model.budget: expected at least {least} for this vocabulary, got {budget}"
         )
+    return shape(_largest(fits))
+
+
+def _largest(fits: Callable[[int], bool]) -> int:
+    """The largest whole number that fits, as 1 and all below it do; by bisection."""
     high = 2
     while fits(high):
         high *= 2
@@ -82,4 +88,4 @@ def solve(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return shape(low)
+    return low

@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
     args = parser().parse_args(arguments)
+    cli.refuse_unwritable(args.html, args.json, folder=args.figures)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.sensitivity import recorded

@@ -1,10 +1,76 @@
-"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says."""
+"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says.
+
+One rule for tables, runs and logs, `decided`; `of_columns` and `of_metrics` read what it needs.
+"""
 
 from collections.abc import Mapping, Sequence
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
+
+Key = tuple[str, str]  # task and metric
+
+
+def decided(
+    recorded: bool | None,
+    asked: bool | None,
+    named: bool | None,
+    metric: str,
+    who: str,
+    source: str | None = None,
+) -> bool | None:
+    """What is recorded, which must not be contradicted; else as asked for; else as the name says.
+
+    Args:
+      metric, who: of the message, and who has recorded it: "the table says".
+
+    Returns:
+      None: not known.
+
+    Raises:
+      DataError: the opposite of what is recorded is asked for.
+    """
+    if recorded is None:
+        return named if asked is None else asked
+    if asked not in (None, recorded):
+        raise DataError(metrics.contradicted(recorded, who, metric), source)
+    return recorded
+
+
+def of_metrics(
+    recorded: Mapping[Key, bool], named: Mapping[Key, bool | None], asked: bool | None
+) -> dict[Key, bool | None]:
+    """The direction of each metric that is compared; None: not known.
+
+    Args:
+      recorded: by logs, of some.
+      named: all that are compared, and what their names say.
+      asked: overrules the name where one metric is compared. Of several it is of those whose
+        direction is not known: one word on accuracy and a loss would turn one of them round.
+
+    Raises:
+      DataError: as `decided`; of several metrics, all known, the opposite of one.
+    """
+    names = list(dict.fromkeys(metric for _, metric in named))
+    of_one = asked if len(names) == 1 else None
+    known = {}
+    for (task, metric), said in named.items():
+        of_log, where = recorded.get((task, metric)), f"task {task}" if task else None
+        known[task, metric] = decided(of_log, of_one, said, metric, "the logs say", where)
+    if asked is not None and (not asked) in known.values() and None not in known.values():
+        flag = argument(f"{'higher' if asked else 'lower'}_is_better", True)
+        raise DataError(
+            f"{flag}: of several metrics it is of those whose direction is not known, and that of "
+            f"{listed(names)} is; {argument('metric', 'NAME')} chooses one"
+        )
+    return {key: asked if said is None else said for key, said in known.items()}
+
+
+def named_in_log(metric: str) -> bool | None:
+    """What a log's metric is called says: of exact_match/strict-match what is before the slash."""
+    known = metrics.higher_is_better(metric.split("/")[0])
+    return metrics.higher_is_better(metric) if known is None else known
 
 
 def of_columns(
@@ -14,27 +80,23 @@ def of_columns(
     asked: bool | None = None,
     who: str = "the table says",
 ) -> bool | None:
-    """What a table says of its scores, which must not be contradicted; else as asked for; else
-    as its metrics' names say, or that of the column of scores.
+    """The direction of a table's scores; None: not known.
 
     Args:
       columns: those of a table; `higher_is_better`, `metric` and `unit` are read.
       name: of the column of scores, where it has one of its own.
 
-    Returns:
-      None: not known.
-
     Raises:
       DataError: the table says neither true nor false, or both; its metrics differ in it; or the
         opposite is asked for.
     """
+    recorded = named = None
     if "higher_is_better" in columns:
-        said = _said(columns["higher_is_better"], source)
-        if asked not in (None, said):
-            metric = metric_of(columns, name) or "score"
-            raise DataError(metrics.contradicted(said, who, metric), source)
-        return said
-    return _by_name(columns, name, source) if asked is None else asked
+        recorded = _said(columns["higher_is_better"], source)
+    else:
+        named = _by_name(columns, name, source, asked)
+    metric = metric_of(columns, name) or "score"
+    return decided(recorded, asked, named, metric, who, source)
 
 
 def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str | None:
@@ -43,11 +105,18 @@ def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str 
 
 
 def _by_name(
-    columns: Mapping[str, Sequence[object]], name: str | None, source: str
+    columns: Mapping[str, Sequence[object]], name: str | None, source: str, asked: bool | None
 ) -> bool | None:
+    """The one direction of all metrics; that of the column of scores where none is known.
+
+    Args:
+      asked: is that of metrics that are not known, beside others that are.
+    """
     unit = next((str(unit) for unit in columns.get("unit", ())), None)
     names = [str(metric) for metric in dict.fromkeys(columns.get("metric", ()))]
     known = {metrics.higher_is_better(metric, unit) for metric in names}
+    if len(known) > 1:
+        known = {asked if said is None else said for said in known}
     if len(known) > 1:
         raise DataError(
             f"several metrics ({listed(names)}), and not of all are higher scores known to be "

@@ -5,8 +5,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, experiments, imported, metrics, store, tables
+from jaxeval.errors import RunError, argument
+from jaxeval.runs import database, directions, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -91,10 +91,8 @@ def of_members(
     unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None)
     table = tables.of_columns(head, unasked)
     higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
-    said = higher[table.metric]
-    if layout.higher_is_better not in (None, said):
-        message = metrics.contradicted(said, "the runs say", table.metric or "score")
-        raise DataError(message, source)
+    metric, asked = table.metric or "score", layout.higher_is_better
+    said = directions.decided(higher[table.metric], asked, None, metric, "the runs say", source)
     directed = tables.directed(table, said)
     notes = [*_left_out(left_out), *_differing(table, whole.texts("config_hash"))]
     return dataclasses.replace(

@@ -1,9 +1,9 @@
 """`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
 
 import argparse
+import contextlib
 import dataclasses
 import functools
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,10 @@ from jaxeval.runs import arguments
 from jaxeval.select import options
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Replay, Rule, Simulation
+    from jaxeval.bandits import Answer, Replay, Rule, Simulation
+    from jaxeval.bandits.evaluate import Recorded
+    from jaxeval.bandits.saved import Saved
+    from jaxeval.bandits.state import State
 
 _DESCRIPTION = """\
 Finds the best of several models with few evaluations: a bandit decides which model is evaluated
@@ -123,6 +126,7 @@ def _by_table(args: argparse.Namespace) -> int:
     table = arguments.table(args, args.models)
     scores = units.pools(table, together=args.pairing == "kept")
     rule = options.rule(args, table.higher_is_better)
+    options.refuse_points(rule, table.stored_unit)
     for name, values in scores.items():
         rule.check(name, values)
     replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
@@ -167,7 +171,6 @@ def _by_command(args: argparse.Namespace) -> int:
 
     if args.simulate:
         raise ConfigError("--simulate: expected --table FILE, recorded scores")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
     said = direction.of_command(args.json_field, args.higher_is_better)
     rule = options.rule(args, said.higher_is_better is not False, args.workers)
     raced = options.blocks(args)
@@ -183,21 +186,9 @@ def _by_command(args: argparse.Namespace) -> int:
         print(said.sentence, file=sys.stderr)
         if selected.known:
             print(f"{path}: {selected.known} evaluations are known", file=sys.stderr)
-        state = selected.state
         scored = evaluate.Recorded(selected.score, command)
-        try:
-            steps = evaluate.run(
-                rule, state, scored, workers=args.workers, retries=args.retries, most=most
-            )
-            for event in steps:
-                state = event.state
-                selected.save(state)
-                print(terminal.progress(rule, event), file=sys.stderr, flush=True)
-            answer = evaluate.answer(rule, state, most)
-        except RunError as error:
-            if state.alive:
-                raise
-            raise RunError(f"{error}; mend the command and delete {path} to try again") from None
+        answer = _evaluated(rule, selected, scored, args, most, said.metric)
+        state = selected.state
     result = as_json.result(rule, state, answer)
     result["direction_assumed"] = said.higher_is_better is None
     if said.metric is not None:
@@ -205,6 +196,51 @@ def _by_command(args: argparse.Namespace) -> int:
     if raced is not None:
         result["race"] = as_json.race(raced, state)
     return options.write(result, lambda: terminal.print_result(result), args)
+
+
+def _evaluated(
+    rule: "Rule",
+    selected: "Saved",
+    scored: "Recorded",
+    args: argparse.Namespace,
+    most: int | None,
+    metric: str | None,
+) -> "Answer":
+    """The answer to which commands were evaluated, with progress; every state is saved.
+
+    Args:
+      most: evaluations that there are of each model; None: any number.
+      metric: of the scores, where a name is known.
+    """
+    from jaxeval.bandits import evaluate
+    from jaxeval.report.selection import terminal
+
+    _refuse_points(rule, selected.state, metric)
+    steps = evaluate.run(
+        rule, selected.state, scored, workers=args.workers, retries=args.retries, most=most
+    )
+    try:
+        with contextlib.closing(steps):
+            for event in steps:
+                selected.save(event.state)
+                print(terminal.progress(rule, event), file=sys.stderr, flush=True)
+                _refuse_points(rule, event.state, metric)
+        return evaluate.answer(rule, selected.state, most)
+    except RunError as error:
+        if selected.state.alive:
+            raise
+        what = f"mend the command and delete {selected.path} to try again"
+        raise RunError(f"{error}; {what}") from None
+
+
+def _refuse_points(rule: "Rule", state: "State", metric: str | None) -> None:
+    """Refuses an epsilon in points, as soon as every model has a score: fractions then show."""
+    from jaxeval.runs import metrics
+
+    scores = [state.scores_of(state.models[k]) for k in state.alive]
+    if scores and all(scores):
+        largest = max(abs(score) for of_model in scores for score in of_model)
+        options.refuse_points(rule, metrics.stored_unit(metric, largest))
 
 
 if __name__ == "__main__":

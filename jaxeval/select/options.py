@@ -138,6 +138,19 @@ def rule(
     return bandits.TopTwoThompson(**common)
 
 
+def refuse_points(rule: "Rule", unit: str) -> None:
+    """Refuses an epsilon that no two fractions differ by; of their logits it may be meant.
+
+    Raises:
+      ConfigError: as `metrics.refuse_points`.
+    """
+    from jaxeval.bandits.fixed_confidence import Confident
+    from jaxeval.runs import metrics
+
+    if isinstance(rule, Confident) and not rule.logit:
+        metrics.refuse_points("epsilon", rule.epsilon, unit)
+
+
 def _check_halving(args: argparse.Namespace) -> None:
     """Raises ConfigError for arguments that sequential halving lacks, or has no use for."""
     from jaxeval.bandits import posterior

@@ -79,7 +79,11 @@ def select(
 
     Returns:
       The result as `report.selection.as_json.result` tells it, with part and metric.
+
+    Raises:
+      ConfigError: an epsilon in points, of fractions.
     """
+    options.refuse_points(rule, arms.record.unit)
     path = path or _state_of(rule, arms, folder)
     with (
         saved.opened(path, rule, [*arms.configs], _source(arms)) as selected,

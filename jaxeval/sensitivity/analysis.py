@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs import metrics as known_metrics
 from jaxeval.sensitivity import conventions, intervals, metrics
 from jaxeval.sensitivity.hyperparameters import Declared, Values, axes
 from jaxeval.sensitivity.metrics import Profile
@@ -81,7 +82,7 @@ def analyze(
 
     Raises:
       DataError: fewer than 3 runs, scores outside [0, 1], columns of another length.
-      ConfigError: an unknown convention, or a declaration that does not fit.
+      ConfigError: an unknown convention, a declaration that does not fit, or a rope in points.
     """
     how, values = _checked(scores, rope, ks, convention, confidence)
     all_axes = axes(hyperparameters, declared or Declared(), len(values))
@@ -126,6 +127,7 @@ def _checked(
     if values.min() < 0 or values.max() > 1:
         wrong = values[(values < 0) | (values > 1)][0]
         raise DataError(f"scores: expected fractions from 0 to 1, found {wrong:g}")
+    known_metrics.refuse_points("rope", rope, "fraction")
     return conventions.BY_NAME[convention], values
 
 

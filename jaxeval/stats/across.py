@@ -6,7 +6,7 @@ one score per data set (Demsar 2006). Would other runs on these data sets? Aggre
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -75,34 +75,45 @@ def across(
         return None
     runs = {m: [by_dataset[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    higher, resamples, seed = rules.higher_is_better, rules.resamples, rules.seed
     three = len(models) > 2
     several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
     return Across(
         common,
         means,
-        ranking.nemenyi(
-            means, alpha=rules.alpha, resamples=resamples, seed=seed, higher_is_better=higher
-        )
-        if three
-        else None,
+        _ranked(means, rules) if three else None,
         control,
-        ranking.against(means, control, higher_is_better=higher) if three and control else (),
+        ranking.against(means, control, higher_is_better=rules.higher_is_better)
+        if three and control
+        else (),
         ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
         if three and control
         else None,
         None if three else _signed(*means.values()),
-        datasets.aggregates(
-            runs,
-            gamma=gamma,
-            confidence=rules.confidence,
-            resamples=min(resamples, _MOST_RESAMPLES),
-            seed=seed,
-            higher_is_better=higher,
-        )
-        if several
-        else None,
+        _aggregated(runs, rules, gamma) if several else None,
         _one_scale(means),
+    )
+
+
+def _ranked(means: Mapping[str, np.ndarray], rules: Rules) -> Ranking:
+    return ranking.nemenyi(
+        means,
+        alpha=rules.alpha,
+        resamples=rules.resamples,
+        seed=rules.seed,
+        higher_is_better=rules.higher_is_better,
+    )
+
+
+def _aggregated(
+    runs: Mapping[str, Sequence[np.ndarray]], rules: Rules, gamma: float | None
+) -> Aggregates:
+    return datasets.aggregates(
+        runs,
+        gamma=gamma,
+        confidence=rules.confidence,
+        resamples=min(rules.resamples, _MOST_RESAMPLES),
+        seed=rules.seed,
+        higher_is_better=rules.higher_is_better,
     )
 
 

@@ -5,7 +5,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -200,26 +200,11 @@ def permutation_test(
     within pairs only. Which of the two is called A changes nothing: random draws begin with the
     same one.
     """
-    from scipy import stats
-
     count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
     turned = exchanged(first, second)
     samples = (second, first) if turned else (first, second)
-    locate: Callable[..., np.ndarray] = np.mean if statistic == "mean" else np.median
-
-    def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        return locate(x, axis=axis) - locate(y, axis=axis)
-
-    result = stats.permutation_test(
-        samples,
-        difference,
-        permutation_type="samples" if paired else "independent",
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, 5_000_000 // (len(first) + len(second))),
-        rng=np.random.default_rng(seed),
-    )
+    result = _permuted(samples, statistic, paired, resamples, seed)
     exact = len(result.null_distribution) != resamples
     observed = -float(result.statistic) if turned else float(result.statistic)
     return HypothesisTest(
@@ -230,4 +215,30 @@ def permutation_test(
         "the labels A and B are exchangeable" + (" within pairs" if paired else ""),
         "exact" if exact else f"{resamples} random permutations, seed {seed}",
         sign(observed),
+    )
+
+
+def _permuted(
+    samples: tuple[np.ndarray, np.ndarray],
+    statistic: Location,
+    paired: bool,
+    resamples: int,
+    seed: int,
+) -> Any:
+    """SciPy's result: `statistic` of the first less that of the second, p, null distribution."""
+    from scipy import stats
+
+    locate: Callable[..., np.ndarray] = np.mean if statistic == "mean" else np.median
+
+    def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        return locate(x, axis=axis) - locate(y, axis=axis)
+
+    return stats.permutation_test(
+        samples,
+        difference,
+        permutation_type="samples" if paired else "independent",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, 5_000_000 // sum(map(len, samples))),
+        rng=np.random.default_rng(seed),
     )

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -168,23 +168,29 @@ def find(
             f"{folder}: no saved model{of}; train with training.save_models=true, and "
             f"{argument('again', True)} if that has ended without"
         )
-    names = {each.about.experiment: each.about.name for each in models}
-    listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
-    listed += f" and {len(names) - 12} more" if len(names) > 12 else ""
-    chosen = [key for key in names if experiment is None or _is(key, names[key], experiment)]
-    if len(chosen) != 1:
-        wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
-        raise RunError(
-            f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-            f"{argument('experiment')}: {listed}"
-        )
-    of_it = [each for each in models if each.about.experiment == chosen[0]]
+    chosen = _chosen(models, folder, experiment)
+    of_it = [each for each in models if each.about.experiment == chosen]
     of_seed = [each for each in of_it if seed in (None, each.about.seed)]
     if not of_seed:
         seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
         asked = argument("seed", seed)
-        raise RunError(f"{asked}: no saved model of experiment {chosen[0]}; seeds: {seeds}")
+        raise RunError(f"{asked}: no saved model of experiment {chosen}; seeds: {seeds}")
     return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
+
+
+def _chosen(models: Sequence[ModelFile], folder: Path, experiment: str | None) -> str:
+    """The id of the one experiment that is meant; RunError where it is none, or one of several."""
+    names = {each.about.experiment: each.about.name for each in models}
+    chosen = [key for key in names if experiment is None or _is(key, names[key], experiment)]
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
+    listed += f" and {len(names) - 12} more" if len(names) > 12 else ""
+    wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
+    raise RunError(
+        f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
+        f"{argument('experiment')}: {listed}"
+    )
 
 
 def _identity(about: Description) -> Identity:

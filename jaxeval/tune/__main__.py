@@ -1,7 +1,6 @@
 """`python -m jaxeval.tune`: the best setting of a search space in few trainings."""
 
 import argparse
-import signal
 from collections.abc import Sequence
 
 from jaxeval import cli
@@ -56,7 +55,6 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.command is not None:
         from jaxeval.tune import programs
 
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the commands end with us
         return programs.run(args, search)
     from jaxeval import backend
 

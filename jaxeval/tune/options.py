@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
 from jaxeval.errors import ConfigError, argument
-from jaxeval.runs import arguments
+from jaxeval.runs import arguments, metrics
 
 if TYPE_CHECKING:
     from jaxeval.tuning.halving import Halving
@@ -235,12 +235,19 @@ def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> 
 
 
 def stopper(
-    end: End, search: "Search", saved: "Saved", margin: float = 0.0
+    end: End,
+    search: "Search",
+    saved: "Saved",
+    margin: float = 0.0,
+    metric: str | None = None,
 ) -> "Callable[[History], str]":
     """Why nothing more is to be proposed, of a history; "" while more is.
 
+    It refuses to stop for a margin in points where the scores are fractions (ConfigError).
+
     Args:
       margin: of the metric, where no other is asked for.
+      metric: of a command's scores, where its name is known.
     """
 
     def stop(history: "History") -> str:
@@ -253,11 +260,19 @@ def stopper(
         least = margin if end.margin is None else end.margin
         with threads.one():
             better = posterior.probability_of_better(search.space, history, least, search.seed)
+        if better >= end.stop_below:
+            return ""
+        metrics.refuse_points("margin", least, metrics.stored_unit(metric, _largest(history)))
         above = f" by more than {least:g}" if least else ""
-        said = f"a setting that is better{above} has probability {better:.3f}"
-        return said if better < end.stop_below else ""
+        return f"a setting that is better{above} has probability {better:.3f}"
 
     return stop
+
+
+def _largest(history: "History") -> float:
+    """Absolute score; 0 before the first."""
+    results = (e.result for e in history.evaluations if e.result is not None)
+    return max((abs(score) for result in results for score in result.scores), default=0.0)
 
 
 def reason(trials: int, saved: "Saved", stop: "Callable[[History], str]") -> str:

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
             state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
-        stop = options.stopper(end, search, state)
+        stop = options.stopper(end, search, state, metric=said.metric)
         _search(args, search, state, stop, end.retrain)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None
@@ -66,7 +66,7 @@ def _interrupted(retried: bool) -> Iterator[None]:
     """
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # as `cli.run` has it
         again = ", without --retry-failed" if retried else ""
         print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
         raise

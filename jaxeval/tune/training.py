@@ -16,6 +16,7 @@ from jaxeval.report.runs import terminal as of_runs
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
+from jaxeval.runs import metrics
 from jaxeval.studies import proposers
 from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
@@ -31,6 +32,7 @@ _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
+    metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)

@@ -108,6 +108,7 @@ def main(words: Sequence[str] | None = None) -> int:
         args.files.append(later.pop(0))  # may stand after options, as in `train`
     if later:
         parser().error(f"unrecognized arguments: {' '.join(later)}")
+    cli.refuse_unwritable(args.json)
     handlers = {
         "similarity": _similarity,
         "analogies": _analogies,

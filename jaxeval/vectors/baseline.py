@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from jaxeval import files
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.vectors import corpus, counts, ppmi, writing
 from jaxeval.vectors.counts import Windows
@@ -59,6 +60,7 @@ def make(
       RunError: the file cannot be written, or the SVD fails.
     """
     _check_out(Path(path), Path(out))
+    files.refuse_unwritable(Path(out))
     seconds, begin = {}, time.perf_counter()
 
     def lap(step: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.vectors import __main__ as command
 
 
@@ -109,6 +109,12 @@ def test_refused(folder: Path) -> None:
         command.main(["similarity", a, pairs, "--column", "2"])
     with pytest.raises(DataError, match="expected ': section' or four words"):
         command.main(["analogies", a, pairs])
+
+
+def test_vectors_that_cannot_be_written_are_not_made(folder: Path) -> None:
+    """Dies if a corpus is counted first; the one here is not even there."""
+    with pytest.raises(RunError, match=r"a\.txt/v: cannot be written"):
+        command.main(["svd", str(folder / "none.txt"), "--out", str(folder / "a.txt" / "v")])
 
 
 BATS = {  # as published: folders of four kinds, a relation a file, answers separated by /

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import item_scores
+from jaxeval.runs import directions, item_scores
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.logs import directions, matching
+from jaxeval.runs.logs import matching
 from jaxeval.runs.logs.records import STATUSES
 from jaxeval.runs.logs.tables import LogTable
 
@@ -68,7 +68,8 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
         if metric is not None:
             found.append((of, rows, metric))
     compared = [(of.name, metric) for of, _, metric in found]
-    better = directions.of_metrics(table.higher_is_better, compared, rules.higher_is_better)
+    named = {key: directions.named_in_log(key[1]) for key in compared}
+    better = directions.of_metrics(table.higher_is_better, named, rules.higher_is_better)
     tasks = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
     if not tasks:
         raise DataError(

@@ -158,32 +158,16 @@ def plan(
     if min(dataclasses.astuple(costs)) < 0:
         raise DataError(f"plan: expected no negative cost, found {costs}")
     target = _target(difference, power, alpha)
-    paid = now if pilot else Size(0, 0, 0)
-
-    def design(size: Size | None) -> Design | None:
-        if size is None:
-            return None
-        return Design(size, _cost(paid, size, costs), target.of(of, size))
-
+    designs = _Designs(target, of, now if pilot else Size(0, 0, 0), costs)
     alone = _alone(target, of, now)
-    ways = {way: design(s if pilot or way == "items" else None) for way, s in alone.items()}
+    if not pilot:
+        alone |= {"samples": None, "runs": None}
+    ways = {way: None if size is None else designs.of_size(size) for way, size in alone.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
-
-    def cheaper(sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
-        for least in sorted(sizes, key=lambda size: _cost(paid, size, costs)):
-            if cheapest is not None and _cost(paid, least, costs) > cheapest.cost:
-                break  # more items cost no less
-            other = design(_items(target, of, least))
-            if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
-                cheapest = other
-        return cheapest
-
-    cheapest = cheaper(_with_more(of, now), cheapest)
+    cheapest = designs.cheaper(_with_more(of, now), cheapest)
     if cheapest is not None:
-        cheapest = cheaper(_with_about_as_many(cheapest.size, now), cheapest)
-    have = design(now)
-    assert have is not None
-    return Plan(difference, power, have, ways, cheapest)
+        cheapest = designs.cheaper(_with_about_as_many(cheapest.size, now), cheapest)
+    return Plan(difference, power, designs.of_size(now), ways, cheapest)
 
 
 class _Target(NamedTuple):
@@ -216,6 +200,37 @@ def _target(difference: float, power: float, alpha: float) -> _Target:
     if difference == 0 or not math.isfinite(difference):
         raise DataError(f"difference: expected a number other than 0, found {difference:g}")
     return _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
+
+
+class _Designs(NamedTuple):
+    """What designs cost beside what is paid already, and show."""
+
+    target: _Target
+    spread: Spread
+    paid: Size
+    costs: Costs
+
+    def cost(self, size: Size) -> float:
+        """Of what is new, of both models."""
+        answers = math.prod(size) - math.prod(self.paid)
+        of_runs = 2 * (size.runs - self.paid.runs) * self.costs.run
+        of_items = (size.items - self.paid.items) * self.costs.item
+        return 2 * answers * self.costs.answer + of_items + of_runs
+
+    def of_size(self, size: Size) -> Design:
+        """With its cost and power."""
+        return Design(size, self.cost(size), self.target.of(self.spread, size))
+
+    def cheaper(self, sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
+        """The cheapest known, or a cheaper one with the runs and samples of some sizes."""
+        for least in sorted(sizes, key=self.cost):
+            if cheapest is not None and self.cost(least) > cheapest.cost:
+                break  # more items cost no less
+            size = _items(self.target, self.spread, least)
+            other = None if size is None else self.of_size(size)
+            if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
+                cheapest = other
+        return cheapest
 
 
 def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
@@ -269,10 +284,3 @@ def _rising(runs: int) -> Iterator[int]:
     while runs <= MOST_RUNS:
         yield runs
         runs += max(1, runs // 10)
-
-
-def _cost(paid: Size, size: Size, costs: Costs) -> float:
-    """Of what is new, of both models."""
-    answers = math.prod(size) - math.prod(paid)
-    of_runs = 2 * (size.runs - paid.runs) * costs.run
-    return 2 * answers * costs.answer + (size.items - paid.items) * costs.item + of_runs

@@ -118,16 +118,7 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         )
     for task in paired.tasks:
         metrics.refuse_points("margin", rules.margin, task.stored_unit)
-    suite = suites.compare(
-        [
-            Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
-            for task in paired.tasks
-        ],
-        over=rules.over,
-        alpha=rules.alpha,
-        resamples=min(rules.resamples, _MOST_RESAMPLES),
-        seed=rules.seed,
-    )
+    suite = _suite(paired.tasks, rules)
     higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
     warnings = (
         *paired.notes,
@@ -145,6 +136,17 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
     )
     reasons = completeness.reasons(paired) if rules.complete else ()
     return _nothing_shown(compared, reasons) if reasons else compared
+
+
+def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
+    """All pairs of models on each task and on average, without margins."""
+    return suites.compare(
+        [Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better) for of in tasks],
+        over=rules.over,
+        alpha=rules.alpha,
+        resamples=min(rules.resamples, _MOST_RESAMPLES),
+        seed=rules.seed,
+    )
 
 
 def outcomes(
