@@ -193,7 +193,7 @@ LONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "words"), LONG, ids=lambda value: " ".join(value)[:20])
+@pytest.mark.parametrize(("verb", "words"), LONG, ids=[" ".join([v, *of]) for v, of in LONG])
 def test_an_output_that_cannot_be_written_is_refused_first(
     verb: str, words: list[str], tmp_path: Path
 ) -> None:
