@@ -108,7 +108,7 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
         overall,
         by_task,
-        (*notes, *_notes_on_reductions(tasks, reduced, baseline, len(seeds))),
+        (*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
     )
 
 
@@ -145,11 +145,7 @@ def _reductions(
     for name, of in arrays.items():
         if name != baseline:
             each, together = relative_error.reductions(
-                of[places],
-                arrays[baseline][places],
-                confidence=rules.confidence,
-                resamples=rules.resamples,
-                seed=rules.seed,
+                of[places], arrays[baseline][places], confidence=rules.confidence
             )
             assert together is not None
             reductions[name] = (*each, together)
@@ -157,7 +153,10 @@ def _reductions(
 
 
 def _notes_on_reductions(
-    tasks: Sequence[str], reduced: Sequence[str], baseline: str | None, seeds: int
+    tasks: Sequence[str],
+    reduced: Sequence[str],
+    baseline: str | None,
+    reductions: Mapping[str, tuple[Effect, ...]],
 ) -> Iterator[str]:
     """Which tasks have no reduction, and why there is no interval."""
     if baseline is None:
@@ -168,11 +167,15 @@ def _notes_on_reductions(
         yield (
             f"{baseline} makes no error in {', '.join(perfect)}: there is none to reduce{others}"
         )
-    if reduced and seeds < relative_error.FEWEST:
-        yield (
-            f"fewer than {relative_error.FEWEST} seeds: error reductions have no interval that "
-            "could be relied on"
-        )
+    without: dict[str, list[str]] = {}
+    for name, effects in reductions.items():
+        for task, effect in zip((*reduced, "mean"), effects, strict=True):
+            if why := relative_error.without_interval(effect):
+                without.setdefault(why, []).append(f"{name} ({task})")
+    for why, named in without.items():
+        every = len(named) == sum(map(len, reductions.values()))
+        of = "s" if every else f" of {imported.listed(named)}"
+        yield f"{why}: no interval of the error reduction{of}"
 
 
 def _study(

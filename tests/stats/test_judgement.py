@@ -64,12 +64,21 @@ def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:
     assert judgement.judge("fixed", alone, RULES).placed == ()
     few = judgement.judge("fixed", _scores(seeds=1), RULES, "poor")
     assert few.placed == () and np.isnan(few.reductions["good"][0].interval.low)
-    assert few.notes == (
-        "fewer than 5 seeds: error reductions have no interval that could be relied on",
-    )
+    assert few.notes == ("fewer than 5 seeds: no interval of the error reductions",)
     three = judgement.judge("fixed", _scores(seeds=3), RULES)
     assert three.placed[0].groups == (three.vectors,)  # too few for a conclusion
     assert three.placed[0].detectable is None
+
+
+def test_a_task_without_an_interval_is_named() -> None:
+    """Dies if a missing interval is not explained, or the other reductions lack theirs."""
+    scores = _scores()
+    for seed in scores["good"]["pos"]:
+        scores["good"]["pos"][seed] = 1.0
+    judged = judgement.judge("fixed", scores, RULES, "poor")
+    assert judged.notes == ("no error is left: no interval of the error reduction of good (pos)",)
+    missing = [np.isnan(effect.interval.low) for effect in judged.reductions["good"]]
+    assert missing == [task == "pos" for task in (*judged.reduced, "mean")]
 
 
 def test_what_cannot_be_judged_is_refused() -> None:

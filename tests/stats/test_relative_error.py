@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import relative_error, tie_groups
@@ -25,7 +26,7 @@ def test_the_mean_over_tasks_has_no_weights() -> None:
     """Dies if tasks are weighted, or means over seeds are taken of reductions of single seeds."""
     scores = np.array([[0.8, 0.9, 0.85, 0.83, 0.87], [0.5, 0.6, 0.7, 0.55, 0.65]])
     baseline = np.array([[0.7, 0.8, 0.75, 0.76, 0.74], [0.6, 0.6, 0.6, 0.6, 0.6]])
-    each, mean = relative_error.reductions(scores, baseline, resamples=200)
+    each, mean = relative_error.reductions(scores, baseline)
     expected = [(0.85 - 0.75) / 0.25, 0.0]
     np.testing.assert_allclose([effect.estimate for effect in each], expected, atol=1e-12)
     assert mean is not None and mean.estimate == pytest.approx(0.2)
@@ -39,7 +40,7 @@ def test_the_mean_over_tasks_has_no_weights() -> None:
 def test_few_seeds_have_no_interval(seeds: int) -> None:
     """Dies if so few seeds get an interval: of width zero, or one that covers too seldom."""
     scores = np.random.default_rng(0).uniform(0.6, 0.9, (2, 2, seeds))
-    each, mean = relative_error.reductions(*scores, resamples=50)
+    each, mean = relative_error.reductions(*scores)
     assert mean is not None
     for effect in (*each, mean):
         assert np.isnan(effect.interval[:2]).all() and np.isfinite(effect.estimate)
@@ -47,30 +48,56 @@ def test_few_seeds_have_no_interval(seeds: int) -> None:
 
 
 def test_no_interval_goes_beyond_all_errors() -> None:
-    """Dies if RER itself is studentised (to 1.03 here) rather than the logarithm of what is left,
-    or a seed without errors breaks it."""
+    """Dies if the interval is of RER itself (to 1.05 here) rather than of the logarithm of what is
+    left, or a task without errors breaks the mean, or has an interval of width zero."""
     baseline = np.full((2, 8), 0.7) + np.linspace(-0.1, 0.1, 8)
     scores = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 1.0, 0.8], [1.0] * 8])
-    each, mean = relative_error.reductions(scores, baseline, resamples=500)
+    each, mean = relative_error.reductions(scores, baseline)
     assert mean is not None
     for effect in (each[0], mean):
-        assert effect.interval.low < effect.estimate < effect.interval.high <= 1
-    assert each[1].interval[:2] == (1.0, 1.0)
+        assert effect.interval.low < effect.estimate < effect.interval.high < 1
+    assert each[1].estimate == 1 and np.isnan(each[1].interval[:2]).all()
+    assert relative_error.without_interval(each[1]) == "no error is left"
 
 
-def test_the_baseline_against_itself_is_zero() -> None:
-    """Dies if seeds of the model and of the baseline are resampled apart."""
+def test_what_does_not_vary_has_no_interval() -> None:
+    """Dies if seeds of the model and of the baseline are taken apart, or equal scores are given an
+    interval of width zero: their spread is not known."""
     scores = np.random.default_rng(0).uniform(0.6, 0.9, (3, 8))
-    each, mean = relative_error.reductions(scores, scores, resamples=500)
+    for model, against in ((scores, scores), (np.full((3, 8), 0.8), np.full((3, 8), 0.7))):
+        each, mean = relative_error.reductions(model, against)
+        assert mean is not None
+        for effect in (*each, mean):
+            assert relative_error.without_interval(effect) == "nothing varies over seeds"
+            assert np.isnan(effect.interval[:2]).all()
+
+
+def test_standard_errors_are_those_of_leaving_seeds_out() -> None:
+    """Dies if an influence has another sign or scale: against the jackknife of many seeds."""
+    generator = np.random.default_rng(4)
+    common = generator.normal(size=400)
+    s = np.array([[0.8], [0.95]]) + 0.01 * (generator.normal(size=(2, 400)) + common)
+    b = np.array([[0.7], [0.9]]) + 0.02 * (generator.normal(size=(2, 400)) + common)
+
+    def logarithms(s: np.ndarray, b: np.ndarray) -> np.ndarray:
+        left = (1 - s.mean(axis=1)) / (1 - b.mean(axis=1))
+        return np.log([*left, left.mean()])
+
+    without = np.array(
+        [logarithms(np.delete(s, k, axis=1), np.delete(b, k, axis=1)) for k in range(400)]
+    )
+    jackknife = np.sqrt(399 / 400 * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
+    each, mean = relative_error.reductions(s, b)
     assert mean is not None
-    for effect in (*each, mean):
-        assert effect.interval[:2] == pytest.approx((0.0, 0.0), abs=1e-12)
+    ends = np.array([effect.interval[:2] for effect in (*each, mean)])
+    halves = np.log((1 - ends[:, 0]) / (1 - ends[:, 1])) / 2
+    np.testing.assert_allclose(halves / stats.t.ppf(0.975, 399), jackknife, rtol=0.01)
 
 
 @pytest.mark.parametrize(("seeds", "shared"), [(8, 0.0), (8, 0.8), (5, 0.0)])
 def test_intervals_cover_what_they_say(seeds: int, shared: float) -> None:
-    """Dies if intervals of eight seeds are percentile ones (.90 and less), tasks are resampled
-    apart, or the baseline's spread is left out.
+    """Dies if normal quantiles stand for t's (.90 and less), tasks are taken apart, or the
+    baseline's spread is left out.
 
     Args:
       shared: of the spread of a seed, between the model and the baseline and all tasks.
@@ -84,12 +111,28 @@ def test_intervals_cover_what_they_say(seeds: int, shared: float) -> None:
         noise = [common + (1 - shared) * generator.normal(size=(2, seeds)) for _ in range(2)]
         scores = np.array([[0.8], [0.6]]) + 0.01 * noise[0]
         baseline = np.array([[0.7], [0.5]]) + 0.02 * noise[1]
-        each, mean = relative_error.reductions(scores, baseline, resamples=400)
+        each, mean = relative_error.reductions(scores, baseline)
         assert mean is not None
         expected = [*truth, truth.mean()]
         for k, (effect, value) in enumerate(zip((*each, mean), expected, strict=True)):
             covered[k] += effect.interval.low <= value <= effect.interval.high
     assert np.all(covered / trials > 0.92) and np.all(covered / trials < 0.98)
+
+
+@pytest.mark.parametrize(("seeds", "error"), [(5, 0.004), (8, 0.004), (8, 0.02)])
+def test_intervals_of_few_errors_cover_too(seeds: int, error: float) -> None:
+    """Dies if seeds without an error, of 50 items, make intervals too narrow (covering .56), or
+    ones of width zero."""
+    generator = np.random.default_rng(2)
+    covered = []
+    for _ in range(600):
+        scores = 1 - generator.binomial(50, error, (1, seeds)) / 50
+        (effect,), _ = relative_error.reductions(
+            scores, 1 - generator.binomial(50, 0.23, (1, seeds)) / 50
+        )
+        if not relative_error.without_interval(effect):
+            covered.append(effect.interval.low <= 1 - error / 0.23 <= effect.interval.high)
+    assert len(covered) > 300 and 0.94 < np.mean(covered) < 0.99
 
 
 def test_groups_hold_what_was_not_told_apart() -> None:

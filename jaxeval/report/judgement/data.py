@@ -76,7 +76,7 @@ def reduction(effect: Effect) -> str:
 
 
 def has_interval(effect: Effect) -> bool:
-    """False where there are too few seeds for one."""
+    """False where the seeds leave none: they are too few, or their scores do not vary."""
     return not math.isnan(effect.interval.low)
 
 
@@ -190,7 +190,7 @@ def signature(of: Judged) -> str:
             "test scores at the scored epoch, mean (sd) over seeds",
             "means over tasks have no weights",
             f"level {rules.alpha:g}, Holm over pairs, and over pairs and tasks",
-            f"CIs of {100 * rules.confidence:g} %, {rules.resamples} resamples of seeds, seed "
-            f"{rules.seed}",
+            f"CIs of {100 * rules.confidence:g} %",
+            f"{rules.resamples} resamples, seed {rules.seed}",
         ]
     )
