@@ -38,8 +38,8 @@ def main() -> None:
         "one task, skewed (exponential)": _spread(
             ONE, lambda g, n: 1 - g.exponential(size=(1, n))
         ),
-        "the same, sd .4 of the error left": _spread(
-            ONE, lambda g, n: 3 * (1 - g.exponential(size=(1, n)))
+        "the same, sd .4 of the error, that of the baseline .05": _spread(
+            ONE, lambda g, n: 3 * (1 - g.exponential(size=(1, n))), of_baseline=1 / 6
         ),
         "500 items, error .02": _counted(500, 0.02),
         "50 items, error .02": _counted(50, 0.02),
@@ -52,13 +52,17 @@ def main() -> None:
 Case = tuple[Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]], float]
 
 
-def _spread(tasks: slice, deviations: Draw) -> Case:
+def _spread(tasks: slice, deviations: Draw, of_baseline: float = 1.0) -> Case:
     """Scores about their expectation, those of the baseline too, and the true mean reduction."""
-    means, spread = (SCORES[tasks], BASELINE[tasks]), SPREAD[tasks]
+    means = SCORES[tasks], BASELINE[tasks]
+    spreads = SPREAD[tasks], of_baseline * SPREAD[tasks]
     true = float(relative_error.reduction(*means).mean())
 
     def draw(random: np.random.Generator, seeds: int) -> tuple[np.ndarray, np.ndarray]:
-        model, baseline = (mean + spread * deviations(random, seeds) for mean in means)
+        model, baseline = (
+            mean + spread * deviations(random, seeds)
+            for mean, spread in zip(means, spreads, strict=True)
+        )
         return model, baseline
 
     return draw, true
