@@ -78,21 +78,23 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
 
 
 def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
-    """Mann-Whitney U (statistic: pairs in which A is higher, ties 1/2)."""
+    """Mann-Whitney U (statistic: pairs in which A is higher, ties 1/2).
+
+    Small samples: exact, ties kept; else normal.
+    """
     from scipy import stats
 
     first, second = two_samples(a, b)
-    ties = len(np.unique(np.concatenate([first, second]))) < len(first) + len(second)
-    exact = not ties and min(len(first), len(second)) <= 8
-    result = stats.mannwhitneyu(first, second, method="exact" if exact else "asymptotic")
-    p_value = float(result.pvalue)
+    result = stats.mannwhitneyu(first, second, method="asymptotic")
+    exact = ranks.exact_rank_sum_p(first, second)
+    p_value = float(result.pvalue) if exact is None else exact
     return HypothesisTest(
         "Mann-Whitney U",
         float(result.statistic),
         1.0 if np.isnan(p_value) else p_value,  # all scores are equal
         (len(first), len(second)),
         "neither model tends to score higher",
-        "exact" if exact else "normal, corrected for ties and continuity",
+        "normal, corrected for ties and continuity" if exact is None else "exact",
         sign(float(result.statistic) - len(first) * len(second) / 2),
     )
 

@@ -16,6 +16,7 @@ _ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
+FEW_SUMMED, _MOST_SUMMED = 8, 400  # scores of the smaller sample and of both: exact rank sums
 MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 
 
@@ -172,6 +173,34 @@ def _statistics(chosen: np.ndarray, size: int, ties: Ties) -> np.ndarray:
     labels = np.zeros((len(chosen), size), bool)
     np.put_along_axis(labels, chosen, True, axis=1)
     return np.abs(studentized(labels, ties).statistic)
+
+
+def exact_rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Two-sided p-value of Mann and Whitney's U [n], [m], ties kept; None above `FEW_SUMMED`.
+
+    The share of labellings whose rank sum lies as far from its mean.
+    """
+    from scipy import stats
+
+    pooled = np.concatenate([first, second])
+    if min(len(first), len(second)) > FEW_SUMMED or len(pooled) > _MOST_SUMMED:
+        return None
+    doubled = np.rint(2 * stats.rankdata(pooled)).astype(int)
+    few = min(doubled[: len(first)], doubled[len(first) :], key=len)
+    null = _rank_sum_null(tuple(sorted(doubled.tolist())), len(few))
+    gaps = np.abs(np.arange(len(null)) * len(pooled) - len(few) * doubled.sum())
+    return float(null[gaps >= gaps[few.sum()]].sum())
+
+
+@functools.lru_cache(maxsize=256)
+def _rank_sum_null(doubled: tuple[int, ...], few: int) -> np.ndarray:
+    """Probability of each sum of so few ranks, drawn without replacement. doubled: 2 x each."""
+    ways = np.zeros((few + 1, sum(doubled[-few:]) + 1))  # of k ranks so far, to each sum
+    ways[0, 0] = 1
+    for rank in doubled:
+        ways[1:, rank:] += ways[:-1, :-rank]
+    null: np.ndarray = ways[few] / ways[few].sum()
+    return null
 
 
 def signed(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -54,6 +55,43 @@ def test_rank_tests_equal_enumeration() -> None:
         ]
         assert result.p_value == pytest.approx(np.mean(extreme), abs=1e-12)
         assert result.method == "exact"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([0.90, 0.91, 0.91, 0.92], [0.80, 0.80, 0.81]),  # wholly apart: 2 of 35 labellings
+        ([1, 1, 2, 3, 3], [1, 2, 2, 3, 4, 4]),
+        ([1, 1, 1], [1, 1, 1, 2, 1, 1, 1, 1]),
+        ([5, 5], [5, 5, 5]),
+    ],
+)
+def test_mann_whitney_is_exact_with_ties(a: list[float], b: list[float]) -> None:
+    """Dies if p is normal's with ties (below any exact one: .048 instead of .057), or a side is
+    doubled: against all labellings."""
+    result, pooled = stats.mann_whitney_u(a, b), [*a, *b]
+
+    def gap(chosen: tuple[int, ...]) -> float:
+        x = np.array([pooled[k] for k in chosen])
+        y = np.array([v for k, v in enumerate(pooled) if k not in chosen])
+        won = np.sum(x[:, None] > y) + np.sum(x[:, None] == y) / 2
+        return abs(float(won) - len(a) * len(b) / 2)
+
+    every = itertools.combinations(range(len(pooled)), len(a))
+    observed = gap(tuple(range(len(a))))
+    expected = np.mean([gap(chosen) >= observed - 1e-9 for chosen in every])
+    assert result.p_value == pytest.approx(expected, abs=1e-12) and result.method == "exact"
+    mirrored = stats.mann_whitney_u(b, a)
+    assert mirrored.p_value == result.p_value and mirrored.direction == -result.direction
+
+
+@pytest.mark.parametrize(("n", "m"), [(8, 392), (3, 30), (8, 9)])
+def test_mann_whitney_without_ties_equals_scipy(n: int, m: int) -> None:
+    """Dies if the recursion over many ranks loses digits."""
+    generator = np.random.default_rng(n)
+    a, b = generator.normal(0.8, size=n), generator.normal(size=m)
+    expected = scipy_stats.mannwhitneyu(a, b, method="exact").pvalue
+    assert stats.mann_whitney_u(a, b).p_value == pytest.approx(expected, rel=1e-9)
 
 
 def test_welch_and_brown_forsythe_by_their_formulas() -> None:
