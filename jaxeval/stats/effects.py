@@ -103,11 +103,26 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
     """
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
-    n, m = len(first), len(second)
-    test = ranks.studentized(*ranks.ordered(first, second))
-    low, high = _newcombe(float(test.probability), float(test.error) ** 2, n, m, confidence)
+    probability, low, high = improvement(first, second, confidence)
     interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
-    return Effect("probability of improvement", float(test.probability), interval, (n, m))
+    sizes = len(first), len(second)
+    return Effect("probability of improvement", probability, interval, sizes)
+
+
+def improvement(
+    first: np.ndarray, second: np.ndarray, confidence: float
+) -> tuple[float, float, float]:
+    """Estimate and ends of `probability_of_improvement`, of one score each or more.
+
+    Of a single score no spread is known: the two are taken to spread alike.
+    """
+    n, m = len(first), len(second)
+    if min(n, m) > 1:
+        test = ranks.studentized(*ranks.ordered(first, second))
+        probability, variance = float(test.probability), float(test.error) ** 2
+    else:
+        probability, variance = share_won(first, second), 0.0
+    return probability, *_newcombe(probability, variance, n, m, confidence)
 
 
 def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
