@@ -95,7 +95,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     if not args.log and (args.task or args.metric or args.cluster or args.column):
         verb.error("--task, --metric, --cluster and --column: expected --log beside them")
-    pilot = _pilot(verb, args) if args.items or args.log else None
+    pilot, runs = _pilot(verb, args) if args.items or args.log else (None, None)
     spread, now = (pilot.spread, pilot.size) if pilot else _known(verb, args)
     costs = items.Costs(args.answer_cost, args.item_cost, args.run_cost)
 
@@ -103,7 +103,7 @@ def main(words: Sequence[str] | None = None) -> int:
         how = {"pilot": pilot is not None, "power": args.power, "alpha": args.alpha}
         return items.plan(args.difference, of, now, costs, **how)
 
-    summary = report.Planned(pilot, spread, planned(spread))
+    summary = report.Planned(pilot, spread, planned(spread), runs=runs)
     if pilot:
         low = planned(pilot.low) if pilot.low else None
         summary = summary._replace(low=low, high=planned(pilot.high))
@@ -144,7 +144,10 @@ def _known(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "tuple[Sp
     return items.Spread(*squares), items.Size(2, args.fewest_runs)
 
 
-def _pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "Pilot":
+def _pilot(
+    verb: argparse.ArgumentParser, args: argparse.Namespace
+) -> "tuple[Pilot, tuple[int, int]]":
+    """What a pilot shows, and the runs of its two models."""
     from jaxeval.runs import metrics
     from jaxeval.stats import items
 
@@ -160,9 +163,10 @@ def _pilot(verb: argparse.ArgumentParser, args: argparse.Namespace) -> "Pilot":
         task = _task(args)
         metrics.refuse_points("difference", args.difference, task.stored_unit)
         a, b = (task.scores[model] for model in (args.model, args.minus))
-        return items.pilot(a, b, clusters=task.clusters)
+        return items.pilot(a, b, clusters=task.clusters), (a.shape[1], b.shape[1])
     metrics.refuse_points("difference", args.difference, "fraction")  # accuracies
-    return items.pilot(*_predictions(args))
+    a, b = _predictions(args)
+    return items.pilot(a, b), (a.shape[1], b.shape[1])
 
 
 def _task(args: argparse.Namespace) -> "TaskScores":

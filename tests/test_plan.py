@@ -199,3 +199,21 @@ def test_few_items_are_warned_of(
     """Dies if ten items pass for enough to speak of others."""
     assert plan.main(["--difference", difference, "--sd-items", "0.5"]) == 0
     assert ("Fewer than 30 items" in capsys.readouterr().out) is few
+
+
+def test_unequal_numbers_of_runs_are_said(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a plan of three runs of each passes for the pilot, in which one model has five."""
+    random = np.random.default_rng(0)
+    rows = [
+        f"{model},{run},{item},{int(random.random() < p)}"
+        for model, runs, p in (("A", 5, 0.8), ("B", 3, 0.6))
+        for run in range(runs)
+        for item in range(40)
+    ]
+    table = tmp_path / "items.csv"
+    table.write_text("\n".join(["model,seed,item,correct", *rows]))
+    words = ["--difference", "0.1", "--items", str(table), "--model", "A", "--minus", "B"]
+    assert plan.main(words) == 0
+    assert "The models have 5 and 3 runs." in " ".join(capsys.readouterr().out.split())
+    assert plan.main([*words, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs_of_models"] == [5, 3]

@@ -37,9 +37,11 @@ def confidence(interval: Interval) -> str:
 
 
 def bounds(interval: Interval | None, digits: int = 2) -> str:
-    """[low, high] of a number that has no unit; nothing where there is none."""
+    """[low, high] of a number that has no unit; nothing where there is none, - without ends."""
     if interval is None:
         return ""
+    if math.isnan(interval.low):
+        return "-"
     return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
 
 

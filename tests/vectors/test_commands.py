@@ -57,6 +57,20 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert tree["rules"]["most"] == 9 and score["overall"]["covered"] < 90
 
 
+def test_equal_answers_have_no_interval(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if no right answer of one question has an interval of width zero, or few questions pass
+    without a word."""
+    (folder / "one.txt").write_text(": gram\nw0 w1 w2 w2\n")
+    words = ["analogies", str(folder / "a.txt"), str(folder / "one.txt")]
+    assert command.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "fewer than 20 questions: 95 % CIs are too narrow" in shown and "[0" not in shown
+    assert command.main([*words, "--json", "-"]) == 0
+    for result in json.loads(capsys.readouterr().out)["results"]:
+        interval = result["scores"]["a.txt"]["interval"]
+        assert interval["low"] is None and interval["method"].startswith("none: ")
+
+
 @pytest.mark.parametrize("verb", ["similarity", "analogies"])
 def test_files_left_out_and_vectors_of_zeros_are_named(
     verb: str, folder: Path, capsys: pytest.CaptureFixture

@@ -22,6 +22,7 @@ class Planned(NamedTuple):
       expected_power: of the cheapest design, averaged over what the pilot leaves open; None: no
         pilot or no design.
       millers_items: of one run each, without a pilot.
+      runs: of the pilot's two models.
     """
 
     pilot: Pilot | None
@@ -31,6 +32,7 @@ class Planned(NamedTuple):
     high: Plan | None = None
     expected_power: float | None = None
     millers_items: int | None = None
+    runs: tuple[int, int] | None = None
 
     def parts(self, of: Spread) -> Parts:
         """Variances by name; None where a pilot of one run or sample has them in items."""
@@ -64,6 +66,7 @@ def to_dict(planned: Planned) -> dict[str, Json]:
             "cheapest_high": _design(planned.high.cheapest if planned.high else None),
         }
         tree["expected_power"] = planned.expected_power
+        tree["runs_of_models"] = list(planned.runs) if planned.runs else None
     return tree
 
 
@@ -79,6 +82,8 @@ def show(planned: Planned) -> None:
             f"The pilot: {_size(plan.now.size)}; it shows a difference of {plan.difference:g} "
             f"with probability {plan.now.power:.2f}."
         )
+    if planned.runs and len({*planned.runs}) > 1:
+        console.print(_unequal(*planned.runs))
     sds = (
         f"{name.replace('_', ' ')} {_sd(planned, name)}" for name in planned.parts(planned.spread)
     )
@@ -104,6 +109,15 @@ def show(planned: Planned) -> None:
         console.print(f"Fewer than {FEW_CLUSTERS} items tell little of others.")
     if plan.cheapest is None:
         print("No number of items, runs and samples that was tried suffices.", file=sys.stderr)
+
+
+def _unequal(a: int, b: int) -> str:
+    """What a plan of equal numbers makes of more runs of one model."""
+    return (
+        f"The models have {a} and {b} runs. A design has as many of both, and {min(a, b)} of each "
+        "count as there: the probability now is higher, and what is to be bought is less, than "
+        "said here."
+    )
 
 
 def _size(size: Size) -> str:
