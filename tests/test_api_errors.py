@@ -49,6 +49,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "one": (lambda: jaxeval.compare(A), "two or more models"),
     "names": (lambda: jaxeval.compare("a", "b"), "names with table="),
     "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
+    "a table as scores": (
+        lambda: jaxeval.compare(jaxeval.compare(A, B).study.table, B),
+        "A: expected a sequence of numbers, got ScoreTable; table= takes one",
+    ),
     "unequal": (
         lambda: jaxeval.compare(A[:6], A[:7], paired=True),
         "paired=True: expected as many scores of each model, A has 6, B has 7",

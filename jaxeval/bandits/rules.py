@@ -62,7 +62,7 @@ class Rule:
 
     def tell(self, state: State, model: str, score: float, number: int | None = None) -> State:
         """The state with one more score, of the evaluation with this number (the next one)."""
-        self.check(model, np.array([score]))
+        self.check(model, np.array([states.finite(model, score)]))
         return states.tell(state, model, score, number)
 
     def check(self, model: str, scores: np.ndarray) -> None:

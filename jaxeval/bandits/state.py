@@ -78,20 +78,30 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
       DataError: unknown model, a score that is not finite, a number told before.
     """
     arm = state.index_of(model)
-    _finite(model, score)
+    value = finite(model, score)
     if number is None:
         waiting = state.pending[arm]
         number = waiting[0] if waiting else state.next_number(model)
     if number in state.scores[arm]:
         raise DataError(f"{model}: evaluation {number} was told before")
-    scores = {**state.scores[arm], number: float(score)}
+    scores = {**state.scores[arm], number: value}
     changed = dataclasses.replace(state, scores=_put(state.scores, arm, scores))
     return _with_pending(changed, model, [k for k in state.pending[arm] if k != number])
 
 
-def _finite(model: str, score: float) -> None:
-    if not math.isfinite(score):
-        raise DataError(f"{model}: expected a finite score, found {score}")
+def finite(model: str, score: float) -> float:
+    """A score as a number, also of an array of one.
+
+    Raises:
+      DataError: anything else, a text too, or a number that is not finite.
+    """
+    try:
+        value = math.nan if isinstance(score, str) else float(score)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{model}: expected a finite score, found {score!r:.60}")
+    return value
 
 
 def exclude(state: State, model: str, reason: str) -> State:
@@ -135,7 +145,7 @@ def numbered_from_dict(tree: Any) -> dict[str, Numbered]:
         raise DataError(f"not the state of a selection (scores by number: {error})") from None
     for name, of in scores.items():
         for score in of.values():
-            _finite(name, score)
+            finite(name, score)
     return scores
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from typing import Any, Generic, TypeVar
 
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.files import Json
 
 Job = TypeVar("Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
@@ -49,7 +49,7 @@ class Desk(Generic[Job]):
             self._running[self._pool.submit(self._evaluate, *job)] = job
         done, _ = futures.wait(self._running, return_when=futures.FIRST_COMPLETED)
         ended = sorted(((self._running.pop(future), future) for future in done), key=_job)
-        return [(job, _result(future)) for job, future in ended]
+        return [(job, _result(job, future)) for job, future in ended]
 
     def drop(self, first: object) -> None:
         """Forgets jobs that wait whose first part is this."""
@@ -60,11 +60,15 @@ def _job(pair: tuple[Job, object]) -> Job:
     return pair[0]
 
 
-def _result(future: futures.Future) -> float | EvaluationFailed:
+def _result(job: Job, future: futures.Future) -> float | EvaluationFailed:
     try:
-        score = float(future.result())
+        result = future.result()
     except EvaluationFailed as error:
         return error
+    try:
+        score = float(result)
+    except (TypeError, ValueError):
+        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}") from None
     return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")
 
 

@@ -117,7 +117,9 @@ def _numbers(name: str, values: object) -> np.ndarray:
     except (TypeError, ValueError):
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
-        raise DataError(f"{name}: expected a sequence of numbers, got {values!r:.60}", "scores")
+        a_table = "; table= takes one" if isinstance(values, ScoreTable) else ""
+        kind = type(values).__name__ if a_table else f"{values!r:.60}"
+        raise DataError(f"{name}: expected a sequence of numbers, got {kind}{a_table}", "scores")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"

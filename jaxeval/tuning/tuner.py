@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -25,7 +26,7 @@ class Tuner:
         print(tuner.best().values)
 
     Args:
-      space: or its tables, as a space file has them (docs/sweeps.md).
+      space: a file (docs/sweeps.md), its tables, or a Space.
       method, seed, seeds, adaptive: as of `search.Search`.
       higher_is_better: that of the history; without one, True.
       history: of an earlier tuner, which this one goes on from; of plain data by
@@ -33,12 +34,13 @@ class Tuner:
 
     Raises:
       ConfigError: of the space or the method.
-      DataError: of a seed, or the history is none, or of another space or direction.
+      DataError: of a seed, or the history is none, of another direction, or has a setting that the
+        space has not.
     """
 
     def __init__(
         self,
-        space: Space | Mapping[str, object],
+        space: str | Path | Mapping[str, object] | Space,
         *,
         higher_is_better: bool | None = None,
         method: methods.Name = "gp",
@@ -47,7 +49,7 @@ class Tuner:
         adaptive: bool = False,
         history: History | None = None,
     ):
-        of = space if isinstance(space, Space) else spaces.from_dict(_listed(space))
+        of, _ = spaces.of(_listed(space))
         whole = search.whole("seed", seed, 0), search.whole("seeds", seeds, 1)
         self.search = search.Search(of, method, *whole, adaptive)
         if history is None:

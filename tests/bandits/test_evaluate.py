@@ -38,6 +38,13 @@ def test_late_results_give_the_same_scores() -> None:
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
 
 
+def test_a_function_without_a_score_is_named() -> None:
+    """Dies if what returns nothing is a TypeError from within."""
+    rule = bandits.TopTwoThompson()
+    with pytest.raises(DataError, match="a: expected a score as a number, got None"):
+        _end(rule, ["a", "b"], lambda model, number: None)
+
+
 def test_workers_work_at_once() -> None:
     """Dies if evaluations of a batch wait for each other."""
     barrier = threading.Barrier(3, timeout=10)

@@ -23,3 +23,11 @@ def test_state_survives_json() -> None:
         states.tell(state, "a", 0.5, 1)
     with pytest.raises(DataError, match="no such model"):
         states.tell(state, "z", 0.5)
+
+
+@pytest.mark.parametrize("score", ["0.5", None, "x", float("nan"), [1.0]])
+def test_what_is_no_score_is_refused(score: object) -> None:
+    """Dies if Python's own exception comes out, without the model's name."""
+    rule = bandits.TopTwoThompson()
+    with pytest.raises(DataError, match="a: expected a finite score, found"):
+        rule.tell(rule.begin(["a", "b"]), "a", score)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -175,3 +176,24 @@ def test_adaptive_seeds_go_to_old_settings_too() -> None:
     for more in ({"method": "random"}, {"seeds": 2}):
         with pytest.raises(ConfigError, match="adaptive seeds: expected method gp, and one seed"):
             tuning.Tuner(few, adaptive=True, **more)  # type: ignore[arg-type]
+
+
+def test_a_space_is_read_from_a_file(tmp_path: Path) -> None:
+    """Dies if a path is taken for tables."""
+    file = tmp_path / "space.toml"
+    file.write_text("[x]\nuniform = [0, 1]\n")
+    tables = {"x": {"uniform": [0, 1]}}
+    asked = [tuning.Tuner(space).ask(2) for space in (file, str(file), tables)]
+    assert asked[0] == asked[1] == asked[2]
+    with pytest.raises(ConfigError, match="no_such"):
+        tuning.Tuner(str(tmp_path / "no_such.toml"))
+
+
+def test_a_space_may_grow_under_its_history() -> None:
+    """Dies if a wider range refuses the history, or a narrower one takes what lies outside."""
+    tuner = tuning.Tuner({"n": {"integer": [1, 8]}}, method="sobol")
+    for trial in tuner.ask(8):
+        tuner.tell(trial.number, 0.5)
+    assert tuning.Tuner({"n": {"integer": [1, 9]}}, history=tuner.history).ask(1)
+    with pytest.raises(DataError, match="is no setting of the space"):
+        tuning.Tuner({"n": {"integer": [1, 3]}}, history=tuner.history)
