@@ -127,7 +127,9 @@ def build(settings: PairData, batch_size: int) -> Paired:
         | {"labels": np.array([labels.index(pairs[row].label) for row in of_bucket], np.int32)}
         for of_bucket, width in zip(rows, widths, strict=True)
     )
-    findings = checks.Findings({}, read.remarks).joined(_findings(settings, parts, pretrained))
+    findings = checks.Findings({}, read.remarks, read.warnings).joined(
+        _findings(settings, parts, pretrained)
+    )
     return Paired(
         Corpus(arrays, table.shared()),
         splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),

@@ -64,7 +64,7 @@ def findings(
 
 
 def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:
-    """Parts that were drawn, and targets that were left out."""
+    """Parts that were drawn, targets that were left out, first lines that may be headers."""
     remarks = [
         f"{part}: the files have none; it is {getattr(fractions, part):.0%} of train's texts, "
         f"drawn by data.source.seed {source.seed}"
@@ -75,4 +75,4 @@ def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> 
         for part, counts in read.dropped.items()
     ]
     facts = {"dropped_targets": {part: dict(counts) for part, counts in read.dropped.items()}}
-    return checks.Findings(facts if read.dropped else {}, remarks)
+    return checks.Findings(facts if read.dropped else {}, remarks, read.warnings)
