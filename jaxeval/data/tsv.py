@@ -47,8 +47,8 @@ def headers(
             parts_of.setdefault(tuple(columns), []).append(part)
     why = "all parts begin with it" if all_alike else "no other line has its label"
     return [
-        f"{', '.join(parts)}: the first line, {_TAB.join(columns)[:_SHOWN]!r}, is read as data but "
-        f"looks like a header: {why}; if it is one, delete it"
+        f"{', '.join(parts)}: the first line, {_TAB.join(columns)[:_SHOWN]!r}, is read as data "
+        f"but looks like a header: {why}; if it is one, delete it"
         for columns, parts in parts_of.items()
     ]
 
