@@ -1,4 +1,4 @@
-"""A header of tab-separated data is told by every task that reads such files, and data is not."""
+"""Headers and wrong columns of tab-separated data are told by every task that reads such files."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from jaxeval.data import pairs, sentiment, seq2seq
 from jaxeval.data.checks import Findings
 from jaxeval.data.pair_sources import PairSource
 from jaxeval.data.sentiment_sources import SentimentSource
+from jaxeval.errors import DataError
 
 _LABELS = ("yes", "no")
 _SIZES = {"train": 8, "dev": 4, "test": 4}
@@ -76,3 +77,31 @@ def test_a_header_of_one_file(task: str, tmp_path: Path) -> None:
         warnings = pairs.build(pairs.PairData(source=of_one), 4).findings.warnings
     (line,) = (line for line in warnings if "header" in line)
     assert line.endswith("no other line has its label; if it is one, delete it")
+
+
+@pytest.mark.parametrize("task", ["sentiment", "pairs"])
+def test_a_label_that_is_a_text_is_refused_shortly(task: str, tmp_path: Path) -> None:
+    """Dies if texts are taken for labels, or all of them are printed."""
+    for part, size in (("train", 300), ("dev", 100), ("test", 100)):
+        lines = [f"{'ab'[k % 2]}\t{part} {k} x\t{part} {k} {'y' * 300}\n" for k in range(size)]
+        (tmp_path / f"{part}.tsv").write_text("".join(lines))
+    with pytest.raises(DataError, match="300 labels in 300 rows of train; of tab-sep") as error:
+        if task == "sentiment":
+            source = SentimentSource(path=str(tmp_path))
+            sentiment.build(sentiment.SentimentData(source=source), 4)
+        else:
+            pairs.build(pairs.PairData(source=PairSource(path=str(tmp_path))), 4)
+    assert len(str(error.value)) < len(str(tmp_path)) + 200
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_a_label_that_train_lacks_is_refused_shortly(count: int, tmp_path: Path) -> None:
+    """Dies if all of many labels are printed, or labels that repeat are taken for texts."""
+    for part in ("train", "dev", "test"):
+        lines = [f"{part} {k}\tclass{k % count:02}\n" for k in range(60)]
+        more = "odd\tnone\n" if part == "dev" else ""
+        (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
+    data = sentiment.SentimentData(source=SentimentSource(path=str(tmp_path)))
+    shown = "class00, class01" if count == 2 else ".*class11 and 18 more"
+    with pytest.raises(DataError, match=f"'none' of 'odd'; expected those of train: {shown}$"):
+        sentiment.build(data, 4)
