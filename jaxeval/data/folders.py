@@ -51,6 +51,12 @@ def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) 
     return f"{count} the {part} pattern {pattern!r}; the folder holds {listed}; set {key}=NAME"
 
 
+# a line that is not of the format that a config names
+OTHER_FORMAT = (
+    "data.source.format=auto goes by the file's name (vectors judge: TASK:data.source.format=auto)"
+)
+
+
 def format_of(file: Path, suffixes: Mapping[str, str], formats: Iterable[str]) -> str:
     """The format that a file's name tells, by its suffix before .gz.
 

@@ -246,6 +246,9 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
     """
+    if next((line for line in text.iterate_lines(file) if line), "").count("\t") < 3:
+        expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
+        raise DataError(f"{expected}; {folders.OTHER_FORMAT}", file)
     for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
         score = _score(row["score"])
         if not 0 <= score <= 5:
