@@ -201,9 +201,7 @@ def read(settings: Seq2SeqData) -> Parts:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
-    folder = Path(settings.path)
-    if not folder.is_dir():
-        raise DataError("no such folder; expected one that holds the corpus' files", folder)
+    folder = folders.existing(settings.path)
     return {
         part: _read_file(
             settings,
