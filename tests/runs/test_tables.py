@@ -157,7 +157,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
-        ("a.csv", "a,score\nx,1\n", "no column model"),
+        ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", "seed\n1\n", "a column for each model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
@@ -196,6 +196,8 @@ def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
     """Dies if a mistyped model is compared as an empty sample."""
     with pytest.raises(DataError, match="no model 'a'; expected one of A, B"):
         tables.read(_write(tmp_path, "a.csv", TIDY), Layout(models=["a", "B"]))
+    with pytest.raises(DataError, match="column y holds the scores, but there is no column model"):
+        tables.read(_write(tmp_path, "c.csv", "x,y\na,1\n"), Layout(columns={"score": "y"}))
     with pytest.raises(DataError, match="no column 'C'"):
         tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout(models=["A", "C"]))
 
