@@ -33,7 +33,7 @@ def find(name: str | Path) -> Path:
 
 
 def read_text(name: str | Path, what: str = "config") -> str:
-    """The text of a path or of a shipped name.
+    """The text of a path or of a shipped name, without a byte order mark.
 
     Args:
       what: the file holds, for messages.
@@ -42,7 +42,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
       ConfigError: no such file, with the nearest one; or not text.
     """
     try:
-        return find(name).read_text(encoding="utf-8")
+        return find(name).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = _nearest(Path(name))
         hint = f"did you mean {near}?" if near else "`jaxeval configs` lists the shipped ones"

@@ -11,6 +11,8 @@ from jaxeval.files import Json
 
 _MANY = 0.5  # from this fraction of repeated items on a warning
 _EXAMPLES = 5  # symbols named in a warning
+_LABELS, _LONGEST = 12, 40  # in a message: how many labels, how much of each
+_ROWS = 20  # fewer may have a label each
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
@@ -34,6 +36,27 @@ class Findings(NamedTuple):
             [*self.remarks, *others.remarks],
             [*self.warnings, *others.warnings],
         )
+
+
+def listed(labels: Sequence[str]) -> str:
+    """Labels for a message, cut where they are many or long."""
+    shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
+    return shown + (f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else "")
+
+
+def refuse_own_labels(labels: Iterable[str], columns: str, where: str) -> None:
+    """Raises DataError if most of many rows have a label that no other row has: it is no class.
+
+    Args:
+      labels: of the rows of train.
+      columns: what the columns of a file are, for people.
+      where: named in the error.
+    """
+    counts = Counter(labels)
+    own = sum(n == 1 for n in counts.values())
+    if counts.total() >= _ROWS and own > counts.total() / 2:
+        message = f"{len(counts)} labels in {counts.total()} rows of train"
+        raise DataError(f"{message}; of tab-separated lines {columns}", where)
 
 
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:

@@ -6,6 +6,25 @@ from pathlib import Path
 
 from jaxeval.errors import DataError
 
+# for a line that is not of the format that a config names
+OTHER_FORMAT = (
+    "data.source.format=auto goes by the file's name (vectors judge: TASK:data.source.format=auto)"
+)
+
+
+def existing(path: str | Path) -> Path:
+    """A folder that is there.
+
+    Raises:
+      DataError: it is not, or is a file.
+    """
+    folder = Path(path)
+    if folder.is_file():
+        raise DataError(f"a file; expected the folder of the corpus' files: {folder.parent}", path)
+    if not folder.is_dir():
+        raise DataError("no such folder; expected one that holds the corpus' files", path)
+    return folder
+
 
 def only(folder: Path, pattern: str, part: str, key: str) -> Path:
     """The one file of a folder whose name fits the pattern of a part.
@@ -41,14 +60,16 @@ def names(folder: Path) -> list[str]:
 
 
 def _unfit(folder: Path, fitting: list[str], pattern: str, part: str, key: str) -> str:
-    count = f"{len(fitting)} files fit: {', '.join(fitting)}" if fitting else "no file fits"
-    files = names(folder)
+    if fitting:
+        count = f"{len(fitting)} files fit the {part} pattern {pattern!r}"
+        return f"{count}: {', '.join(fitting[:8])}; set {key}=NAME"
+    none, files = f"no file fits the {part} pattern {pattern!r}", names(folder)
     if not files:
         inside = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
         beside = f", but the folders {', '.join(inside[:8])}; name one of them" if inside else ""
-        return f"{count} the {part} pattern {pattern!r}: the folder holds no file{beside}"
+        return f"{none}: the folder holds no file{beside}"
     listed = ", ".join(files[:8])
-    return f"{count} the {part} pattern {pattern!r}; the folder holds {listed}; set {key}=NAME"
+    return f"{none}; the folder holds {listed}; set {key}=NAME"
 
 
 def format_of(file: Path, suffixes: Mapping[str, str], formats: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxeval.data import labelled_text, text, tsv
+from jaxeval.data import folders, labelled_text, text, tsv
 from jaxeval.data.labelled_text import LabelledTexts
 from jaxeval.errors import DataError
 
@@ -35,9 +35,8 @@ def _sst(path: str | Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(text.iterate_lines(path), 1):
         label, _, content = line.partition(" ")
         if label not in _SST or not content.strip():
-            raise DataError(
-                f"expected 0 or 1, a blank and a text, found {line[:40]!r}", path, number
-            )
+            message = f"expected 0 or 1, a blank and a text, found {line[:40]!r}"
+            raise DataError(f"{message}; {folders.OTHER_FORMAT}", path, number)
         yield content, _SST[label]
 
 
@@ -57,5 +56,5 @@ def _trec(path: str | Path) -> Iterator[tuple[str, str]]:
         coarse, colon, _ = label.partition(":")
         if not (coarse and colon and content.strip()):
             message = f"expected LABEL:detail, a blank and a text, found {line[:40]!r}"
-            raise DataError(message, path, number)
+            raise DataError(f"{message}; {folders.OTHER_FORMAT}", path, number)
         yield content, coarse

@@ -7,11 +7,12 @@ prepared, a newline after each that does not end in one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval.data import folders, text, tfds_sets
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 
 if TYPE_CHECKING:
     from tensorflow_datasets.core import DatasetBuilder
@@ -56,10 +57,19 @@ def _files(source: TextSource) -> Iterator[tuple[str, Path]]:
     if path.is_file():
         yield "train", path
     elif path.is_dir():
+        _refuse_folder_of_one(path, source.patterns)
         for part, pattern in source.patterns.items():
             yield part, folders.only(path, pattern, part, f"data.{part}")
     else:
         raise DataError("no such file or folder", path)
+
+
+def _refuse_folder_of_one(folder: Path, patterns: Mapping[str, str]) -> None:
+    """Raises DataError if the folder's only file is no part by its name: it may be the text."""
+    inside = folders.names(folder)
+    if len(inside) == 1 and not any(fnmatch(inside[0], pattern) for pattern in patterns.values()):
+        named = argument("data", str(folder / inside[0]))
+        raise DataError(f"holds one file, which is no part by its name; {named} reads it", folder)
 
 
 def _set(source: TextSource) -> Iterator[tuple[str, Iterator[bytes]]]:

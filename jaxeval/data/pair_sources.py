@@ -53,10 +53,11 @@ class PairSource:
 
 
 class PairParts(NamedTuple):
-    """Pairs by part, in words, and a line on what became of the files."""
+    """Pairs by part, in words, lines on what became of the files, and warnings about them."""
 
     parts: Mapping[str, Sequence[LabelledPair]]
     remarks: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 def read(source: PairSource) -> PairParts:
@@ -76,15 +77,16 @@ def read(source: PairSource) -> PairParts:
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
             f"{source.dev_fraction:.0%} of the rest for dev"
         )
-        return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn])
+        warnings = _headers(source, {"train": path}, {"train": pairs})
+        return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn], warnings)
     if not path.is_dir():
         raise DataError("no such file or folder; expected one that holds pairs", path)
-    parts, remarks = {}, []
+    parts, remarks, files = {}, [], {}
     for part in splits.PARTS:
-        file = folders.only(path, getattr(source, part), part, f"data.source.{part}")
-        parts[part], undecided = _read_file(source, file)
-        remarks += _dropped(file, undecided)
-    return PairParts(parts, remarks)
+        files[part] = folders.only(path, getattr(source, part), part, f"data.source.{part}")
+        parts[part], undecided = _read_file(source, files[part])
+        remarks += _dropped(files[part], undecided)
+    return PairParts(parts, remarks, _headers(source, files, parts))
 
 
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
@@ -121,9 +123,7 @@ def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]
     Raises:
       DataError: no pair is left, or a format that its name does not tell.
     """
-    name: str = source.format
-    if name == "auto":
-        name = folders.format_of(file, _SUFFIXES, _READERS)
+    name = _format(source, file)
     rows = [*_READERS[name](file)]
     pairs = [
         in_words(row, name == "ppdb", file)
@@ -133,6 +133,24 @@ def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]
     if not pairs:
         raise DataError("no pair with a label found", file)
     return pairs, len(rows) - len(pairs)
+
+
+def _format(source: PairSource, file: Path) -> str:
+    if source.format != "auto":
+        return source.format
+    return folders.format_of(file, _SUFFIXES, _READERS)
+
+
+def _headers(
+    source: PairSource, files: Mapping[str, Path], parts: Mapping[str, Sequence[LabelledPair]]
+) -> list[str]:
+    """Warnings about files of columns; a header that names SNLI's columns is no pair."""
+    columns = [part for part, file in files.items() if _format(source, file) == "tsv"]
+    first = {}
+    for part in columns:
+        pair = parts[part][0]
+        first[part] = (" ".join(pair.premise), " ".join(pair.hypothesis), pair.label)
+    return tsv.headers(first, {part: [pair.label for pair in parts[part]] for part in columns})
 
 
 class Row(NamedTuple):
@@ -228,6 +246,9 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
     """
+    if next((line for line in text.iterate_lines(file) if line), "").count("\t") < 3:
+        expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
+        raise DataError(f"{expected}; {folders.OTHER_FORMAT}", file)
     for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
         score = _score(row["score"])
         if not 0 <= score <= 5:

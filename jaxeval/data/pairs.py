@@ -127,7 +127,9 @@ def build(settings: PairData, batch_size: int) -> Paired:
         | {"labels": np.array([labels.index(pairs[row].label) for row in of_bucket], np.int32)}
         for of_bucket, width in zip(rows, widths, strict=True)
     )
-    findings = checks.Findings({}, read.remarks).joined(_findings(settings, parts, pretrained))
+    findings = checks.Findings({}, read.remarks, read.warnings).joined(
+        _findings(settings, parts, pretrained)
+    )
     return Paired(
         Corpus(arrays, table.shared()),
         splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
@@ -158,15 +160,18 @@ def _labels(parts: Parts, where: str) -> list[str]:
     """The classes of train, sorted.
 
     Raises:
-      DataError: there is one, or another part has others.
+      DataError: there is one, or nearly as many as pairs, or another part has others.
     """
-    labels = sorted({pair.label for pair in parts["train"]})
+    of_rows = [pair.label for pair in parts["train"]]
+    columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
+    checks.refuse_own_labels(of_rows, columns, where)
+    labels = sorted({*of_rows})
     if len(labels) < 2:
         raise DataError(f"the only label of train is {labels[0]!r}: nothing to learn", where)
     for part, pairs in parts.items():
         for label in {pair.label for pair in pairs} - {*labels}:
-            expected = f"expected those of train: {', '.join(labels)}"
-            raise DataError(f"{part}: label {label!r}; {expected}", where)
+            expected = f"expected those of train: {checks.listed(labels)}"
+            raise DataError(f"{part}: label {label[:60]!r}; {expected}", where)
     return labels
 
 

@@ -22,18 +22,22 @@ def classes(parts: Parts, named: Sequence[str] | None, where: str) -> list[str]:
       where: named in errors.
 
     Raises:
-      DataError: train has one class, or a text has a label that is none of them.
+      DataError: train has one class, or nearly as many as rows; a text has a label that is none.
     """
-    train = {target.label for sentence in parts["train"] for target in sentence.targets}
+    of_rows = [target.label for sentence in parts["train"] for target in sentence.targets]
+    train = {*of_rows}
     if len(train) < 2:
         raise DataError(f"the only label of train is {train.pop()!r}: nothing to learn", where)
+    if named is None:
+        checks.refuse_own_labels(of_rows, "column 1 is the text, column 2 the label", where)
     labels = sorted(train) if named is None else [*named]
     expected = f"expected those of {'train' if named is None else 'data.labels'}: "
     for part in splits.PARTS:
         for sentence in parts[part]:
             for label in (t.label for t in sentence.targets if t.label not in labels):
                 begin = " ".join(sentence.words)[:60]
-                message = f"{part}: label {label!r} of {begin!r}; {expected}{', '.join(labels)}"
+                found = f"{part}: label {label[:60]!r} of {begin!r}"
+                message = f"{found}; {expected}{checks.listed(labels)}"
                 raise DataError(message, where)
     return labels
 
@@ -64,7 +68,7 @@ def findings(
 
 
 def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:
-    """Parts that were drawn, and targets that were left out."""
+    """Parts that were drawn, targets that were left out, first lines that may be headers."""
     remarks = [
         f"{part}: the files have none; it is {getattr(fractions, part):.0%} of train's texts, "
         f"drawn by data.source.seed {source.seed}"
@@ -75,4 +79,4 @@ def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> 
         for part, counts in read.dropped.items()
     ]
     facts = {"dropped_targets": {part: dict(counts) for part, counts in read.dropped.items()}}
-    return checks.Findings(facts if read.dropped else {}, remarks)
+    return checks.Findings(facts if read.dropped else {}, remarks, read.warnings)

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.config import reading
-from jaxeval.data import json_lines, labelled_text, targeted, text, word_settings, word_table
+from jaxeval.data import (
+    json_lines,
+    labelled_text,
+    targeted,
+    text,
+    tsv,
+    word_settings,
+    word_table,
+)
 from jaxeval.data.labelled_text import LabelledText
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.data.targeted import Row
@@ -45,13 +53,18 @@ class EncodedTexts(NamedTuple):
     columns: Sequence[dict[str, np.ndarray]]
 
 
-def read(vocabulary: SavedVocabulary, path: Path) -> list[LabelledText]:
-    """The texts of a file: JSON lines as in training, labels not needed; else one text per line.
+def read(settings: SentimentData, vocabulary: SavedVocabulary, path: Path) -> list[LabelledText]:
+    """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
+
+    Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
+    if the classifier's files are by `source.format`; a line without a tab is a text as a whole.
 
     Raises:
-      DataError: a line without a text, or without a target where the classifier needs one.
+      DataError: a line without a text, or without a target where the classifier needs one; lines
+        of texts that all end in a tab and a label.
     """
-    if Path(path.name.removesuffix(".gz")).suffix in _JSON:
+    suffix = Path(path.name.removesuffix(".gz")).suffix
+    if suffix in _JSON:
         read_texts = json_lines.read(path, labelled=False)
         if read_texts.targeted == vocabulary.targeted:
             return [*read_texts.texts]
@@ -60,8 +73,24 @@ def read(vocabulary: SavedVocabulary, path: Path) -> list[LabelledText]:
     if vocabulary.targeted:
         message = f"expected a file of JSON lines ({', '.join(_JSON)}) with text and target"
         raise DataError(message, path)
-    lines = (line for line in text.iterate_lines(path) if line.strip())
+    if suffix == ".tsv" or settings.source.format == "tsv":
+        lines = [row["text"] for _, row in tsv.read(path, {"text": 1})]
+    else:
+        lines = [line for line in text.iterate_lines(path) if line.strip()]
+        _refuse_labels(lines, vocabulary, path)
     return [*labelled_text.whole(((line, "") for line in lines), vocabulary.tokenised).texts]
+
+
+def _refuse_labels(lines: Sequence[str], vocabulary: SavedVocabulary, path: Path) -> None:
+    """Raises DataError if texts would be read with their labels."""
+    columns = [line.split("\t") for line in lines]
+    columns = columns[1:] or columns  # the first may be a header
+    if all(len(each) > 1 and each[-1].strip() in vocabulary.labels for each in columns):
+        raise DataError(
+            "every line ends in a tab and a label, which would be part of its text; expected a "
+            "file named *.tsv, or texts alone",
+            path,
+        )
 
 
 def encode(

@@ -17,6 +17,7 @@ from jaxeval.data import (
     semeval,
     splits,
     three_line,
+    tsv,
 )
 from jaxeval.data.group_splits import Fractions
 from jaxeval.data.labelled_text import LabelledText, LabelledTexts
@@ -79,6 +80,7 @@ class TextParts(NamedTuple):
       tokenised: whether words are what stands between blanks.
       dropped: part of the files -> why targets were left out, and how many.
       drawn: parts that the files lack.
+      warnings: of files that may begin with a header.
     """
 
     parts: Mapping[str, Sequence[LabelledText]]
@@ -86,6 +88,7 @@ class TextParts(NamedTuple):
     tokenised: bool
     dropped: Mapping[str, Mapping[str, int]]
     drawn: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
 
 def read(source: SentimentSource, fractions: Fractions) -> TextParts:
@@ -102,7 +105,8 @@ def read(source: SentimentSource, fractions: Fractions) -> TextParts:
         return TextParts(parts, targeted=True, tokenised=True, dropped={})
     files = dict(_files(source))
     _refuse_unread(source, files)
-    read_files = {part: _read_file(source, file) for part, file in files.items()}
+    formats = {part: _format(source, file) for part, file in files.items()}
+    read_files = {part: _READERS[formats[part]](file) for part, file in files.items()}
     train = read_files["train"]
     for part, texts in read_files.items():
         if texts.targeted != train.targeted:
@@ -114,7 +118,8 @@ def read(source: SentimentSource, fractions: Fractions) -> TextParts:
         parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
     dropped = {part: texts.dropped for part, texts in read_files.items() if texts.dropped}
     parts = {part: parts[part] for part in splits.PARTS}
-    return TextParts(parts, train.targeted, train.tokenised, dropped, drawn)
+    headers = _headers({part: of for part, of in read_files.items() if formats[part] == "tsv"})
+    return TextParts(parts, train.targeted, train.tokenised, dropped, drawn, headers)
 
 
 def _files(source: SentimentSource) -> Iterator[tuple[str, Path]]:
@@ -147,11 +152,17 @@ def _refuse_unread(source: SentimentSource, files: Mapping[str, Path]) -> None:
         )
 
 
-def _read_file(source: SentimentSource, file: Path) -> LabelledTexts:
-    name: str = source.format
-    if name == "auto":
-        name = folders.format_of(file, _SUFFIXES, _READERS)
-    return _READERS[name](file)
+def _format(source: SentimentSource, file: Path) -> str:
+    if source.format != "auto":
+        return source.format
+    return folders.format_of(file, _SUFFIXES, _READERS)
+
+
+def _headers(files: Mapping[str, LabelledTexts]) -> list[str]:
+    """Warnings about tab-separated files, by part; each text has one label."""
+    labels = {part: [text.targets[0].label for text in of.texts] for part, of in files.items()}
+    first = {part: (of.texts[0].text, labels[part][0]) for part, of in files.items()}
+    return tsv.headers(first, labels)
 
 
 def _draw(

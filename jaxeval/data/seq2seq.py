@@ -158,7 +158,7 @@ def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
       DataError: test is train, or all targets of train are made of one symbol.
     """
     facts, remarks = {}, list[str]()
-    warnings = checks.repeats(parts, settings.path, "pairs")
+    warnings = checks.repeats(parts, settings.path, "pairs") + _headers(settings, parts)
     for side in SequencePair._fields:
         symbols_of = {
             part: Counter(symbol for pair in pairs for symbol in getattr(pair, side))
@@ -180,6 +180,16 @@ def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
     return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
 
 
+def _headers(settings: Seq2SeqData, parts: Parts) -> list[str]:
+    first = {}
+    for part, pairs in parts.items():
+        source = symbols.join(pairs[0].source, settings.source_symbols)
+        target = symbols.join(pairs[0].target, settings.target_symbols)
+        features = settings.feature_separator.join(pairs[0].features)
+        first[part] = [source, target, *([features] if features else [])]
+    return tsv.headers(first)
+
+
 def read(settings: Seq2SeqData) -> Parts:
     """The pairs of each part.
 
@@ -191,9 +201,7 @@ def read(settings: Seq2SeqData) -> Parts:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
-    folder = Path(settings.path)
-    if not folder.is_dir():
-        raise DataError("no such folder; expected one that holds the corpus' files", folder)
+    folder = folders.existing(settings.path)
     return {
         part: _read_file(
             settings,

@@ -19,7 +19,6 @@ from jaxeval.data import (
     tfds_source,
 )
 from jaxeval.data.sentences import Sentence
-from jaxeval.errors import DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
 
@@ -112,9 +111,7 @@ def _read_raw(source: SentenceSource) -> Parts:
 def _file(source: SentenceSource, part: str) -> Path:
     """The one file of the folder whose name fits the part's pattern."""
     assert source.path is not None
-    folder, pattern = Path(source.path), getattr(source, part)
-    if not folder.is_dir():
-        raise DataError("no such folder; expected one that holds the corpus' files", folder)
+    folder, pattern = folders.existing(source.path), getattr(source, part)
     return folders.only(folder, pattern, part, f"data.source.{part}")
 
 

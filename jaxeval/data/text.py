@@ -12,6 +12,7 @@ from jaxeval.errors import DataError
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_SPREADSHEETS = (".xlsx", ".xlsm", ".ods")  # which are zip archives
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
 MOST_BYTES = 16 << 30  # of a decompressed file
@@ -140,6 +141,8 @@ def _told(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
 
 def _open(path: Path) -> io.BufferedIOBase:
     start = _start(path)
+    if start == _ZIP and path.suffix.lower() in _SPREADSHEETS:
+        raise DataError("a spreadsheet; export its table as CSV", path)
     if start == _ZIP:
         raise DataError("a zip archive; unpack it first", path)
     if start.startswith(_GZIP):

@@ -1,10 +1,13 @@
 """Tab-separated text: an item a line, columns counted from 1, no header and no quotes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
 from jaxeval.errors import DataError
+
+_TAB = "\t"
+_SHOWN = 60  # characters of a line in a warning
 
 
 def read(path: str | Path, columns: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -20,7 +23,34 @@ def read(path: str | Path, columns: Mapping[str, int]) -> Iterator[tuple[int, di
     """
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line:
-            yield number, _values(line.split("\t"), columns, path, number)
+            yield number, _values(line.split(_TAB), columns, path, number)
+
+
+def headers(
+    first: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Warnings about first lines that were read as data, though they look like a header.
+
+    They do where all of two or more parts begin with the same line, or where no other line of any
+    part has its label, while two labels or more are left without it.
+
+    Args:
+      first: part -> the columns of its first line.
+      labels: part -> the labels of its lines, in their order; None: the format has none.
+    """
+    all_alike = len(first) > 1 and len({*map(tuple, first.values())}) == 1
+    others = {label for of_part in (labels or {}).values() for label in of_part[1:]}
+    parts_of: dict[tuple[str, ...], list[str]] = {}
+    for part, columns in first.items():
+        lonely = labels is not None and len(others) > 1 and labels[part][0] not in others
+        if all_alike or lonely:
+            parts_of.setdefault(tuple(columns), []).append(part)
+    why = "all parts begin with it" if all_alike else "no other line has its label"
+    return [
+        f"{', '.join(parts)}: the first line, {_TAB.join(columns)[:_SHOWN]!r}, is read as data "
+        f"but looks like a header: {why}; if it is one, delete it"
+        for columns, parts in parts_of.items()
+    ]
 
 
 def _values(

@@ -8,6 +8,11 @@ from jaxeval.data import conll, conllu, text
 from jaxeval.data.sources import SentenceSource
 from jaxeval.errors import DataError
 
+_EXPECTED = (
+    "a tagger reads one word a line, alone or in columns as in training, and a blank line after "
+    "each sentence: cut running text into words first"
+)
+
 
 class Untagged(NamedTuple):
     """A file's lines, and of each sentence the words and the lines (from 0) they stand in."""
@@ -24,7 +29,8 @@ def read(source: SentenceSource, path: Path) -> Untagged:
     or in the only column; columns of tags need not be there, and are not read.
 
     Raises:
-      DataError: no words, or a line that the format does not allow.
+      DataError: no words, a line that the format does not allow, or running text: lines of several
+        columns, each a sentence.
     """
     lines = list(text.iterate_lines(path))
     by_units = source.format == "conllu" or (source.format == "auto" and ".conllu" in path.name)
@@ -39,6 +45,8 @@ def read(source: SentenceSource, path: Path) -> Untagged:
     whole: list[Mapping[int, str]] = [sentence for sentence in sentences if sentence]
     if not whole:
         raise DataError("no sentence found; expected lines of words", path)
+    if not by_units:
+        _refuse_running_text(lines, whole, path)
     return Untagged(lines, [[*s.values()] for s in whole], [[*s] for s in whole])
 
 
@@ -54,6 +62,22 @@ def _column(source: SentenceSource, line: str, path: Path, number: int) -> str:
         return ""
     column = source.word_column if len(columns) > 1 else 0
     return conll.value(columns, column, path, number + 1)
+
+
+def _refuse_running_text(
+    lines: Sequence[str], sentences: Sequence[Mapping[int, str]], path: Path
+) -> None:
+    """Raises DataError if lines differ in columns, or each sentence is a line of words."""
+    columns = {number: len(conll.split(lines[number])) for of in sentences for number in of}
+    first = next(iter(columns.values()))
+    for number, count in columns.items():
+        if count != first:
+            found = f"expected {first} columns as in the lines before, found {count}"
+            raise DataError(f"{found}; {_EXPECTED}", path, number + 1)
+    alone = all(len(of) == 1 and "\t" not in lines[next(iter(of))] for of in sentences)
+    if alone and first > 1:
+        found = f"every sentence is a single line of {first} columns"
+        raise DataError(f"{found}; {_EXPECTED}", path, min(columns) + 1)
 
 
 def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:

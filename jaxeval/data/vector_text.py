@@ -17,6 +17,7 @@ from jaxeval.errors import DataError
 
 _BATCH = 1 << 16  # bytes
 _FIRST_PRINTABLE = 32
+_SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons"}  # of tables, not of vectors
 
 
 def read(path: str | Path, into: Collection) -> int:
@@ -126,7 +127,7 @@ def _line_by_line(
         if not kept.rows and kept.unknown is None and at > 1:
             into.add(kept, np.zeros((0, size), np.float32), None)
             continue
-        vector = _numbers(fields[-size:], path, at)
+        vector = _numbers(fields, size, path, at)
         unknown = None if kept.unknown is None else vector
         into.add(kept, vector[None][: len(kept.rows)], unknown)
 
@@ -138,12 +139,23 @@ def _check_line(fields: list[str], size: int, path: str | Path, number: int) -> 
         or len(fields) <= size
         or (len(fields) > size + 1 and _is_number(fields[-size - 1]))
     ):
+        _refuse_table(fields, path, number)
         message = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
         raise DataError(message, path, number)
     if not _is_number(fields[-1]):  # the other numbers of words that are kept are all read
+        _refuse_table(fields, path, number)
         last = vector_rows.shown(fields[-1])
         raise DataError(f"expected numbers after the word, found {last}", path, number)
     vector_rows.check_size(size, path, number)
+
+
+def _refuse_table(fields: list[str], path: str | Path, number: int) -> None:
+    """Raises DataError if numbers stand between something else than blanks."""
+    for separator, name in _SEPARATORS.items():
+        word, *numbers = (part.strip() for part in " ".join(fields).split(separator))
+        if word and numbers and all(map(_is_number, numbers)):
+            message = f"expected numbers between blanks, found them between {name}; replace the"
+            raise DataError(f"{message} {name} by blanks", path, number)
 
 
 def _is_number(field: str | bytes) -> bool:
@@ -154,11 +166,12 @@ def _is_number(field: str | bytes) -> bool:
     return True
 
 
-def _numbers(fields: list[str], path: str | Path, number: int) -> np.ndarray:
+def _numbers(fields: list[str], size: int, path: str | Path, number: int) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):  # too large for float32 becomes inf, told below
-            vector = np.array(fields, np.float32)
+            vector = np.array(fields[-size:], np.float32)
     except ValueError:
+        _refuse_table(fields, path, number)
         raise DataError("expected numbers after the word", path, number) from None
     if not np.isfinite(vector).all():
         raise DataError("a vector holds nan or inf", path, number)

@@ -36,13 +36,22 @@ def numbers(
       raw, columns, rows: value, column name and row number of each score.
 
     Raises:
-      DataError: a score with a decimal comma or a percent sign, which is no missing one.
+      DataError: a list, an object, or a score with a decimal comma or a percent sign, which is no
+        missing one.
     """
     score = floats(raw)
     wrong = np.flatnonzero(~np.isfinite(score)).tolist()
     for k in wrong:
+        _refuse_nested(raw[k], columns[k], rows[k], source)
         refuse_notation(raw[k], columns[k], rows[k], source)
     return score, {k: Unusable(rows[k], columns[k], _what(raw[k])) for k in wrong}
+
+
+def _refuse_nested(value: object, column: str, row: int, source: str) -> None:
+    """Raises DataError for a value of JSON or Parquet that holds values."""
+    if isinstance(value, Mapping | Sequence) and not isinstance(value, str | bytes):
+        found = f"row {row}, column {column}: {str(value)[:40]} is no number"
+        raise DataError(f"{found}; expected a score in each record", source)
 
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:

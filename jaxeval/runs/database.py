@@ -17,6 +17,7 @@ from jaxeval.errors import RunError
 from jaxeval.runs import migration, schema
 
 _BUSY_SECONDS = 60
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def shown(location: str | Path) -> str:
@@ -113,7 +114,9 @@ def explained(location: str) -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
-        raise RunError(
-            f"{location}: {reason}; what was recorded is kept: mend this and run the same command "
-            "again"
-        ) from error
+        todo = "what was recorded is kept: mend this and run the same command again"
+        if getattr(error.orig, "sqlite_errorcode", None) in _DAMAGED:
+            todo = (
+                "damaged, or not written by jaxeval: put a copy back, or use another runs folder"
+            )
+        raise RunError(f"{location}: {reason}; {todo}") from error

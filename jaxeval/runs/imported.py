@@ -15,6 +15,9 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _FIRST_ROW = 2  # the header is row 1
+_EXPECTED_JSON = (
+    'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,13 +157,20 @@ def _read_json(path: str | Path, rows: int | None) -> Columns:
         return _read_json_lines(lines, path, rows)
     tree = _parsed("\n".join(lines), path)
     if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
+        _refuse_nested(tree, path)
         return _of_lists(tree, path, rows)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         return _of_records(tree[:rows], path, range(1, len(tree) + 1))
-    raise DataError(
-        'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]',
-        path,
-    )
+    raise DataError(_EXPECTED_JSON, path)
+
+
+def _refuse_nested(tree: Mapping[str, list], path: str | Path) -> None:
+    """Raises DataError if a list holds lists or objects, which are no scores."""
+    for name, values in tree.items():
+        for value in values:
+            if isinstance(value, dict | list):
+                found = f"{name!r} holds {json.dumps(value)[:60]}"
+                raise DataError(f"{found}, which is no score; {_EXPECTED_JSON}", path)
 
 
 def _read_json_lines(lines: Iterable[str], path: str | Path, rows: int | None) -> Columns:

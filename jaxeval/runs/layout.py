@@ -122,7 +122,8 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
     roles = present(table, layout)
     if "score" in roles:
         named = argument("column", {"model": "NAME"})
-        raise DataError(f"a column score, but no column model; name it with {named}", table.source)
+        found = f"column {roles['score']} holds the scores, but there is no column model"
+        raise DataError(f"{found}; name it with {named}", table.source)
     names = score_columns(table, layout)
     if not names:
         raise DataError(

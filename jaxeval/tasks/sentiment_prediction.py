@@ -28,7 +28,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """
     options.refuse_others("sentiment")
     vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
-    texts = sentiment_lookup.read(vocabulary, file)
+    texts = sentiment_lookup.read(saved[0].config.data, vocabulary, file)
     by_model = prediction.of_each(saved, lambda model: _program(model, texts))
     return class_prediction.lines(_targets(texts, vocabulary.targeted), by_model, options.vote)
 

@@ -154,6 +154,13 @@ def test_null_unsets_a_key(tmp_path: Path) -> None:
     assert reading.read(Outer, None, ['name="null"']).name == "null"
 
 
+def test_a_byte_order_mark_is_no_part_of_a_config(tmp_path: Path) -> None:
+    """Dies if a file as Windows' editors write it is refused."""
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"\xef\xbb\xbfflag = false\n")
+    assert reading.read_toml(file) == {"flag": False}
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     """Dies if the file or the line is not named."""
     broken = tmp_path / "broken.toml"

@@ -44,9 +44,17 @@ def test_lines(tmp_path: Path) -> None:
     [
         (labelled_lines.read_tsv, "a\tb\nc\n", r":2: expected a column 2 \(label\)"),
         (labelled_lines.read_tsv, "a\tb\n \tc\n", r":2: column 1 \(text\) is empty"),
-        (labelled_lines.read_sst, "1 a\n2 b\n", ":2: expected 0 or 1, a blank and a text, found"),
+        (
+            labelled_lines.read_sst,
+            "1 a\n2 b\n",
+            ":2: expected 0 or 1, a blank and a text, found '2 b'; data.source.format=auto goes",
+        ),
         (labelled_lines.read_sst, "1 a\n0  \n", ":2: expected 0 or 1"),
-        (labelled_lines.read_trec, "LOC:x a\nno label\n", ":2: expected LABEL:detail, a blank"),
+        (
+            labelled_lines.read_trec,
+            "LOC:x a\nno label\n",
+            ":2: expected LABEL:detail, .*format=auto",
+        ),
         (labelled_lines.read_trec, "LOC:x a\nLOC:x\n", ":2: expected LABEL:detail"),
         (labelled_lines.read_trec, "LOC:x a\n\nLOC:x b\n", ":2: expected LABEL:detail"),
     ],

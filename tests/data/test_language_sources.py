@@ -125,10 +125,20 @@ def test_two_files_that_fit_are_named(tmp_path: Path) -> None:
     """Dies if one of them is taken, as in the folder of PTB's words and characters."""
     for name in ("ptb.train.txt", "ptb.char.train.txt"):
         (tmp_path / name).write_text("a\n")
-    message = r"2 files fit: ptb\.char\.train\.txt, ptb\.train\.txt .*set data\.train=NAME"
+    message = r"2 files fit .*: ptb\.char\.train\.txt, ptb\.train\.txt; set data\.tr"
     for read in (language_sources.lines, language_sources.contents):
         with pytest.raises(DataError, match=message):
             read(_source(tmp_path))
+
+
+def test_a_folder_of_one_file_names_it(tmp_path: Path) -> None:
+    """Dies if the remedy is a pattern that leaves dev and test without a file."""
+    (tmp_path / "corpus.txt").write_text("a\n")
+    with pytest.raises(DataError, match=r"one file, .*; --data .*/corpus\.txt reads it"):
+        language_sources.lines(_source(tmp_path))
+    (tmp_path / "corpus.txt").rename(tmp_path / "my.train.txt")
+    with pytest.raises(DataError, match=r"no file fits the dev pattern"):
+        language_sources.lines(_source(tmp_path))
 
 
 def test_one_file_is_train(tmp_path: Path) -> None:

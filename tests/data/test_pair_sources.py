@@ -80,6 +80,9 @@ def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ppdb.tsv:8: expected a mean score from 0 to 5"):
         pair_sources.read(source)
     file.write_text(rows)
+    (tmp_path / "other.tsv").write_text("a\tb\tneutral\n")
+    with pytest.raises(DataError, match=r"lines of PPDB: .*TASK:data\.source\.format=auto"):
+        pair_sources.read(PairSource(path=str(tmp_path / "other.tsv"), format="ppdb"))
     with pytest.raises(DataError, match="7 pairs are too few to draw 4,000 for test"):
         pair_sources.read(PairSource(path=str(file), format="ppdb"))
 

@@ -243,21 +243,45 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     """Dies if labels must be there, or a classifier of targets is given texts without."""
     classified = hand_sentiment.build(tmp_path / "c")
     vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, classified.vocabulary(0))
-    file = tmp_path / "new.jsonl"
+    settings, file = sentiment.SentimentData(), tmp_path / "new.jsonl"
     file.write_text('{"text": "a bar", "target": "bar"}\n')
-    assert sentiment_lookup.read(vocabulary, file)[0].targets == (Target(2, 5, ""),)
+    assert sentiment_lookup.read(settings, vocabulary, file)[0].targets == (Target(2, 5, ""),)
     plain = tmp_path / "new.txt"
     plain.write_text("so good\n\nZoë's\n")
     with pytest.raises(DataError, match=r"new.txt: expected a file of JSON lines"):
-        sentiment_lookup.read(vocabulary, plain)
+        sentiment_lookup.read(settings, vocabulary, plain)
     file.write_text('{"text": "a bar"}\n')
     with pytest.raises(DataError, match="expected a target in every line"):
-        sentiment_lookup.read(vocabulary, file)
+        sentiment_lookup.read(settings, vocabulary, file)
     whole = reading.from_dict(
         sentiment_lookup.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
     )
-    assert [text.text for text in sentiment_lookup.read(whole, plain)] == ["so good", "Zoë's"]
-    assert sentiment_lookup.read(whole, file)[0].targets == (Target(0, 0, ""),)
+    assert [text.text for text in sentiment_lookup.read(settings, whole, plain)] == [
+        "so good",
+        "Zoë's",
+    ]
+    assert sentiment_lookup.read(settings, whole, file)[0].targets == (Target(0, 0, ""),)
+
+
+def test_lookup_of_texts_with_labels(tmp_path: Path) -> None:
+    """Dies if the label of a line is read as a part of its text: by the file's name, by the format
+    of training, or where neither tells."""
+    classified = hand_sentiment.build(tmp_path / "c")
+    settings = sentiment.SentimentData()
+    saved = {**classified.vocabulary(0), "targeted": False, "labels": ["bad", "good"]}
+    whole = reading.from_dict(sentiment_lookup.SavedVocabulary, saved)
+    content = "so good\tgood\n\nZoë's\tbad\tmore\nno label\n"
+    named, other = tmp_path / "new.tsv", tmp_path / "new"
+    for file in (named, other):
+        file.write_text(content)
+    of_tsv = sentiment.SentimentData(source=sentiment_sources.SentimentSource(format="tsv"))
+    for data, file in ((settings, named), (of_tsv, other)):
+        read = sentiment_lookup.read(data, whole, file)
+        assert [text.text for text in read] == ["so good", "Zoë's", "no label"]
+    assert sentiment_lookup.read(settings, whole, other)[0].text == "so good\tgood"
+    other.write_text("text\tlabel\nso good\tgood\nso\tbad\n")
+    with pytest.raises(DataError, match=r"new: every line ends in a tab and a label.* \*\.tsv"):
+        sentiment_lookup.read(settings, whole, other)
 
 
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")

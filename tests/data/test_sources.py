@@ -82,7 +82,9 @@ def test_no_file_or_several_fit(tmp_path: Path) -> None:
     """Dies if one of several files is taken by chance, or the message does not list them."""
     source = _folder(tmp_path, CONLL)
     (tmp_path / "old_train.txt").write_text(CONLL)
-    with pytest.raises(DataError, match=r"2 files fit: my_train\.txt, old_train\.txt"):
+    with pytest.raises(
+        DataError, match=r"2 files fit the train .*: my_train\.txt, old_train\.txt; set"
+    ):
         sources.read(source, "bio")
     named = sources.SentenceSource(path=source.path, train="my_train.txt")
     assert len(sources.read(named, "bio").parts["train"]) == 1
@@ -94,8 +96,8 @@ def test_no_file_or_several_fit(tmp_path: Path) -> None:
 def test_a_missing_folder(tmp_path: Path) -> None:
     """Dies if an OSError reaches the user, also where the path is a file."""
     (tmp_path / "file").write_text(CONLL)
-    for name in ("none", "file"):
-        with pytest.raises(DataError, match=f"{name}: no such folder"):
+    for name, what in (("none", "no such folder"), ("file", "a file; expected the folder of")):
+        with pytest.raises(DataError, match=f"{name}: {what}"):
             sources.read(sources.SentenceSource(path=str(tmp_path / name)), "bio")
 
 

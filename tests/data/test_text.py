@@ -25,6 +25,17 @@ def test_gzip_by_content_not_by_name(tmp_path: Path) -> None:
     assert list(text.iterate_lines(named)) == list(text.iterate_lines(plain)) == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a.zip", "a zip archive; unpack it first"), ("a.XLSX", "export its table as CSV")],
+)
+def test_archives_are_named(name: str, message: str, tmp_path: Path) -> None:
+    """Dies if a spreadsheet is to be unpacked."""
+    (tmp_path / name).write_bytes(b"PK\x03\x04more")
+    with pytest.raises(DataError, match=message):
+        list(text.iterate_lines(tmp_path / name))
+
+
 def test_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the limit counts compressed bytes, or is not applied."""
     monkeypatch.setattr(text, "MOST_BYTES", 1000)

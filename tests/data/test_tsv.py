@@ -34,3 +34,29 @@ def test_what_a_line_lacks_is_named(line: str, message: str, tmp_path: Path) -> 
     path.write_text(f"a\tb\n{line}\n")
     with pytest.raises(DataError, match=message):
         list(tsv.read(path, {"source": 1, "target": 2}))
+
+
+@pytest.mark.parametrize(
+    ("first", "labels", "warned"),
+    [
+        ({"train": "t\tl", "dev": "t\tl"}, None, ["train, dev: the first line, 't\\tl', is "]),
+        ({"train": "t\tl", "dev": "u\tl"}, None, []),
+        ({"train": "t\tl"}, None, []),
+        ({"train": "t\tl"}, {"train": ["l", "a", "b"]}, ["train: the first line, 't\\tl', is "]),
+        ({"train": "t\ta"}, {"train": ["a", "a", "b", "c"]}, []),
+        ({"train": "t\ta", "dev": "u\tb"}, {"train": ["a", "b", "c"], "dev": ["b", "a"]}, []),
+        ({"train": "t\ta"}, {"train": ["a", "b"]}, []),
+        (
+            {"train": "t\tl", "dev": "u\tm"},
+            {"train": ["l", "a", "b"], "dev": ["m", "a"]},
+            ["train: the first line, 't\\tl', is ", "dev: the first line, 'u\\tm', is "],
+        ),
+    ],
+)
+def test_first_lines_that_look_like_headers(
+    first: dict[str, str], labels: dict[str, list[str]] | None, warned: list[str]
+) -> None:
+    """Dies if a header is not told, a rare class that another part has is taken for one, or two
+    lines of two classes are."""
+    actual = tsv.headers({part: line.split("\t") for part, line in first.items()}, labels)
+    assert [line[: len(begin)] for line, begin in zip(actual, warned, strict=True)] == warned

@@ -75,6 +75,15 @@ def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
         ("word\n", 1, "expected a word and 1 numbers"),
         ("5 ²\n", 1, "expected numbers"),
         ("2 3\n", None, "no vectors found"),
+        ("a\t1\t2\nb\t3\t4\n", 1, "between blanks, found them between tabs; replace the tabs by"),
+        ("a,1,2\nb,3,4\n", 1, "expected numbers between blanks, found them between commas"),
+        (
+            "a; 1; 2\nb; 3; 4\n",
+            1,
+            "expected numbers between blanks, found them between semicolons",
+        ),
+        ("2 2\na\t1\t2\nb\t3\t4\n", 2, "found them between tabs"),
+        (", 1 2\n, 3\n", 2, "expected a word and 2 numbers, found 1"),
     ],
 )
 def test_refused(content: str, line: int | None, message: str, tmp_path: Path) -> None:

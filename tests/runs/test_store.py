@@ -285,7 +285,7 @@ def test_a_refused_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
     """Dies if a foreign or newer database is read, or written into."""
     (tmp_path / "runs.sqlite").write_bytes(b"not a database at all, but long enough" * 40)
-    with pytest.raises(RunError, match=r"runs\.sqlite"):
+    with pytest.raises(RunError, match=r"runs\.sqlite: .*; damaged, or not written by jaxeval"):
         runs.load(tmp_path)
     newer = tmp_path / "newer"
     runs.open_store(newer).close()

@@ -157,7 +157,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
-        ("a.csv", "a,score\nx,1\n", "no column model"),
+        ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", "seed\n1\n", "a column for each model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
@@ -167,7 +167,14 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", '[{"model": "A", "score": 1}, {"score": 2}]', "row 2: the model has no name"),
         ("a.json", '{"\\ud800": [1]}', "not valid Unicode"),
         ("a.json", '{"A": [true], "B": [1]}', "not a number: 'True'"),
-        ("a.json", '{"A": [[1, 2]], "B": [1]}', "not a number"),
+        ("a.json", '{"A": [[1, 2]], "B": [1]}', r"'A' holds \[1, 2\], which is no score; expec"),
+        (
+            "a.json",
+            '{"results": [{"model": "A", "score": 1}]}',
+            r"'results' holds .*, which is no score; expected .* a list of records",
+        ),
+        ("a.json", '[{"model": "A", "score": {"f1": 1}}]', "row 1, column score: .* is no number"),
+        ("a.jsonl", '{"model": "A", "score": [1, 2]}', "row 1, column score: .* is no number"),
         ("a.json", '{"A": [1' + "0" * 400 + "]}", "infinite"),
         ("a.csv", "A,B\n1_0,2\n", "not a number: '1_0'"),
         ("a.csv", "model;score\nA;,5\nB;0,82\n", "column score: ',5'; expected a decimal point$"),
@@ -189,6 +196,8 @@ def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
     """Dies if a mistyped model is compared as an empty sample."""
     with pytest.raises(DataError, match="no model 'a'; expected one of A, B"):
         tables.read(_write(tmp_path, "a.csv", TIDY), Layout(models=["a", "B"]))
+    with pytest.raises(DataError, match="column y holds the scores, but there is no column model"):
+        tables.read(_write(tmp_path, "c.csv", "x,y\na,1\n"), Layout(columns={"score": "y"}))
     with pytest.raises(DataError, match="no column 'C'"):
         tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout(models=["A", "C"]))
 

@@ -1,6 +1,6 @@
 """Figures of experiments: dev and test scores of all members, and their learning curves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +114,17 @@ def _legend(drawing: "Drawing") -> None:
     )
 
 
+def _named(
+    members: Sequence[MemberRow], points: Iterable[tuple[float, float]]
+) -> dict[tuple[float, float], str]:
+    """Each point's seed/split; those of members that share a point stand side by side."""
+    names: dict[tuple[float, float], str] = {}
+    for row, point in zip(members, points, strict=True):
+        name = str(row.seed) + (f"/{row.split}" if row.split else "")
+        names[point] = f"{names[point]}, {name}" if point in names else name
+    return names
+
+
 def scatter(members: Sequence[MemberRow]) -> Figure:
     """Dev against test score of one experiment's members."""
     label, factor, scored = _label(members), scores.factor(members[0].unit), _scored(members)
@@ -122,9 +133,8 @@ def scatter(members: Sequence[MemberRow]) -> Figure:
     test = [(row.test or 0.0) * factor for row in scored]
     panel.scatter(dev, test, s=28, c=_DEV, edgecolors="white", linewidths=0.6, zorder=3)
     if len(scored) <= _MOST_NAMED:
-        for row, x, y in zip(scored, dev, test, strict=True):
-            name = str(row.seed) + (f"/{row.split}" if row.split else "")
-            panel.annotate(name, (x, y), (4, 3), textcoords="offset points", fontsize=8)
+        for point, name in _named(scored, zip(dev, test, strict=True)).items():
+            panel.annotate(name, point, (4, 3), textcoords="offset points", fontsize=8)
     panel.set(xlabel=f"dev {label}", ylabel=f"test {label}")
     plots.ruled(panel, "both")
     correlation = summary.of_members(members).rho

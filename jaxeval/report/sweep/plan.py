@@ -19,33 +19,46 @@ def to_dict(
     measured: "Measured | None",
     warnings: Sequence[str] = (),
 ) -> dict[str, Json]:
-    """Plain data; runs are numbered from 1.
+    """Plain data; runs are numbered from 1. Costs that are not known are null.
 
     Args:
       measured: what the seconds were corrected by.
       warnings: of what is probably a mistake in the data.
     """
+    total = _totals(cohorts)
     return {
         "runs": list(runs),
         "cohorts": [
             {
                 "runs": [number + 1 for number in cohort.jobs],
                 "size": cohort.shape.describe(),
-                "micro_batch": cohort.micro_batch,
-                "compile_seconds": cohort.compile_seconds,
-                "train_seconds": cohort.seconds,
-                "wasted": cohort.wasted,
-                "megabytes": _bytes(cohort) / 2**20,
+                **_known_costs(cohort),
             }
             for cohort in cohorts
         ],
-        **totals(cohorts),
+        **(total if _is_known(cohorts) else dict.fromkeys(total)),
         "measured": None if measured is None else measured._asdict(),
         **({"warnings": [*warnings]} if warnings else {}),
     }
 
 
-def totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
+def _known_costs(cohort: "Estimate") -> dict[str, Json]:
+    costs: dict[str, Json] = {
+        "micro_batch": cohort.micro_batch,
+        "compile_seconds": cohort.compile_seconds,
+        "train_seconds": cohort.seconds,
+        "wasted": cohort.wasted,
+        "megabytes": _bytes(cohort) / 2**20,
+    }
+    return costs if _is_known([cohort]) else dict.fromkeys(costs)
+
+
+def _is_known(cohorts: "Sequence[Estimate]") -> bool:
+    """Nothing is known of the costs of tasks whose members cannot be padded."""
+    return all(cohort.operations for cohort in cohorts)
+
+
+def _totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
     """Of all cohorts: estimated seconds, and the share of operations that is wasted."""
     operations = sum(cohort.operations for cohort in cohorts)
     needed = sum(cohort.needed for cohort in cohorts)
@@ -76,10 +89,10 @@ def show(
     ]
     head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
     tables.print_table(console, head, rows)
-    total = totals(cohorts)
+    total = _totals(cohorts)
     runs = sum(len(cohort.jobs) for cohort in cohorts)
     line = f"\n{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"
-    if all(cohort.operations for cohort in cohorts):
+    if _is_known(cohorts):
         line += (
             f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
             f"{duration(total['compile_seconds'])} of compiling, "
@@ -101,8 +114,8 @@ def _basis(measured: "Measured | None") -> str:
 
 
 def _costs(cohort: "Estimate") -> list[str]:
-    """Rows at once, seconds, waste; nothing is known of tasks whose members cannot be padded."""
-    if not cohort.operations:
+    """Rows at once, seconds, waste."""
+    if not _is_known([cohort]):
         return ["-"] * 5
     seconds = (cohort.compile_seconds, cohort.seconds)
     wasted, size = f"{100 * cohort.wasted:.0f} %", f"{_bytes(cohort) / 2**30:.2f}"

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from jaxeval import runs
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report.runs import page, summary, terminal
-from jaxeval.report.sweep import best, data, figures, panels
+from jaxeval.report.sweep import best, data, figures, panels, plan
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import hyperparameters, recorded
 from jaxeval.space import space
+from jaxeval.studies import costs
 from tests.report.runs import test_report
 from tests.space import fabricated
 
@@ -49,6 +51,34 @@ def test_near_the_best() -> None:
     losses = np.array([100.0, 103.0, 103.5, 90.0 + 12.5])
     assert data.near_best(losses, 3.0, False).tolist() == [True, True, False, True]
     assert data.near_best(np.zeros(0), 0.01, True).tolist() == []
+
+
+class _Shape(NamedTuple):
+    """As `costs.Shape`."""
+
+    def parameters(self) -> int:
+        return 2**16
+
+    def describe(self) -> str:
+        return "as configured"
+
+
+@pytest.mark.parametrize("operations", [0.0, 8.0])
+def test_costs_that_are_not_known_are_null(operations: float) -> None:
+    """Dies if a plan says of a task without a cost model that it costs next to nothing, or of
+    another less than it knows."""
+    shape = cast(costs.Shape, _Shape())
+    known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0, (1.0, 1.0))
+    of_plan = plan.to_dict([known, known._replace(operations=operations)], [], None)
+    first, second = cast(list[dict[str, object]], of_plan["cohorts"])
+    assert (first["wasted"], first["megabytes"], first["micro_batch"]) == (0.25, 2.0, 16)
+    whole = {name: of_plan[name] for name in ("compile_seconds", "train_seconds", "wasted")}
+    if operations:
+        assert second == first
+        assert whole == {"compile_seconds": 16.0, "train_seconds": 6.0, "wasted": 0.25}
+    else:
+        assert {name for name, value in second.items() if value is not None} == {"runs", "size"}
+        assert {*whole.values()} == {None}
 
 
 @pytest.fixture

@@ -1,0 +1,107 @@
+"""Headers and wrong columns of tab-separated data are told by every task that reads such files."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxeval.data import pairs, sentiment, seq2seq
+from jaxeval.data.checks import Findings
+from jaxeval.data.pair_sources import PairSource
+from jaxeval.data.sentiment_sources import SentimentSource
+from jaxeval.errors import DataError
+
+_LABELS = ("yes", "no")
+_SIZES = {"train": 8, "dev": 4, "test": 4}
+
+
+def _write(folder: Path, columns: int, header: str) -> str:
+    """Parts of lines that differ; with three columns two sentences, else a text and a label."""
+    for number, (part, size) in enumerate(_SIZES.items()):
+        texts = [[f"{part} {column} text {'abcdefgh'[k]}" for column in "xy"] for k in range(size)]
+        lines = [[*texts[k][: columns - 1], _LABELS[(k + number) % 2]] for k in range(size)]
+        content = "".join("\t".join(line) + "\n" for line in lines)
+        (folder / f"{part}.tsv").write_text(header + content)
+    return str(folder)
+
+
+def _findings(task: str, folder: Path, header: str) -> Findings:
+    path = _write(folder, 3 if task == "pairs" else 2, header)
+    if task == "sentiment":
+        settings = sentiment.SentimentData(source=SentimentSource(path=path))
+        return sentiment.build(settings, 4).findings
+    if task == "seq2seq":
+        return seq2seq.build(seq2seq.Seq2SeqData(path=path), 4).findings
+    return pairs.build(pairs.PairData(source=PairSource(path=path)), 4).findings
+
+
+@pytest.mark.parametrize(
+    ("task", "header"),
+    [
+        ("sentiment", "text\tlabel\n"),
+        ("seq2seq", "source\ttarget\n"),
+        ("pairs", "one\ttwo\tclass\n"),
+    ],
+)
+def test_headers_are_told(task: str, header: str, tmp_path: Path) -> None:
+    """Dies if a reader of tab-separated data takes a header for data and says nothing."""
+    warned = [line for line in _findings(task, tmp_path, header).warnings if "header" in line]
+    shown = header.removesuffix("\n")
+    assert [line.partition(" is read")[0] for line in warned] == [
+        f"train, dev, test: the first line, {shown!r},"
+    ]
+
+
+@pytest.mark.parametrize("task", ["sentiment", "seq2seq", "pairs"])
+def test_data_is_no_header(task: str, tmp_path: Path) -> None:
+    """Dies if a first line of data is taken for a header."""
+    assert not any("header" in line for line in _findings(task, tmp_path, "").warnings)
+
+
+def test_a_header_that_names_the_columns_of_pairs_is_read(tmp_path: Path) -> None:
+    """Dies if SNLI's header is warned of, which is not read as data."""
+    header = "sentence1\tsentence2\tgold_label\n"
+    assert not any("header" in line for line in _findings("pairs", tmp_path, header).warnings)
+
+
+@pytest.mark.parametrize("task", ["sentiment", "pairs"])
+def test_a_header_of_one_file(task: str, tmp_path: Path) -> None:
+    """Dies if only files beside one another are looked at: parts are drawn from this one."""
+    _write(tmp_path, 3 if task == "pairs" else 2, "a\tb\tc\n" if task == "pairs" else "a\tb\n")
+    file = str(tmp_path / "train.tsv")
+    if task == "sentiment":
+        source = SentimentSource(path=file, seed=2)
+        found = sentiment.build(sentiment.SentimentData(source=source, labels=("b", *_LABELS)), 4)
+        warnings = found.findings.warnings
+    else:
+        of_one = PairSource(path=file, test_pairs=1, dev_fraction=0.2, seed=2)
+        warnings = pairs.build(pairs.PairData(source=of_one), 4).findings.warnings
+    (line,) = (line for line in warnings if "header" in line)
+    assert line.endswith("no other line has its label; if it is one, delete it")
+
+
+@pytest.mark.parametrize("task", ["sentiment", "pairs"])
+def test_a_label_that_is_a_text_is_refused_shortly(task: str, tmp_path: Path) -> None:
+    """Dies if texts are taken for labels, or all of them are printed."""
+    for part, size in (("train", 300), ("dev", 100), ("test", 100)):
+        lines = [f"{'ab'[k % 2]}\t{part} {k} x\t{part} {k} {'y' * 300}\n" for k in range(size)]
+        (tmp_path / f"{part}.tsv").write_text("".join(lines))
+    with pytest.raises(DataError, match="300 labels in 300 rows of train; of tab-sep") as error:
+        if task == "sentiment":
+            source = SentimentSource(path=str(tmp_path))
+            sentiment.build(sentiment.SentimentData(source=source), 4)
+        else:
+            pairs.build(pairs.PairData(source=PairSource(path=str(tmp_path))), 4)
+    assert len(str(error.value)) < len(str(tmp_path)) + 200
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_a_label_that_train_lacks_is_refused_shortly(count: int, tmp_path: Path) -> None:
+    """Dies if all of many labels are printed, or labels that repeat are taken for texts."""
+    for part in ("train", "dev", "test"):
+        lines = [f"{part} {k}\tclass{k % count:02}\n" for k in range(60)]
+        more = "odd\tnone\n" if part == "dev" else ""
+        (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
+    data = sentiment.SentimentData(source=SentimentSource(path=str(tmp_path)))
+    shown = "class00, class01" if count == 2 else ".*class11 and 18 more"
+    with pytest.raises(DataError, match=f"'none' of 'odd'; expected those of train: {shown}$"):
+        sentiment.build(data, 4)
