@@ -143,7 +143,7 @@ def _direction(
 ) -> str:
     a, b = pair.a, pair.b
     if study.withheld:
-        return f"Nothing is said of {a} against {b}, since too many answers are missing"
+        return f"Nothing is said of {a} against {b}, since too many answers or tasks are missing"
     if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
         return f"No difference between {a} and {b} was shown"
     higher, lower = (a, b) if difference.value > 0 else (b, a)

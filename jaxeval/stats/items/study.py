@@ -33,7 +33,7 @@ class Rules:
       alpha: level of the tests, after Holm's correction.
       margin: difference from which on A counts as better or worse, in the unit of the scores.
       resamples: of permutations and bootstraps.
-      complete: whether nothing is shown where many answers are missing (`completeness`).
+      complete: whether nothing is shown where answers or tasks are missing (`completeness`).
     """
 
     over: Over | None = None
@@ -89,7 +89,7 @@ class ItemStudy:
       suite: means over tasks, ranks and tie groups.
       overall: outcome of each of `suite.overall`.
       warnings: what a reader of the scores should know.
-      withheld: whether nothing is shown, since too many answers are missing (`Rules.complete`).
+      withheld: whether nothing is shown, since answers or tasks are missing (`Rules.complete`).
     """
 
     source: str
