@@ -6,33 +6,37 @@ from xml.etree import ElementTree
 from jaxeval.report import latex_markdown, text
 from jaxeval.report.items import verdict
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.items.margins import Outcome
 from jaxeval.stats.items.results import Estimate
-from jaxeval.stats.items.study import ItemStudy, Outcome, TaskPair
+from jaxeval.stats.items.study import ItemStudy, TaskPair
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 
 
-def junit(study: ItemStudy) -> str:
+def junit(study: ItemStudy, gate: str = "") -> str:
     """A test a pair and task, and one of the mean over tasks.
 
     It passes where the first model is better, fails where it is worse, and is skipped where
     neither was shown.
+
+    Args:
+      gate: the gate's last line, if there is one.
     """
     suite = ElementTree.Element("testsuite", name="jaxeval compare")
     if len(study.tasks) > 1:
-        for pair, outcome in zip(study.suite.overall, study.overall, strict=True):
-            name, said = (
-                f"{pair.a} against {pair.b}",
-                verdict.overall(pair, study, verdict.scale_of(study)),
-            )
-            _case(suite, name, "mean over tasks", outcome, said)
+        scale = verdict.scale_of(study)
+        for pair, by_margin in zip(study.suite.overall, study.overall, strict=True):
+            said = verdict.overall(pair, by_margin, study, scale)
+            name = f"{pair.a} against {pair.b}"
+            _case(suite, name, "mean over tasks", by_margin.outcome, said)
     by_task = verdict.scales(study)
     for task_pair in study.pairs:
         name = f"{task_pair.a} against {task_pair.b}"
         scale = by_task[task_pair.task.task]
         said = " ".join(verdict.of_pair(task_pair, study, scale))
-        _case(suite, name, _label(task_pair), task_pair.outcome, said)
-    said = "\n".join([*verdict.directions(study), *(f"warning: {w}" for w in study.warnings)])
+        _case(suite, name, _label(task_pair), task_pair.by_margin.outcome, said)
+    lines = [*verdict.directions(study), *(f"warning: {w}" for w in study.warnings)]
+    said = "\n".join([*lines, *([gate] if gate else [])])
     ElementTree.SubElement(suite, "system-out").text = _legal(said)
     for key, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f".//{tag}"))))

@@ -171,7 +171,7 @@ def test_a_metric_is_named_without_its_filter(tmp_path: Path) -> None:
     assert paired.without_metric == ()
     assert _paired(tmp_path, metrics=("em",)).without_metric == ("arc",)
     for model in "ab":
-        both = dict.fromkeys(("strict", "flexible"), [0.0, 1.0])
+        both = {name: [0.0, 1.0] for name in ("strict", "flexible")}
         writing.lm_eval(tmp_path, model, both, task="g", metrics={"em": True})
     with pytest.raises(DataError, match=r"task g: several metrics \(em/strict, em/flexible\)"):
         _paired(tmp_path, metrics=("em",))
