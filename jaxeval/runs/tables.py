@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from jaxeval.runs import checks, directions, headers, imported, metrics
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
-
-FAILED = ("diverged", "failed")  # statuses that explain a missing score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +124,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     score, unusable = checks.numbers(
         tidy.columns["score"], tidy.score_columns, tidy.rows, table.source
     )
-    explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
+    explained = None if statuses is None else np.array([headers.is_failed(s) for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
     keep = np.ones(len(score), bool)
@@ -152,7 +150,26 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     _refuse_duplicates(scores)
     column = layout.columns.get("score")
     said = directions.of_columns(tidy.columns, column, table.source, layout.higher_is_better)
-    return directed(scores, said)
+    whole = directed(scores, said)
+    finite = np.isin(np.arange(len(keep)), bad, invert=True)
+    counted = () if statuses is None else _of_failed(tidy.columns["model"], statuses, finite)
+    return dataclasses.replace(whole, warnings=(*whole.warnings, *counted))
+
+
+def _of_failed(
+    models: Sequence[object], statuses: Sequence[object], finite: np.ndarray
+) -> Iterator[str]:
+    """Scores that count, though their runs failed."""
+    failed = Counter(
+        (str(model), str(status))
+        for model, status, has_score in zip(models, statuses, finite.tolist(), strict=True)
+        if has_score and headers.is_failed(status)
+    )
+    for (model, status), count in failed.items():
+        yield (
+            f"{model}: {count} of its scores are of runs whose status is {status}; they count, "
+            "unless the table leaves them empty"
+        )
 
 
 def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
