@@ -80,7 +80,7 @@ def test_items_that_one_lacks_are_named(tmp_path: Path) -> None:
     assert task.items == ("i0", "i5") and task.left_out == 5
     assert task.scores["a"].ravel().tolist() == task.scores["b"].ravel().tolist() == [0.0, 5.0]
     assert task.lacking == {"a": ("i9",), "b": ("i2", "i3", "i4")}
-    assert task.failed == {"a": 0, "b": 1}
+    assert task.failed == {"a": 0, "b": 0} and task.unscored == {"a": 0, "b": 1}  # null: no error
 
 
 def test_failed_items_count_as_0_where_asked(tmp_path: Path) -> None:
