@@ -26,6 +26,7 @@ class ScoreTable:
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
       direction_assumed: nothing says whether higher is better.
+      direction_named: the metric's name alone says it, which who compares may overrule.
       warnings: what a reader of the scores should know.
       notes: what is known of the models beside their scores.
     """
@@ -44,6 +45,7 @@ class ScoreTable:
     unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     direction_assumed: bool = False
+    direction_named: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -153,7 +155,12 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     whole = directed(scores, said)
     finite = np.isin(np.arange(len(keep)), bad, invert=True)
     counted = () if statuses is None else _of_failed(tidy.columns["model"], statuses, finite)
-    return dataclasses.replace(whole, warnings=(*whole.warnings, *counted))
+    recorded = "higher_is_better" in tidy.columns or layout.higher_is_better is not None
+    return dataclasses.replace(
+        whole,
+        direction_named=said is not None and not recorded,
+        warnings=(*whole.warnings, *counted),
+    )
 
 
 def _of_failed(
@@ -198,7 +205,11 @@ def directed(table: ScoreTable, said: bool | None) -> ScoreTable:
         )
     warnings = tuple(_unit_warnings(table))
     return dataclasses.replace(
-        table, higher_is_better=higher, direction_assumed=said is None, warnings=warnings
+        table,
+        higher_is_better=higher,
+        direction_assumed=said is None,
+        direction_named=False,
+        warnings=warnings,
     )
 
 
