@@ -150,12 +150,24 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    column = layout.columns.get("score")
-    said = directions.of_columns(tidy.columns, column, table.source, layout.higher_is_better)
-    whole = directed(scores, said)
     finite = np.isin(np.arange(len(keep)), bad, invert=True)
+    return _explained(scores, tidy, finite, layout)
+
+
+def _explained(
+    scores: ScoreTable, tidy: layouts.Tidy, finite: np.ndarray, layout: Layout
+) -> ScoreTable:
+    """The table with its direction, who says it, and a warning on failed runs that count.
+
+    Args:
+      finite: [rows of `tidy`] whether the file has a score.
+    """
+    column, asked = layout.columns.get("score"), layout.higher_is_better
+    said = directions.of_columns(tidy.columns, column, scores.source, asked)
+    whole = directed(scores, said)
+    recorded = "higher_is_better" in tidy.columns or asked is not None
+    statuses = tidy.columns.get("status")
     counted = () if statuses is None else _of_failed(tidy.columns["model"], statuses, finite)
-    recorded = "higher_is_better" in tidy.columns or layout.higher_is_better is not None
     return dataclasses.replace(
         whole,
         direction_named=said is not None and not recorded,
