@@ -83,3 +83,17 @@ def test_a_state_says_how_runs_ended(tmp_path: Path, name: str, crashed: str, re
     path = _table(tmp_path, f"model,seed,score,{name}", [r.replace(".6", "") for r in rows])
     table = tables.read(path, Layout())
     assert len(table.score) == 3 and len(table.unusable) == len(table.warnings) == 1
+
+
+def test_values_of_any_kind(tmp_path: Path) -> None:
+    """Dies if lists, which JSON may hold, or numbers and what is missing end in a traceback."""
+    path = tmp_path / "t.json"
+    layers = ([1], [1, 2], None)
+    rows = [
+        {"model": m, "layers": layers[k % 3], "rate": 0.1 * (k % 2), "score": k / 10}
+        for m in "AB"
+        for k in range(12)
+    ]
+    path.write_text(json.dumps(rows))
+    named, doubt = tables.read(str(path), Layout()).warnings
+    assert named == "not read: layers, rate" and doubt.startswith("layers, rate: a few values")
