@@ -10,6 +10,7 @@ import scipy.stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.report import text
 from tests.runs.logs import models
 
 
@@ -139,3 +140,7 @@ def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, ca
     assert overall["p_outcome"] == pytest.approx(min(p, 1.0))
     judged = {0: f"a is better than b {by} (corrected p", 1: "Equivalent within 50 points"}
     assert judged[status] in result["headline"][0]
+    beyond = text.p_value(overall["p_outcome"])
+    assert (
+        f"corrected p < .001 (of a difference), {beyond} (beyond the margin)" in line.read_text()
+    )

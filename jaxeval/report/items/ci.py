@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 from jaxeval.report import latex_markdown, text
 from jaxeval.report.items import verdict
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.items.margins import Outcome
+from jaxeval.stats.items.margins import ByMargin, Outcome
 from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.study import ItemStudy, TaskPair
 
@@ -64,14 +64,16 @@ def markdown(study: ItemStudy) -> str:
     models, by_task = study.models[:2], verdict.scales(study)
     parts = []
     if len(study.tasks) > 1:
-        for pair in study.suite.overall:
+        for pair, shown in zip(study.suite.overall, study.overall, strict=True):
             if (pair.a, pair.b) == models:
-                scale, mean = verdict.scale_of(study), pair.mean_over_tasks
-                parts.append(_shown("mean over tasks", mean, pair.p_adjusted, scale))
+                p = _p_values(pair.p_adjusted, shown, study)
+                scale = verdict.scale_of(study)
+                parts.append(_shown("mean over tasks", pair.mean_over_tasks, p, scale))
     for on_task in study.pairs:
         if (on_task.a, on_task.b) == models:
             scale, label = by_task[on_task.task.task], latex_markdown.escaped(_label(on_task))
-            parts.append(_shown(label, on_task.difference, on_task.p_adjusted, scale))
+            p = _p_values(on_task.p_adjusted, on_task.by_margin, study)
+            parts.append(_shown(label, on_task.difference, p, scale))
     over = verdict.OVER[study.pairs[0].difference.over]
     level = f"{100 * study.rules.confidence:.3g}"
     said = latex_markdown.escaped(verdict.outcome(study))
@@ -80,10 +82,18 @@ def markdown(study: ItemStudy) -> str:
     return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}; {better}).{warned}\n"
 
 
-def _shown(label: str, difference: Estimate, p_adjusted: float, scale: ScoreFormat) -> str:
+def _shown(label: str, difference: Estimate, p_values: str, scale: ScoreFormat) -> str:
+    interval = scale.interval(difference.possible)
+    return f"{label} {scale.difference(difference.value)} {interval}, corrected p {p_values}"
+
+
+def _p_values(p_adjusted: float, shown: ByMargin, study: ItemStudy) -> str:
+    """Of the difference and, with a margin, of the test beyond it, on which the outcome rests."""
+    of_difference = text.p_value(p_adjusted)
+    if not study.rules.margin:
+        return of_difference
     return (
-        f"{label} {scale.difference(difference.value)} {scale.interval(difference.possible)}, "
-        f"corrected p {text.p_value(p_adjusted)}"
+        f"{of_difference} (of a difference), {text.p_value(shown.p_outcome)} (beyond the margin)"
     )
 
 
