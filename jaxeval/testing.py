@@ -76,7 +76,7 @@ def _against(
 
     rules = studies.Rules(_factors(over), alpha, margin, complete=missing == "error")
     study = studies.study(paired, rules)
-    if studies.verdict(study) == "better":
+    if studies.decision(study).outcome == "better":
         return []
     said = [*study.warnings, *verdict.of_study(study)]
     return [verdict.outcome(study), *verdict.directions(study), *said]

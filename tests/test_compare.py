@@ -242,6 +242,19 @@ def test_pairs_without_a_conclusion_are_named_by_reason(
     assert ranks.startswith("A and C: models with 3 scores")
 
 
+def test_models_of_few_scores_are_all_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a model with four scores, of which nothing is said either, passes for one with
+    enough beside one of three, or one of five for too few."""
+    sizes = (("A", 0.8, 4), ("B", 0.7, 3), ("C", 0.6, 5))
+    rows = [f"{m},{base + k / 1000}" for m, base, n in sizes for k in range(n)]
+    path = tmp_path / "few.csv"
+    path.write_text("model,score\n" + "\n".join(rows))
+    warnings = comparing.json_of(capsys, "--table", path)["warnings"]
+    assert any("models with 3 or 4 scores: fewer than 5" in line for line in warnings)
+
+
 def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if scores without spread give a power, a t of rounding, or pass without a word."""
     path = tmp_path / "equal.csv"

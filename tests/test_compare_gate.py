@@ -6,9 +6,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import scipy.stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.report import text
 from tests.runs.logs import models
 
 
@@ -35,7 +37,8 @@ def test_the_gate_has_a_code_of_its_own(
     assert tuple(counts.values()) == expected
     (case,) = suite.findall("testcase")
     assert (case.get("classname"), case.get("name")) == ("a against b", "arc acc")
-    assert suite.findtext("system-out") == "acc: higher is better"
+    direction, gate = (suite.findtext("system-out") or "").splitlines()
+    assert direction == "acc: higher is better" and gate.endswith(f"(exit code {status})")
     (text,) = line.read_text().splitlines()
     said = {0: "a is better than b", 1: "a was not shown to be better or worse", 3: "a is worse"}
     assert text.startswith(f"**{said[status]}") and "arc acc" in text
@@ -87,3 +90,57 @@ def test_several_tasks_in_continuous_integration(tmp_path: Path) -> None:
     cases = ElementTree.parse(junit).getroot().findall("testcase")
     failed = [case.get("name") for case in cases if case.find("failure") is not None]
     assert failed == ["copa acc"]
+
+
+def test_a_task_that_is_left_out_does_not_pass(tmp_path: Path, capsys: Any) -> None:
+    """Dies if the gate passes where a task has no metric that was asked for, if it does not where
+    that is accepted, or if a misspelt metric drops its task."""
+    folder = models.logs(tmp_path, {"a": 1.4, "b": -0.6})
+    models.logs(folder, {"a": -0.6, "b": 1.4}, "gsm", metrics={"em": True})
+    words = ["--log", folder, "--gate", "--metric"]
+    assert _run(*words, "acc") == 1
+    assert "not shown: gsm is left out, since its metrics are others" in capsys.readouterr().out
+    assert _run(*words, "acc", "--missing", "drop") == 0
+    assert _run(*words, "acc,em") == 3
+    with pytest.raises(DataError, match="--metric: no task has a metric 'emm'"):
+        _run(*words, "acc,emm")
+
+
+@pytest.mark.parametrize(("margin", "status"), [("0.2", 0), ("0.5", 1)])
+def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, capsys: Any) -> None:
+    """Dies if the sentence on the mean over tasks does not speak of the margin, with the p-value
+    of the gate's own test, or if an output does not end with what the gate says."""
+    folder = tmp_path / "logs"
+    for task in ("arc", "boolq"):
+        models.logs(folder, {"a": 0.9, "b": -0.2}, task)
+    words = ["--log", folder, "--gate", "--margin", margin]
+    junit, page, as_json, line = (
+        tmp_path / name for name in ("x.xml", "p.html", "j.json", "m.md")
+    )
+    files = ["--junit", junit, "--html", page, "--json", as_json, "--markdown", line]
+    assert _run(*words, *files) == status
+    shown = capsys.readouterr().out
+    by = f"by more than {100 * float(margin):g} points"
+    outcome = {
+        0: f"a is better than b {by}",
+        1: f"a was not shown to be better or worse than b {by}",
+    }
+    said = f"{outcome[status]} in the mean over tasks"
+    gate = f"gate: {said} (exit code {status})"
+    assert " ".join(shown.split()).endswith(gate)
+    assert ElementTree.parse(junit).getroot().findtext("system-out", "").endswith(gate)
+    assert gate in page.read_text() and line.read_text().startswith(f"**{said}**")
+    result = json.loads(as_json.read_text())
+    assert result["outcome_text"] == said
+    (overall,) = result["overall"]
+    low, high = (overall["mean_over_tasks"]["interval"][end] for end in ("low", "high"))
+    mean = overall["mean_over_tasks"]
+    se = (high - low) / 2 / scipy.stats.t.ppf(0.975, mean["df"])
+    p = 2 * scipy.stats.t.sf(((low + high) / 2 - float(margin)) / se, mean["df"])
+    assert overall["p_outcome"] == pytest.approx(min(p, 1.0))
+    judged = {0: f"a is better than b {by} (corrected p", 1: "Equivalent within 50 points"}
+    assert judged[status] in result["headline"][0]
+    beyond = text.p_value(overall["p_outcome"])
+    assert (
+        f"corrected p < .001 (of a difference), {beyond} (beyond the margin)" in line.read_text()
+    )

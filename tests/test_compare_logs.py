@@ -197,7 +197,7 @@ def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.Captur
         (tmp_path / f"{name}.jsonl").write_text(text)
     shown = verb.shown(capsys, "--log", tmp_path)
     assert "warning: 8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
-    assert "warning: answers that ended in an error: 1 of b" in shown
+    assert "warning: answers that have no score: 1 of b" in shown
     assert "(32 items)" in shown
 
 

@@ -1,5 +1,6 @@
 """`jaxeval compare options`: configurations that differ in one column are pairs."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -47,10 +48,24 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--where", "layers=9"], "layers=9: no row has this value"),
         (["--fold-case", "nope"], "no column 'nope'"),
         (["--ignore", "IDD"], "no column 'IDD'; did you mean ID"),
-        (["--ignore", "backend"], "leave columns that depend on the option out"),
+        (["--ignore", "backend"], "or depend on the option out of the key: --ignore "),
     ):
         with pytest.raises(JaxevalError, match=message):
             compare.main([*words, *change])
+
+
+def test_columns_that_part_the_options_are_named(tmp_path: Path) -> None:
+    """Dies if the message does not say which columns to leave out: a measure, the rows' numbers;
+    a setting that configurations share stays, and what is said does away with the error."""
+    path = tmp_path / "t.csv"
+    rows = [f"{k},{k % 3},{'ab'[k // 6]},{0.5 + k / 50},{k / 7:.3f}" for k in range(12)]
+    path.write_text("\n".join(["run,layers,act,acc,loss", *rows]) + "\n")
+    words = ["options", "--table", str(path), "--option", "act", "--score", "acc"]
+    with pytest.raises(JaxevalError, match="as run, loss hardly take the same") as caught:
+        compare.main(words)
+    (advice,) = re.findall(r"--ignore \S+(?=,)", str(caught.value))
+    assert advice == "--ignore run,loss"
+    assert compare.main([*words, *advice.split()]) == 0
 
 
 @pytest.mark.parametrize(

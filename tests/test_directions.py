@@ -51,6 +51,22 @@ def test_tables_that_were_read_before(tmp_path: Path) -> None:
             compare(table=source, higher_is_better=True)
 
 
+def test_a_name_is_overruled_of_a_table_that_was_read_too(tmp_path: Path) -> None:
+    """Dies if what a metric's name says passes for recorded, or what was asked for when the table
+    was read is overruled later."""
+    path = _tidy(tmp_path, "model,nll")
+    columns = {"score": "nll"}
+    read = jaxeval.read_scores(path, columns=columns)
+    assert "nll: lower is better." in str(compare(table=read))
+    for asked, said in ((True, "higher"), (False, "lower")):
+        other = compare(table=read, higher_is_better=asked)
+        assert f"nll: {said} is better." in str(other)
+        named = jaxeval.read_scores(path, columns=columns, higher_is_better=asked)
+        assert other.to_dict()["pairs"] == compare(table=named).to_dict()["pairs"]
+        with pytest.raises(DataError, match=f"the table says that {said} nll is better"):
+            compare(table=named, higher_is_better=not asked)
+
+
 def test_runs_know_their_direction() -> None:
     """Dies if runs of an accuracy are compared as losses."""
     a = jaxeval.train(TOY, seeds=3, quiet=True)

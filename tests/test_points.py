@@ -56,13 +56,16 @@ def test_of_a_table(folder: Path) -> None:
 
 def test_of_a_command_that_is_selected(folder: Path) -> None:
     """Dies if more is evaluated when every model has a score, if percent is refused, or a state
-    whose scores are known is gone on with."""
+    whose scores are known is gone on with; or if they are lost for another epsilon."""
     command = f"{sys.executable} score.py {{}} {{{{model}}}} {{{{seed}}}}"
     words = ["1", "2", "--epsilon", "1", "--json-field", "f1", "--command"]
     for _ in range(2):  # the second time the scores are known
         with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
             select.main([*words, command.format(1)])
         assert _calls(folder) == 4  # three of the first model, one of the second
+    fractions = [*words[:3], "0.01", *words[4:], command.format(1), "--json", "out.json"]
+    assert select.main(fractions) == 0  # the same state goes on, and nothing is paid for twice
+    assert json.loads(Path("out.json").read_text())["evaluations"] == _calls(folder) > 4
     assert select.main([*words, command.format(100), "--state", "percent.json"]) == 0
 
 

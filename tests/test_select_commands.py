@@ -109,8 +109,8 @@ def test_another_rule_does_not_go_on_with_these_scores(tmp_path: Path) -> None:
     """Dies if a state file is continued by other rules, or by another reading of the output."""
     first = _words(tmp_path, 0, "good", "fair")
     _run(tmp_path, first)
-    other = _run(tmp_path, [*first, "--epsilon", "0.2"], status=2)
-    assert "epsilon 0.0, not 0.2" in other.stderr
+    other = _run(tmp_path, [*first, "--min-evaluations", "4"], status=2)
+    assert "min_evaluations None, not 4" in other.stderr
     field = _run(tmp_path, [*first, "--json-field", "f1"], status=2)
     assert "json_field None, not f1" in field.stderr
 

@@ -23,7 +23,7 @@ from jaxeval.errors import ConfigError, DataError, argument
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
-ANSWERED = "all items are answered"  # by the model that the rule would ask
+ANSWERED = "all items are answered"  # by all models
 
 
 class Told(NamedTuple):
@@ -114,7 +114,9 @@ def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
         return Answer(best, None, ANSWERED, state.evaluations)
     model = _beyond(rule, state, most)
     assert model is not None
-    return replay.cut_short(rule, state, model, ANSWERED)
+    asked = (len(state.scores_of(state.models[k])) for k in state.alive)
+    reason = ANSWERED if min(asked) == most else f"{model} has answered all items"
+    return replay.cut_short(rule, state, model, reason)
 
 
 def refuse_beyond(rule: Rule, models: int, most: int) -> None:

@@ -1,8 +1,9 @@
 """A selection on disk: written whole after every result, locked while a process works on it.
 
-With another budget or delta the selection begins anew, and what has a score is not evaluated
-again: a score depends on model and number alone. So with one worker it ends as one that was begun
-with these values; with several the order in which results come may differ, and with it the rest.
+With another budget, delta or epsilon the selection begins anew, and what has a score is not
+evaluated again: a score depends on model and number alone. So with one worker it ends as one that
+was begun with these values; with several the order in which results come may differ, and with it
+the rest.
 """
 
 import contextlib
@@ -18,7 +19,11 @@ from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
-_END = {"budget", "delta"}  # a selection that ends otherwise begins anew, with the same scores
+_END = {
+    "budget",
+    "delta",
+    "epsilon",
+}  # a selection that ends otherwise begins anew, with the same scores
 
 
 @dataclasses.dataclass
@@ -26,7 +31,7 @@ class Saved:
     """An open selection.
 
     Attributes:
-      recorded: model -> scores of selections with another budget or delta.
+      recorded: model -> scores of selections that were to end otherwise.
     """
 
     file: state_file.StateFile
@@ -50,7 +55,7 @@ class Saved:
         self.state = state
 
     def score(self, model: str, number: int) -> float | None:
-        """What a selection with another budget or delta got for this evaluation."""
+        """What a selection that was to end otherwise got for this evaluation."""
         return self.recorded.get(model, {}).get(number)
 
 

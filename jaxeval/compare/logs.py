@@ -61,14 +61,22 @@ def main(args: argparse.Namespace) -> int:
     """
     _refuse(args)
     study = _study(args)
-    write(study, args)
+    if not args.gate:
+        write(study, args)
+        return 0
+    from jaxeval.report.items import verdict
     from jaxeval.stats.items import study as studies
 
-    return CODES[studies.verdict(study)] if args.gate else 0
+    code = CODES[studies.decision(study).outcome]
+    write(study, args, f"gate: {verdict.outcome(study)} (exit code {code})")
+    return code
 
 
-def write(study: "ItemStudy", args: argparse.Namespace) -> None:
+def write(study: "ItemStudy", args: argparse.Namespace, gate: str = "") -> None:
     """Writes and prints what is asked for.
+
+    Args:
+      gate: its last line, if there is one.
 
     Raises:
       RunError: a file cannot be written.
@@ -80,12 +88,12 @@ def write(study: "ItemStudy", args: argparse.Namespace) -> None:
     if args.markdown:
         cli.write_out(args.markdown, ci.markdown(study))
     if args.junit:
-        cli.write_out(args.junit, ci.junit(study))
+        cli.write_out(args.junit, ci.junit(study, gate))
     if args.html:
-        cli.write_text(Path(args.html), page.render(study))
+        cli.write_text(Path(args.html), page.render(study, gate))
         print(f"page: {args.html}", file=sys.stderr)
     if "-" not in (args.json, args.markdown, args.junit):
-        terminal.print_study(study, args.details)
+        terminal.print_study(study, args.details, gate)
 
 
 def refuse_without_logs(args: argparse.Namespace) -> None:

@@ -45,7 +45,7 @@ def study(
 
 
 def _failed(table: "ScoreTable", model: str) -> bool:
-    from jaxeval.runs.tables import FAILED
+    from jaxeval.runs.headers import FAILED
 
     return any(table.statuses.get(model, {}).get(status) for status in FAILED)
 

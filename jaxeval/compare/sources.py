@@ -74,14 +74,15 @@ def _of_names(
 
 
 def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:
-    """A table in the direction asked for, where it was only assumed.
+    """A table in the direction asked for, where it was assumed or only a name said it.
 
     Raises:
       DataError: the table says the opposite; failed runs count as 0, the best of losses.
     """
     known = None if table.direction_assumed else table.higher_is_better
+    recorded, named = (None, known) if table.direction_named else (known, None)
     metric = table.metric or "score"
-    said = directions.decided(known, asked, None, metric, "the table says", table.source)
+    said = directions.decided(recorded, asked, named, metric, "the table says", table.source)
     if said == known:
         return table
     return dataclasses.replace(tables.directed(table, said), warnings=table.warnings)

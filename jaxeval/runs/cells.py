@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.errors import DataError
+from jaxeval.runs import units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 
@@ -36,9 +37,7 @@ def cells(table: ScoreTable, model: str | None = None, minus: str | None = None)
                 f"no column {axis}; name it with --column {axis}=NAME, every seed on every split",
                 table.source,
             )
-    datasets = list(dict.fromkeys(table.axes.get("dataset", ())))
-    if len(datasets) > 1:
-        raise DataError(f"several data sets ({listed(datasets)}); expected one", table.source)
+    units.refuse_several(list(dict.fromkeys(table.axes.get("dataset", ()))), table.source)
     if model is None and len(table.models) > 1:
         raise DataError(f"expected --model with one of {listed(table.models)}", table.source)
     scores: dict[tuple[str, str], float | None] = dict(_by_cell(table, model or table.models[0]))

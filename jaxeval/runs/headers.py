@@ -11,29 +11,38 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, names
+from jaxeval.runs import checks, names, unread
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 
+# how runs ended, in the words of this program, of Weights & Biases and of MLflow
+FAILED = ("diverged", "failed", "crashed", "killed")  # explains a missing score
+_NOT_FAILED = ("finished", "running", "pending", "scheduled", "preempted", "preempting")
 _FEWEST = 3  # values that may be called a sequence
 _FEWEST_INCREASING = 5  # by chance, scores are in increasing order once in 120 times
 _APART = 10.0  # scores of models on the same data are of one size
 
 
 def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
-    """The layout with the axes that names alone tell, and a note on each of them.
+    """The layout with the axes and status that names tell, notes on them and on what is not read.
 
     Raises:
       DataError: a column about to be taken for a model holds something else.
     """
-    axes = _axes(table, layout)
+    axes = _axes(table, layout) | _status(table, layout)
     whole = dataclasses.replace(layout, columns={**layout.columns, **axes})
     _refuse_nameless_score(table, whole)
     if not (layout.models or {"model", "score"} & set(layouts.present(table, layout))):
         _refuse_metrics(table, whole)
         _refuse_others(table, layouts.score_columns(table, whole))
-    return whole, tuple(_note(role, column) for role, column in axes.items())
+    known = (_note(role, column) for role, column in axes.items())
+    return whole, (*known, *unread.notes(table, whole))
+
+
+def is_failed(status: object) -> bool:
+    """Whether a status explains a missing score."""
+    return str(status).lower() in FAILED
 
 
 def _note(role: str, column: str) -> str:
@@ -52,6 +61,17 @@ def _axes(table: Columns, layout: Layout) -> dict[str, str]:
         if name not in (*taken.values(), *layout.models) and not _has_fractions(values):
             axes[axis] = name
     return axes
+
+
+def _status(table: Columns, layout: Layout) -> dict[str, str]:
+    """A column State (Weights & Biases) or STATUS that says how runs ended, by all its values."""
+    if "status" in layouts.present(table, layout) or not layouts.is_tidy(table, layout):
+        return {}
+    for name, values in table.values.items():
+        ended = name.lower() in ("state", "status") and name not in layout.columns.values()
+        if ended and {str(value).lower() for value in values} <= {*FAILED, *_NOT_FAILED}:
+            return {"status": name}
+    return {}
 
 
 def _refuse_nameless_score(table: Columns, layout: Layout) -> None:

@@ -49,12 +49,14 @@ class Paired(NamedTuple):
 
     Attributes:
       absent: model -> tasks of the others that it has no score of.
+      without_metric: tasks that are left out, since the models have no metric that was asked for.
     """
 
     models: tuple[str, ...]
     tasks: tuple[TaskScores, ...]
     notes: tuple[str, ...] = ()
     absent: Mapping[str, tuple[str, ...]] = {}
+    without_metric: tuple[str, ...] = ()
 
 
 def common(task: TaskScores) -> TaskScores:

@@ -94,7 +94,11 @@ def of_members(
     metric, asked = table.metric or "score", layout.higher_is_better
     said = directions.decided(higher[table.metric], asked, None, metric, "the runs say", source)
     directed = tables.directed(table, said)
-    notes = [*_left_out(left_out), *_differing(table, whole.texts("config_hash"))]
+    notes = [
+        *_left_out(left_out),
+        *_differing(table, whole.texts("config_hash")),
+        *_never_learned(table, members),
+    ]
     return dataclasses.replace(
         directed,
         warnings=(*directed.warnings, *notes),
@@ -138,6 +142,17 @@ def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterat
         rows = table.rows[table.model == k]
         if len({config_hashes[row - 1] for row in rows}) > 1:
             yield f"{name}: its config is not the same on all data sets"
+
+
+def _never_learned(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
+    for k, name in enumerate(table.models):
+        rows = [members[row - 1] for row in table.rows[table.model == k].tolist()]
+        count = sum(row.never_learned for row in rows)
+        if count:
+            yield (
+                f"{name}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
+                "and their test score is that of the last epoch"
+            )
 
 
 def _what_differs(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:

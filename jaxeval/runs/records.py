@@ -121,6 +121,11 @@ class MemberRow(NamedTuple):
     data: str
     data_hash: str
 
+    @property
+    def never_learned(self) -> bool:
+        """Whether no epoch was best, as dev never left 0: the test score is the last epoch's."""
+        return self.test is not None and self.best_epoch is None
+
 
 class CurveRow(NamedTuple):
     """One score by epoch, with its experiment."""

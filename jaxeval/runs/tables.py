@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from jaxeval.runs import checks, directions, headers, imported, metrics
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
-
-FAILED = ("diverged", "failed")  # statuses that explain a missing score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +26,7 @@ class ScoreTable:
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
       direction_assumed: nothing says whether higher is better.
+      direction_named: the metric's name alone says it, which who compares may overrule.
       warnings: what a reader of the scores should know.
       notes: what is known of the models beside their scores.
     """
@@ -46,6 +45,7 @@ class ScoreTable:
     unit: str | None = None  # of the metric, where the table says so
     higher_is_better: bool = True
     direction_assumed: bool = False
+    direction_named: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -126,7 +126,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     score, unusable = checks.numbers(
         tidy.columns["score"], tidy.score_columns, tidy.rows, table.source
     )
-    explained = None if statuses is None else np.array([str(s) in FAILED for s in statuses])
+    explained = None if statuses is None else np.array([headers.is_failed(s) for s in statuses])
     checks.refuse(unusable, explained, layout.missing, table.source)
     bad = np.array(sorted(unusable), int)
     keep = np.ones(len(score), bool)
@@ -150,9 +150,45 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    column = layout.columns.get("score")
-    said = directions.of_columns(tidy.columns, column, table.source, layout.higher_is_better)
-    return directed(scores, said)
+    finite = np.isin(np.arange(len(keep)), bad, invert=True)
+    return _explained(scores, tidy, finite, layout)
+
+
+def _explained(
+    scores: ScoreTable, tidy: layouts.Tidy, finite: np.ndarray, layout: Layout
+) -> ScoreTable:
+    """The table with its direction, who says it, and a warning on failed runs that count.
+
+    Args:
+      finite: [rows of `tidy`] whether the file has a score.
+    """
+    column, asked = layout.columns.get("score"), layout.higher_is_better
+    said = directions.of_columns(tidy.columns, column, scores.source, asked)
+    whole = directed(scores, said)
+    recorded = "higher_is_better" in tidy.columns or asked is not None
+    statuses = tidy.columns.get("status")
+    counted = () if statuses is None else _of_failed(tidy.columns["model"], statuses, finite)
+    return dataclasses.replace(
+        whole,
+        direction_named=said is not None and not recorded,
+        warnings=(*whole.warnings, *counted),
+    )
+
+
+def _of_failed(
+    models: Sequence[object], statuses: Sequence[object], finite: np.ndarray
+) -> Iterator[str]:
+    """Scores that count, though their runs failed."""
+    failed = Counter(
+        (str(model), str(status))
+        for model, status, has_score in zip(models, statuses, finite.tolist(), strict=True)
+        if has_score and headers.is_failed(status)
+    )
+    for (model, status), count in failed.items():
+        yield (
+            f"{model}: {count} of its scores are of runs whose status is {status}; they count, "
+            "unless the table leaves them empty"
+        )
 
 
 def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:
@@ -181,7 +217,11 @@ def directed(table: ScoreTable, said: bool | None) -> ScoreTable:
         )
     warnings = tuple(_unit_warnings(table))
     return dataclasses.replace(
-        table, higher_is_better=higher, direction_assumed=said is None, warnings=warnings
+        table,
+        higher_is_better=higher,
+        direction_assumed=said is None,
+        direction_named=False,
+        warnings=warnings,
     )
 
 

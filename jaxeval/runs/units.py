@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.imported import collector_paused
+from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.tables import ScoreTable
 
 Unit = Literal["seed", "split", "dataset", "row"]
@@ -100,6 +100,20 @@ def _mean(scores: Sequence[float]) -> float:
     return math.fsum(scores) / len(scores)  # the same in any order
 
 
+def refuse_several(datasets: Sequence[str], source: str) -> None:
+    """Refuses scores of several data sets, where they would be taken for one sample.
+
+    Raises:
+      DataError: what to do.
+    """
+    if len(datasets) > 1:
+        raise DataError(
+            f"several data sets ({listed(datasets)}), whose scores are not one sample; expected a "
+            "table, or a runs folder, of one: copy its rows into a file of their own",
+            source,
+        )
+
+
 def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:
     """All scores of each model, as a store to draw evaluations from.
 
@@ -110,11 +124,7 @@ def pools(table: ScoreTable, together: bool) -> dict[str, np.ndarray]:
       DataError: several data sets, or no unit in common.
     """
     by_unit = samples(table, None if together else "row")
-    if len(by_unit.datasets) > 1:
-        raise DataError(
-            f"several data sets ({', '.join(by_unit.datasets)}); expected one",
-            table.source,
-        )
+    refuse_several(by_unit.datasets, table.source)
     cell = by_unit.by_dataset[by_unit.datasets[0]] if by_unit.datasets else {}
     absent = [model for model in table.models if model not in cell]
     if absent:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.stats import hypotheses, ranking
 from jaxeval.stats.results import HypothesisTest, sample
 
@@ -136,11 +136,27 @@ def paired_options(
             paired = np.array(cells) * (1 if higher_is_better else -1)
             comparisons.append(_compare(group, compared, paired, higher_is_better, ddof, repeats))
     if not comparisons:
-        raise DataError(
-            f"{option}: no configuration has all of {_listed(compared)}; leave columns that "
-            "depend on the option out of the key"
-        )
+        raise DataError(_without_complete(table, option, compared, key, by))
     return comparisons
+
+
+def _without_complete(
+    table: Table, option: str, compared: list, key: Sequence[str], by: Sequence[str]
+) -> str:
+    """Why no configuration has all wanted values: columns that hardly share one between them."""
+    rows = range(len(_column(table, option)))
+    dividing = []
+    for name in key:
+        shared = _complete(table, option, compared, [*by, name], rows)
+        if sum(len(cell) for of_value in shared for cell in of_value) < len(rows) / 2:
+            dividing.append(name)
+    names = ",".join(dividing or key)
+    hardly = f", as {_listed(dividing)} hardly take the same values with each" if dividing else ""
+    return (
+        f"{option}: no configuration has all of {_listed(compared)}{hardly}; leave columns that "
+        "are measured, number the rows or depend on the option out of the key: "
+        f"{argument('ignore', names)}, or {argument('key')} with the columns that are its part"
+    )
 
 
 def _complete(

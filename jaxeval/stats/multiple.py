@@ -40,3 +40,10 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
     return result
+
+
+def holm_of_known(p_values: Sample) -> np.ndarray:
+    """[m] Holm's p-values; NaN where there is none, which counts as 1 for the others."""
+    values = np.asarray(p_values, np.float64)
+    adjusted = adjust_p_values(np.nan_to_num(values, nan=1.0), "holm")
+    return np.where(np.isnan(values), np.nan, adjusted)

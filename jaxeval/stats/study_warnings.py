@@ -78,10 +78,11 @@ def _few(compared: PairwiseComparisons) -> Iterator[str]:
         (unable, "as no difference, however large, is shown by their ranks"),
     ):
         if of:
-            least = min(min(pair.scores.n) for pair in of)
+            sizes = sorted({n for pair in of for n in pair.scores.n if n < FEW})
+            counts = " or ".join(map(str, sizes))
             who = listed([_pair(pair.scores) for pair in of], _MOST_ALIKE)
             models = f"{who}: models" if able and unable else "models"
-            yield f"{models} with {least} scores: fewer than {FEW} allow no conclusion, {why}"
+            yield f"{models} with {counts} scores: fewer than {FEW} allow no conclusion, {why}"
 
 
 def _pair(scores: Scores) -> str:

@@ -7,6 +7,7 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
+from jaxeval.stats.items.margins import ByMargin
 from jaxeval.stats.items.study import ItemStudy, TaskPair
 
 
@@ -22,14 +23,15 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
         "tasks": [_task(task) for task in study.tasks],
         "pairs": [_pair(pair, study, by_task[pair.task.task]) for pair in study.pairs],
         "overall": [
-            record(pair) | {"outcome": outcome}
-            for pair, outcome in zip(suite.overall, study.overall, strict=True)
+            record(pair) | _by_margin(by_margin)
+            for pair, by_margin in zip(suite.overall, study.overall, strict=True)
         ],
         "places": plain(suite.places),
         "tie_groups": plain(suite.tie_groups),
         "notes": list(suite.notes),
         "leaderboard": plain(leaderboard.of(study)),
-        "outcome": studies.verdict(study),
+        "outcome": studies.decision(study).outcome,
+        "outcome_text": verdict.outcome(study),
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),
     }
@@ -50,6 +52,10 @@ def _task(task: TaskScores) -> dict[str, Json]:
     }
 
 
+def _by_margin(of: ByMargin) -> dict[str, Json]:
+    return dict(of._asdict())
+
+
 def _pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> dict[str, Json]:
     return {
         "task": pair.task.task,
@@ -59,8 +65,7 @@ def _pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> dict[str, Jso
         "means": plain(pair.means),
         "difference": plain(pair.difference),
         "p_adjusted": pair.p_adjusted,
-        "outcome": pair.outcome,
-        "equivalent": pair.equivalent,
+        **_by_margin(pair.by_margin),
         "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
         "tests": {name: record(test) for name, test in pair.tests.items()},
         "text": " ".join(verdict.of_pair(pair, study, scale)),

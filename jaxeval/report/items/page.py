@@ -12,8 +12,12 @@ from jaxeval.version import VERSION
 MOST_FIGURES = 12
 
 
-def render(study: ItemStudy) -> str:
-    """One file without scripts, which opens offline."""
+def render(study: ItemStudy, gate: str = "") -> str:
+    """One file without scripts, which opens offline.
+
+    Args:
+      gate: its last line, if there is one.
+    """
     board = leaderboard.of(study)
     every = [*([board.overall] if board.overall else []), *board.tasks]
     return page.render(
@@ -22,7 +26,7 @@ def render(study: ItemStudy) -> str:
         source=study.source,
         level=f"{study.rules.alpha:g}",
         warnings=_warnings(study),
-        headline=_headline(study),
+        headline=[*_headline(study), *([gate] if gate else [])],
         overview=boards.overview(board, study),
         boards=[_section(each, study, k) for k, each in enumerate(every, 1)],
         sizes=boards.sizes(study),

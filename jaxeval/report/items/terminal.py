@@ -15,11 +15,12 @@ MOST_ROWS = 60  # pairs on tasks, of which differences are printed
 TESTS = {"sign_flips": "paired permutation", "mcnemar": "McNemar"}
 
 
-def print_study(study: ItemStudy, details: bool = False) -> None:
+def print_study(study: ItemStudy, details: bool = False, gate: str = "") -> None:
     """Everything, in the order in which it is read.
 
     Args:
       details: the sentences and tests of all pairs, however many they are.
+      gate: its last line, if there is one.
     """
     console = tables.console()
     console.print(f"\n{study.source}", markup=False)
@@ -45,6 +46,8 @@ def print_study(study: ItemStudy, details: bool = False) -> None:
             f"\n{rest} more pairs: --details prints them, --json holds them", markup=False
         )
     console.print(f"\n{verdict.signature(study)}", markup=False, style="dim")
+    if gate:
+        console.print(f"\n{gate}", markup=False, style="bold")
 
 
 def means(study: ItemStudy) -> tuple[Row, list[Row]]:

@@ -1,13 +1,16 @@
 """What a comparison over items says, in sentences; each names what it generalises over."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
+from jaxeval.runs.imported import listed
 from jaxeval.stats.items import study as studies
+from jaxeval.stats.items.margins import ByMargin
 from jaxeval.stats.items.results import Estimate
-from jaxeval.stats.items.study import ItemStudy, Outcome, Rules, TaskPair
+from jaxeval.stats.items.study import ItemStudy, Rules, TaskPair
 from jaxeval.stats.items.suites import OverallPair
 
 OVER: dict[tuple[str, ...], str] = {
@@ -15,6 +18,7 @@ OVER: dict[tuple[str, ...], str] = {
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
 }
+_WITHHELD = "too many answers or tasks are missing"
 MOST_PAIRS = 6  # of which sentences are printed
 
 
@@ -46,7 +50,9 @@ def headline(study: ItemStudy) -> list[str]:
     several, lines = len(study.tasks) > 1, list[str]()
     if several:
         scale = scale_of(study)
-        lines += [overall(pair, study, scale) for pair in study.suite.overall[:MOST_PAIRS]]
+        every = zip(study.suite.overall, study.overall, strict=True)
+        shown = itertools.islice(every, MOST_PAIRS)
+        lines += [overall(pair, by_margin, study, scale) for pair, by_margin in shown]
     tied = [text.listed(group) for group in study.suite.tie_groups if len(group) > 1]
     if tied and len(study.models) > 2:
         where = " in the mean over tasks" if several else ""
@@ -87,7 +93,7 @@ def claims(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str
     means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
     yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
     if study.rules.margin and not study.withheld:
-        yield _by_margin(pair, study.rules, scale)
+        yield _by_margin(pair, pair.by_margin, study.rules, scale)
 
 
 def of_study(study: ItemStudy) -> list[str]:
@@ -143,7 +149,7 @@ def _direction(
 ) -> str:
     a, b = pair.a, pair.b
     if study.withheld:
-        return f"Nothing is said of {a} against {b}, since too many answers are missing"
+        return f"Nothing is said of {a} against {b}, since {_WITHHELD}"
     if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
         return f"No difference between {a} and {b} was shown"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
@@ -151,16 +157,24 @@ def _direction(
     return f"{higher} scores higher than {lower}{better}"
 
 
-def _by_margin(pair: TaskPair, rules: Rules, scale: ScoreFormat) -> str:
+def _by_margin(
+    pair: TaskPair | OverallPair, shown: ByMargin, rules: Rules, scale: ScoreFormat
+) -> str:
+    """With the p-values of the tests against the margin, which are not that of the difference."""
     margin = scores.difference(rules.margin, scale.unit)
-    if pair.outcome != "not shown":
-        return f"{pair.a} is {pair.outcome} than {pair.b} by more than {margin}."
-    if pair.equivalent:
-        return f"Equivalent within {margin}: the difference is smaller (TOST, corrected)."
-    return f"Neither a difference of more than {margin} was shown, nor that it is smaller."
+    beyond = f"corrected p {text.p_value(shown.p_outcome)}"
+    within = f"TOST, corrected p {text.p_value(shown.p_equivalent)}"
+    if shown.outcome != "not shown":
+        return f"{pair.a} is {shown.outcome} than {pair.b} by more than {margin} ({beyond})."
+    if shown.equivalent:
+        return f"Equivalent within {margin}: the difference is smaller ({within})."
+    return (
+        f"Neither a difference of more than {margin} was shown ({beyond}), nor that it is "
+        f"smaller ({within})."
+    )
 
 
-def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
+def overall(pair: OverallPair, shown: ByMargin, study: ItemStudy, scale: ScoreFormat) -> str:
     """The two claims on all tasks: these very ones, and others like them."""
     count = len(study.tasks)
     higher = study.tasks[0].higher_is_better
@@ -172,6 +186,8 @@ def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
         f"{scale.ci(named.possible)}, corrected p {text.p_value(pair.p_adjusted)}, over "
         f"{OVER[these.over]}."
     )
+    if study.rules.margin and not study.withheld:
+        line += f" {_by_margin(pair, shown, study.rules, scale)}"
     if others is not None:
         others = others if named is these else others.swapped
         line += f" Tasks as a sample of such tasks: {scale.ci(others.possible)}."
@@ -179,19 +195,28 @@ def overall(pair: OverallPair, study: ItemStudy, scale: ScoreFormat) -> str:
 
 
 def outcome(study: ItemStudy) -> str:
-    """The gate's answer on the first model against the second."""
+    """The gate's answer on the first model against the second, and what decides."""
     a, b = study.models[:2]
-    return sentence(studies.verdict(study), a, b, study)
-
-
-def sentence(said: Outcome, a: str, b: str, study: ItemStudy) -> str:
-    """An outcome in words."""
+    decided = studies.decision(study)
     margin = ""
     if study.rules.margin:
         margin = f" by more than {scores.difference(study.rules.margin, scale_of(study).unit)}"
-    if said == "not shown":
-        return f"{a} was not shown to be better or worse than {b}{margin}"
-    return f"{a} is {said} than {b}{margin}"
+    where = _where(study, decided.on)
+    if decided.outcome == "not shown":
+        return f"{a} was not shown to be better or worse than {b}{margin}{where}"
+    return f"{a} is {decided.outcome} than {b}{margin}{where}"
+
+
+def _where(study: ItemStudy, on: Sequence[str | None]) -> str:
+    """The tasks that decide, of several; where nothing is said of any, why."""
+    if study.withheld:
+        return f", since {_WITHHELD}"
+    if len(study.tasks) == 1:
+        return ""
+    named = [task for task in on if task is not None]
+    parts = ["in the mean over tasks"] if None in on else []
+    parts += [f"on {listed(named, MOST_PAIRS)}"] if named else []
+    return f" {text.listed(parts)}"
 
 
 def signature(study: ItemStudy) -> str:

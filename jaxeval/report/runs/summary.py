@@ -47,7 +47,8 @@ class ExperimentSummary:
     ties: int  # members that share the best dev score, itself included
     rho: float | None  # Spearman, dev against test
     rho_note: str  # why there is no rho, or ""
-    best_epochs: tuple[int, float, int] | None  # min, median, max
+    never_learned: int  # members whose dev score stayed 0, which have no best epoch
+    best_epochs: tuple[int, float, int] | None  # min, median, max of the others
     wall_seconds: float  # summed over members
     sweep: OfSweep | None  # None: no random sweep
     searched: bool  # members are settings that `tune` proposed
@@ -85,6 +86,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         ties=sum(score == best.dev for score in dev) if best else 0,
         rho=rho,
         rho_note=note,
+        never_learned=sum(row.never_learned for row in scored),
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
         sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,

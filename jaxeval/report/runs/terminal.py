@@ -77,9 +77,16 @@ def remarks(summary: ExperimentSummary) -> Iterator[str]:
         yield f"its setting: {_setting(summary.sweep.setting)}"
     rho = f"{summary.rho:.2f}" if summary.rho is not None else f"not defined ({summary.rho_note})"
     yield f"Spearman's rho between dev and test: {rho}"
+    if summary.never_learned:
+        runs = sum(summary.statuses.values())
+        yield (
+            f"{summary.never_learned} of {runs} never learned: dev {summary.metric} stayed 0, and "
+            "their test score is that of the last epoch"
+        )
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
-        yield f"scored epoch: median {median:g}, {low} to {high}"
+        others = " of the others" if summary.never_learned else ""
+        yield f"scored epoch{others}: median {median:g}, {low} to {high}"
     if summary.test is None or summary.test.n < FEW:
         more = "draw more runs" if summary.sweep else "train more seeds"
         yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"

@@ -11,7 +11,7 @@ from jaxeval.runs import directions, item_scores
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.logs import matching
+from jaxeval.runs.logs import matching, metric_names
 from jaxeval.runs.logs.records import STATUSES
 from jaxeval.runs.logs.tables import LogTable
 
@@ -26,7 +26,7 @@ class Rules(NamedTuple):
 
     Attributes:
       models: in this order; all for none.
-      metrics: of each task the first that it has; none: its only one.
+      metrics: of each task the first that it has (`metric_names`); none: its only one.
       missing: of scores that are not finite; with "zero" failed items count as 0 too.
       mismatched: of items whose content or prompt differs between logs.
       higher_is_better: as `directions.of_metrics` has it; None: as names say, else so.
@@ -54,7 +54,8 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
         raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
     notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
     found: list[tuple[_Task, np.ndarray, str]] = []
-    absent = _absent(table, models)
+    absent, without_metric = _absent(table, models), list[str]()
+    _refuse_unknown(table, models, rules.metrics)
     for code, task in enumerate(table.names["task"]):
         rows = np.flatnonzero((table.task == code) & np.isin(table.model, _codes(known, models)))
         of_task = [m for m in models if np.any(table.model[rows] == known.index(m))]
@@ -65,7 +66,9 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
             continue
         of = _Task(table, task, models, rules, notes)
         metric = of.metric(rows)
-        if metric is not None:
+        if metric is None:
+            without_metric.append(task)
+        else:
             found.append((of, rows, metric))
     compared = [(of.name, metric) for of, _, metric in found]
     named = {key: directions.named_in_log(key[1]) for key in compared}
@@ -75,7 +78,15 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
         raise DataError(
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
         )
-    return Paired(models, tuple(tasks), tuple(notes), absent)
+    return Paired(models, tuple(tasks), tuple(notes), absent, tuple(without_metric))
+
+
+def _refuse_unknown(table: LogTable, models: Sequence[str], metrics: Sequence[str]) -> None:
+    """Refuses a metric that no task of some models has."""
+    of_models = np.isin(table.model, _codes(table.names["model"], models))
+    codes = np.unique(table.metric[of_models]).tolist()
+    known = [name for code in codes if (name := table.names["metric"][code])]
+    metric_names.refuse_unknown(metrics, known)
 
 
 def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -181,19 +192,18 @@ class _Task:
         by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
         common = sorted(set.intersection(*by_model))
         metrics = [name for code in common if (name := table.names["metric"][code])]
-        preferred = [name for name in self.rules.metrics if name in metrics]
-        if preferred:
-            return preferred[0]
-        if self.rules.metrics or not metrics:
+        meant = metric_names.of_task(self.rules.metrics, metrics)
+        if not meant and (self.rules.metrics or not metrics):
             known = listed(metrics) if metrics else "none that all models have"
             self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
             return None
-        if len(metrics) > 1:
+        candidates = meant or metrics
+        if len(candidates) > 1:
             asked = argument("metric")
             raise self._error(
-                f"several metrics ({listed(metrics)}); expected {asked} with one of them"
+                f"several metrics ({listed(candidates)}); expected {asked} with one of them"
             )
-        return metrics[0]
+        return candidates[0]
 
     def _matched(self, rows: np.ndarray) -> matching.Matched:
         """Which rows are of one item; those of items that logs differ on are refused or noted."""

@@ -114,8 +114,8 @@ def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Re
 
 
 def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
-    if answer is None:
-        return base._replace(status="failed")
+    if answer is None:  # why is not known
+        return base._replace(status="unscored")
     if role == "predicted":
         # gold is part of what two logs must agree on
         return base._replace(score=float(answer == gold), prompt=f"{base.prompt} {gold!r}")

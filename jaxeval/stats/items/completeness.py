@@ -10,8 +10,12 @@ MOST_MISSING = 0.05  # of a model's answers on a task
 def reasons(paired: Paired) -> tuple[str, ...]:
     """Why nothing is said of the first model against the second, a sentence part each."""
     first, *_ = paired.models
-    lines = [
-        f"{first} has no scores on {task or 'a task'}" for task in paired.absent.get(first, ())
+    absent = paired.absent.get(first, ())
+    lines = [f"{first} has no scores on {task or 'a task'}" for task in absent]
+    lines += [
+        f"{task or 'a task'} is left out, since its metrics are others"
+        for task in paired.without_metric
+        if task not in absent
     ]
     for task in paired.tasks:
         lines += _too_many(task, paired.models[:2])

@@ -4,21 +4,18 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-import numpy as np
+from typing import NamedTuple
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.item_scores import Paired, TaskScores
-from jaxeval.stats import multiple
-from jaxeval.stats.items import comparing, completeness, estimates, suites, task_means
+from jaxeval.stats.items import comparing, completeness, estimates, margins, suites, task_means
+from jaxeval.stats.items.margins import ByMargin, Outcome
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
 from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import HypothesisTest, count, fraction
 
-Outcome = Literal["better", "not shown", "worse"]
 Over = tuple[Factor, ...]
 MOST_TESTED = 12  # pairs on tasks of which tests are made beside their intervals
 _MOST_RESAMPLES = 2000  # of joint bootstraps over all tasks
@@ -33,7 +30,7 @@ class Rules:
       alpha: level of the tests, after Holm's correction.
       margin: difference from which on A counts as better or worse, in the unit of the scores.
       resamples: of permutations and bootstraps.
-      complete: whether nothing is shown where many answers are missing (`completeness`).
+      complete: whether nothing is shown where answers or tasks are missing (`completeness`).
     """
 
     over: Over | None = None
@@ -63,8 +60,7 @@ class TaskPair:
       means: of A and of B.
       difference: A - B, over what the verdict generalises over.
       p_adjusted: of the difference, Holm's over all pairs and tasks.
-      outcome: of A against B, by the margin, corrected alike.
-      equivalent: whether the difference is shown to lie within the margin, corrected alike.
+      by_margin: of A against B, corrected alike.
       estimates: the same difference over items, over runs and over both, as far as can be said.
       tests: function name -> test that treats items alone as random; p-values are not corrected.
     """
@@ -75,8 +71,7 @@ class TaskPair:
     means: tuple[Estimate, Estimate]
     difference: Estimate
     p_adjusted: float
-    outcome: Outcome
-    equivalent: bool
+    by_margin: ByMargin
     estimates: tuple[Estimate, ...]
     tests: Mapping[str, HypothesisTest]
 
@@ -87,9 +82,9 @@ class ItemStudy:
 
     Attributes:
       suite: means over tasks, ranks and tie groups.
-      overall: outcome of each of `suite.overall`.
+      overall: of each of `suite.overall`, by the margin.
       warnings: what a reader of the scores should know.
-      withheld: whether nothing is shown, since too many answers are missing (`Rules.complete`).
+      withheld: whether nothing is shown, since answers or tasks are missing (`Rules.complete`).
     """
 
     source: str
@@ -97,10 +92,21 @@ class ItemStudy:
     tasks: tuple[TaskScores, ...]
     pairs: tuple[TaskPair, ...]
     suite: Suite
-    overall: tuple[Outcome, ...]
+    overall: tuple[ByMargin, ...]
     rules: Rules
     warnings: tuple[str, ...]
     withheld: bool = False
+
+
+class Decision(NamedTuple):
+    """What is said of the first model against the second.
+
+    Attributes:
+      on: the tasks that decide, None for the mean over tasks.
+    """
+
+    outcome: Outcome
+    on: tuple[str | None, ...]
 
 
 def study(paired: Paired, rules: Rules | None = None, source: str = "scores") -> ItemStudy:
@@ -130,7 +136,9 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         paired.tasks,
         _pairs(paired.tasks, suite, rules),
         suite,
-        outcomes([pair.mean_over_tasks for pair in suite.overall], higher, rules),
+        margins.by_margin(
+            [pair.mean_over_tasks for pair in suite.overall], higher, rules.margin, rules.alpha
+        ),
         rules,
         warnings,
     )
@@ -149,72 +157,44 @@ def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
     )
 
 
-def outcomes(
-    differences: Sequence[Estimate], higher_is_better: Sequence[bool], rules: Rules
-) -> tuple[Outcome, ...]:
-    """Whether A is shown to be better, or worse, by more than the margin.
-
-    Each is a one-sided test at half the level, and so at a margin of 0 the two-sided test of the
-    difference; p-values are corrected (Holm) over all differences.
-    """
-    p_better, p_worse = [], []
-    for difference, higher in zip(differences, higher_is_better, strict=True):
-        above = difference.p_above(rules.margin)
-        below = 1 - difference.p_above(-rules.margin)
-        p_better.append(above if higher else below)
-        p_worse.append(below if higher else above)
-    both = np.minimum(1.0, 2 * np.minimum(p_better, p_worse)) if differences else np.zeros(0)
-    both = np.nan_to_num(both, nan=1.0)  # an unknown error shows nothing
-    shown = multiple.adjust_p_values(both, "holm") <= rules.alpha
-    return tuple(
-        ("better" if better < worse else "worse") if is_shown else "not shown"
-        for is_shown, better, worse in zip(shown, p_better, p_worse, strict=True)
-    )
-
-
-def verdict(study: ItemStudy) -> Outcome:
+def decision(study: ItemStudy) -> Decision:
     """What is said of the first model against the second, on all tasks together.
 
     Worse where it is on any task, or on their mean; better where it is on their mean or, of tasks
     that have none, on each; not shown otherwise.
     """
-    a, b = study.models[:2]
-    on_tasks = [pair.outcome for pair in study.pairs if (pair.a, pair.b) == (a, b)]
-    together = [
-        outcome
-        for pair, outcome in zip(study.suite.overall, study.overall, strict=True)
-        if (pair.a, pair.b) == (a, b) and len(study.tasks) > 1
+    first = study.models[:2]
+    on_tasks: list[tuple[str | None, Outcome]] = [
+        (pair.task.task, pair.by_margin.outcome)
+        for pair in study.pairs
+        if (pair.a, pair.b) == first
     ]
-    if "worse" in (*on_tasks, *together):
-        return "worse"
+    together: list[tuple[str | None, Outcome]] = [
+        (None, by_margin.outcome)
+        for pair, by_margin in zip(study.suite.overall, study.overall, strict=True)
+        if (pair.a, pair.b) == first and len(study.tasks) > 1
+    ]
+    worse = tuple(where for where, outcome in (*together, *on_tasks) if outcome == "worse")
+    if worse:
+        return Decision("worse", worse)
     decisive = together or on_tasks
-    return "better" if all(outcome == "better" for outcome in decisive) else "not shown"
-
-
-def equivalents(differences: Sequence[Estimate], rules: Rules) -> tuple[bool, ...]:
-    """Whether each difference is shown to lie within the margin, both ways (TOST).
-
-    As in `outcomes`, each side is tested at half the level, so that a single difference is
-    equivalent where its interval lies within the margin; Holm's correction is over all of them.
-    """
-    sides = [(1 - d.p_above(rules.margin), d.p_above(-rules.margin)) for d in differences]
-    both = np.minimum(1.0, 2 * np.array(sides).reshape(-1, 2).max(1))
-    shown = multiple.adjust_p_values(np.nan_to_num(both, nan=1.0), "holm") <= rules.alpha
-    return tuple(bool(is_shown) and rules.margin > 0 for is_shown in shown)
+    lacking = tuple(where for where, outcome in decisive if outcome != "better")
+    if lacking:
+        return Decision("not shown", lacking)
+    return Decision("better", tuple(where for where, _ in decisive))
 
 
 def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
     """The same with all outcomes "not shown", and why."""
     accepted = "accepted with --missing drop or zero, in tests with missing="
     why = f"not shown: {'; '.join(reasons)} ({accepted})"
-    nothing: Outcome = "not shown"
     return dataclasses.replace(
         study,
         pairs=tuple(
-            dataclasses.replace(pair, outcome="not shown", equivalent=False)
+            dataclasses.replace(pair, by_margin=margins.nothing_shown(pair.by_margin))
             for pair in study.pairs
         ),
-        overall=(nothing,) * len(study.overall),
+        overall=tuple(map(margins.nothing_shown, study.overall)),
         warnings=(why, *study.warnings),
         withheld=True,
     )
@@ -233,12 +213,12 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
         for task in tasks
         for model, scores in task.scores.items()
     }
-    shown = outcomes(
+    shown = margins.by_margin(
         [pair.difference for pair in suite.pairs],
         [by_name[pair.task].higher_is_better for pair in suite.pairs],
-        rules,
+        rules.margin,
+        rules.alpha,
     )
-    alike = equivalents([pair.difference for pair in suite.pairs], rules)
     return tuple(
         TaskPair(
             by_name[pair.task],
@@ -247,14 +227,13 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             (means[pair.task, pair.a], means[pair.task, pair.b]),
             pair.difference,
             pair.p_adjusted,
-            outcome,
-            equivalent,
+            by_margin,
             _by_over(by_name[pair.task], pair, rules),
             _tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
         )
-        for pair, outcome, equivalent in zip(suite.pairs, shown, alike, strict=True)
+        for pair, by_margin in zip(suite.pairs, shown, strict=True)
     )
 
 

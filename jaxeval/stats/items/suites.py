@@ -173,7 +173,6 @@ def _overall(
 
 
 def _holm(differences: Sequence[Estimate]) -> list[float]:
-    """Holm's p-values; NaN where a difference has none, which counts as 1 for the others."""
+    """Holm's p-values; NaN where a difference has none."""
     p_values = np.array([each.p_value for each in differences], np.float64)
-    adjusted = multiple.adjust_p_values(np.nan_to_num(p_values, nan=1.0), "holm")
-    return list(np.where(np.isnan(p_values), np.nan, adjusted).tolist())
+    return list(multiple.holm_of_known(p_values).tolist())

@@ -22,6 +22,8 @@ from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report import scores as units
 from jaxeval.report.runs import figures, page, progress, summary, terminal
+from jaxeval.runs import native
+from jaxeval.runs.layout import Layout
 from tests.runs import test_store
 
 DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
@@ -33,7 +35,10 @@ def fill(
     names: Sequence[str] = ("alpha",),
     scores: Sequence = tuple(zip(DEV, TEST, strict=True)),
 ) -> Path:
-    """A runs folder with experiments of the given names; None as a score means diverged."""
+    """A runs folder with experiments of the given names.
+
+    A score of None means diverged, a dev score of 0 that it never was another.
+    """
     with runs.open_store(folder) as store:
         for number, name in enumerate(names):
             experiment = dataclasses.replace(test_store.EXPERIMENT, id=f"id{number}", name=name)
@@ -44,7 +49,7 @@ def fill(
                     experiment=experiment.id,
                     dev=dev,
                     test=test,
-                    best_epoch=None if dev is None else seed,
+                    best_epoch=seed if dev else None,
                     status="diverged" if dev is None else "early_stopped",
                 )
                 curve = [
@@ -184,6 +189,23 @@ def test_remarks_name_the_best_member(tmp_path: Path) -> None:
     """Dies if ties on dev are hidden."""
     lines = list(terminal.remarks(summary.of_members(runs.load(fill(tmp_path)))))
     assert any("seed 2 (one of 2 with this dev score), dev 85.00, test 78.00" in x for x in lines)
+
+
+def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
+    """Dies if they pass for others in the terminal, on the page or where models are compared, if
+    epochs of the others pass for those of all, or if diverged members count."""
+    scores = [(0.0, 0.1), (0.8, 0.7), (None, None), (0.0, 0.0), (0.9, 0.8), (0.7, 0.6)]
+    folder = fill(tmp_path, ("alpha", "beta"), scores)
+    rows = runs.load(folder)
+    described = summary.of_members([row for row in rows if row.name == "alpha"])
+    lines = list(terminal.remarks(described))
+    said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
+    assert described.never_learned == 2 and said in lines
+    assert "scored epoch of the others: median 5, 2 to 6" in lines
+    assert verb.main([str(folder)]) == 0
+    assert (folder / "report.html").read_text().count(said) == 2
+    warnings = native.score_table(str(folder), Layout()).warnings
+    assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
 
 def test_progress_before_the_first_evaluation() -> None:

@@ -80,7 +80,7 @@ def test_items_that_one_lacks_are_named(tmp_path: Path) -> None:
     assert task.items == ("i0", "i5") and task.left_out == 5
     assert task.scores["a"].ravel().tolist() == task.scores["b"].ravel().tolist() == [0.0, 5.0]
     assert task.lacking == {"a": ("i9",), "b": ("i2", "i3", "i4")}
-    assert task.failed == {"a": 0, "b": 1}
+    assert task.failed == {"a": 0, "b": 0} and task.unscored == {"a": 0, "b": 1}  # null: no error
 
 
 def test_failed_items_count_as_0_where_asked(tmp_path: Path) -> None:
@@ -156,8 +156,25 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
     assert "task own: no log of b; left out" in paired.notes
     with pytest.raises(DataError, match=r"no model 'c' in the logs; expected one of a, b"):
         _paired(tmp_path, models=("a", "c"))
-    with pytest.raises(DataError, match=r"no task and metric that a, b all have: .*its metrics"):
-        _paired(tmp_path, metrics=("f1",))
+    with pytest.raises(DataError, match=r"no task has a metric 'ems'; .* you mean 'em'\?"):
+        _paired(tmp_path, metrics=("acc", "ems"))
+
+
+def test_a_metric_is_named_without_its_filter(tmp_path: Path) -> None:
+    """Dies if a name does not mean the only metric of a filter, if it means another than itself,
+    or if one of several filters is taken; and if what is left out is not told apart."""
+    for model in "ab":
+        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics={"em_x": True})
+        writing.lm_eval(tmp_path, model, {"strict": [0.0, 1.0]}, task="g", metrics={"em": True})
+    paired = _paired(tmp_path, metrics=("em", "em_x"))
+    assert [task.metric for task in paired.tasks] == ["em_x", "em/strict"]
+    assert paired.without_metric == ()
+    assert _paired(tmp_path, metrics=("em",)).without_metric == ("arc",)
+    for model in "ab":
+        both = {name: [0.0, 1.0] for name in ("strict", "flexible")}
+        writing.lm_eval(tmp_path, model, both, task="g", metrics={"em": True})
+    with pytest.raises(DataError, match=r"task g: several metrics \(em/strict, em/flexible\)"):
+        _paired(tmp_path, metrics=("em",))
 
 
 def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:

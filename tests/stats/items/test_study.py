@@ -1,19 +1,29 @@
 """Outcomes by a margin: against the two-sided test, mirrored, and equivalence."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+import scipy.stats
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report.items import ci, verdict
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import estimates, leaderboard, study
+from jaxeval.stats.items import estimates, leaderboard, margins, study
+from jaxeval.stats.items.results import Estimate
 from jaxeval.stats.items.study import Rules
 
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
 DIFFERENCES = [estimates.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+
+
+def _outcomes(
+    differences: Sequence[Estimate], higher: Sequence[bool], margin: float = 0.0
+) -> list[str]:
+    return [of.outcome for of in margins.by_margin(differences, higher, margin, 0.05)]
 
 
 def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
@@ -26,24 +36,22 @@ def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
             for p, d in zip(adjusted, DIFFERENCES[few], strict=True)
         ]
         higher = [True] * len(expected)
-        assert list(study.outcomes(DIFFERENCES[few], higher, Rules())) == expected
-    alone = [study.outcomes([d], [True], Rules())[0] != "not shown" for d in DIFFERENCES]
+        assert _outcomes(DIFFERENCES[few], higher) == expected
+    alone = [_outcomes([d], [True]) != ["not shown"] for d in DIFFERENCES]
     assert alone == [p <= 0.05 for p in p_values]
     assert any(0.05 < p < 0.1 for p in p_values)
 
 
 def test_losses_mirror_and_margins_move_the_border() -> None:
     """Dies if lower is not better for losses, or if a margin is no part of the test."""
-    higher, lower = (
-        study.outcomes(DIFFERENCES, [is_higher] * 90, Rules()) for is_higher in (True, False)
-    )
+    higher, lower = (_outcomes(DIFFERENCES, [is_higher] * 90) for is_higher in (True, False))
     other = {"better": "worse", "worse": "better", "not shown": "not shown"}
-    assert [other[outcome] for outcome in lower] == list(higher)
+    assert [other[outcome] for outcome in lower] == higher
     difference = DIFFERENCES[-1]
     low = difference.interval.low
     assert low > 0
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
-        assert study.outcomes([difference], [True], Rules(margin=margin)) == (expected,)
+        assert _outcomes([difference], [True], margin) == [expected]
 
 
 def test_equivalence_takes_both_sides() -> None:
@@ -54,9 +62,25 @@ def test_equivalence_takes_both_sides() -> None:
         low, high, *_ = difference.interval
         least = max(-low, high)
         for margin, expected in ((least + 0.01, True), (least - 0.01, False)):
-            rules = Rules(margin=margin)
-            assert study.equivalents([difference, *others], rules)[0] is expected
-    assert study.equivalents(DIFFERENCES, Rules()) == (False,) * 90
+            every = [difference, *others]
+            shown = margins.by_margin(every, [True] * len(every), margin, 0.05)
+            assert shown[0].equivalent is expected
+    shown = margins.by_margin(DIFFERENCES, [True] * 90, 0.0, 0.05)
+    assert not any(of.equivalent for of in shown)
+
+
+def test_p_values_beside_the_margin() -> None:
+    """Dies if they are of a difference of 0, or of one side at the whole level: twice the tail
+    of a t distribution beyond the margin, and the larger tail within it."""
+    difference = DIFFERENCES[-1]
+    value, df = np.mean(difference.interval[:2]), difference.df
+    se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
+    for margin in (0.01, 0.3):
+        (shown,) = margins.by_margin([difference], [True], margin, 0.05)
+        tail = scipy.stats.t.cdf((value - margin) / se, df)
+        lower = scipy.stats.t.sf((value + margin) / se, df)
+        assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
+        assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
 
 
 def test_what_cannot_be_studied() -> None:
@@ -77,10 +101,11 @@ def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
     copies = {name: np.linspace(0.1, 0.9, 50)[:, np.newaxis, np.newaxis] for name in "ab"}
     task = TaskScores("t", "f1", higher, tuple(map(str, range(50))), copies)
     result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
-    assert study.verdict(result) == "not shown" and result.overall == ("not shown",)
+    assert study.decision(result) == ("not shown", ("t",))
+    assert result.overall[0].outcome == "not shown"
     assert result.pairs[0].difference.p_above() == 0.5
     within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
-    assert within.pairs[0].equivalent
+    assert within.pairs[0].by_margin.equivalent
 
 
 def test_losses_that_are_all_1_are_no_right_answers() -> None:

@@ -1,0 +1,99 @@
+"""Columns of a score table that are not read are named, and those that part its scores doubted."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from jaxeval.compare import __main__ as compare
+from jaxeval.runs import tables
+from jaxeval.runs.layout import Layout
+from jaxeval.select import __main__ as select
+
+
+def _table(folder: Path, head: str, rows: list[str]) -> str:
+    path = folder / "t.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return str(path)
+
+
+def _rows(third: str = "{k}") -> list[str]:
+    """Two models on three sets in five runs each."""
+    grid = itertools.product("AB", ("sst", "mams", "trec"), range(5))
+    return [
+        f"{model},{of},{third.format(k=k)},0.{80 + n % 15}{k}"
+        for n, (model, of, k) in enumerate(grid)
+    ]
+
+
+def test_columns_that_part_the_scores_are_doubted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if three data sets become one sample of 15 without a word, on the terminal, in JSON or
+    of select, or if there is doubt where the column is read as the data set."""
+    path = _table(tmp_path, "model,test_set,machine,score", _rows())
+    assert compare.main(["--table", path, "--json", str(tmp_path / "j"), "--resamples", "9"]) == 0
+    doubt = "test_set, machine: a few values, each of several scores of every model"
+    for shown in (
+        capsys.readouterr().out,
+        " ".join(json.loads((tmp_path / "j").read_text())["warnings"]),
+    ):
+        shown = " ".join(shown.split())
+        assert "not read: test_set, machine" in shown and doubt in shown
+        assert "(test_set: sst, mams, trec)" in shown and "--column dataset=test_set" in shown
+    select.main(["--table", path, "--json", "-", "--budget", "6"])
+    assert any(doubt in line for line in json.loads(capsys.readouterr().out)["warnings"])
+    (note,) = tables.read(path, Layout(columns={"dataset": "test_set"})).warnings
+    assert note == "not read: machine"
+
+
+@pytest.mark.parametrize(
+    ("third", "models"),
+    [("one", "AB"), ("{model}", "AB"), ("{n}", "AB"), ("{k}", "A")],
+)
+def test_what_parts_nothing_is_only_named(tmp_path: Path, third: str, models: str) -> None:
+    """Dies if a column is doubted that has one value of each model, as many as scores, or another
+    value in other rows than those that are compared."""
+    rows = [
+        f"{model},{third.format(model=model, n=n, k=n % 2 if model == 'B' else 0)},{n / 10}"
+        for model in "AB"
+        for n in range(6)
+    ]
+    table = tables.read(_table(tmp_path, "model,beside,score", rows), Layout(models=[*models]))
+    assert table.warnings == ("not read: beside",)
+
+
+@pytest.mark.parametrize(
+    ("name", "crashed", "read"),
+    [("State", "crashed", True), ("STATUS", "KILLED", True), ("State", "Ohio", False)],
+)
+def test_a_state_says_how_runs_ended(tmp_path: Path, name: str, crashed: str, read: bool) -> None:
+    """Dies if the column of another program is passed over, or a word that is no status taken for
+    one; a score that a failed run has counts, and a warning says so, a missing one does not."""
+    rows = ["A,0,.5,finished", f"A,1,.6,{crashed}", "B,0,.7,finished", "B,1,.8,finished"]
+    path = _table(tmp_path, f"model,seed,score,{name}", rows)
+    table = tables.read(path, Layout())
+    assert len(table.score) == 4
+    if not read:
+        assert table.statuses == {} and table.warnings == ("not read: State",)
+        return
+    assert table.statuses["A"] == {crashed: 1, "finished": 1}
+    assert f"A: 1 of its scores are of runs whose status is {crashed}" in table.warnings[1]
+    path = _table(tmp_path, f"model,seed,score,{name}", [r.replace(".6", "") for r in rows])
+    table = tables.read(path, Layout())
+    assert len(table.score) == 3 and len(table.unusable) == len(table.warnings) == 1
+
+
+def test_values_of_any_kind(tmp_path: Path) -> None:
+    """Dies if lists, which JSON may hold, or numbers and what is missing end in a traceback."""
+    path = tmp_path / "t.json"
+    layers = ([1], [1, 2], None)
+    rows = [
+        {"model": m, "layers": layers[k % 3], "rate": 0.1 * (k % 2), "score": k / 10}
+        for m in "AB"
+        for k in range(12)
+    ]
+    path.write_text(json.dumps(rows))
+    named, doubt = tables.read(str(path), Layout()).warnings
+    assert named == "not read: layers, rate" and doubt.startswith("layers, rate: a few values")
