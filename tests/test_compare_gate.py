@@ -93,17 +93,21 @@ def test_several_tasks_in_continuous_integration(tmp_path: Path) -> None:
 
 
 def test_a_task_that_is_left_out_does_not_pass(tmp_path: Path, capsys: Any) -> None:
-    """Dies if the gate passes where a task has no metric that was asked for, if it does not where
-    that is accepted, or if a misspelt metric drops its task."""
+    """Dies if the gate passes where one model lacks the metric that is asked for, if it does not
+    where that is accepted or no model has it, or if a misspelt metric drops its task."""
     folder = models.logs(tmp_path, {"a": 1.4, "b": -0.6})
     models.logs(folder, {"a": -0.6, "b": 1.4}, "gsm", metrics={"em": True})
     words = ["--log", folder, "--gate", "--metric"]
-    assert _run(*words, "acc") == 1
-    assert "not shown: gsm is left out, since its metrics are others" in capsys.readouterr().out
-    assert _run(*words, "acc", "--missing", "drop") == 0
+    assert _run(*words, "acc") == 0  # gsm is not asked for
     assert _run(*words, "acc,em") == 3
     with pytest.raises(DataError, match="--metric: no task has a metric 'emm'"):
         _run(*words, "acc,emm")
+    models.logs(folder, {"a": 1.4}, "nq", metrics={"em": True})
+    models.logs(folder, {"b": 1.4}, "nq", metrics={"f1": True})
+    capsys.readouterr()
+    assert _run(*words, "acc,f1") == 1
+    assert "nq is left out, since the models have different metrics" in capsys.readouterr().out
+    assert _run(*words, "acc,f1", "--missing", "drop") == 0
 
 
 @pytest.mark.parametrize(("margin", "status"), [("0.2", 0), ("0.5", 1)])

@@ -49,7 +49,7 @@ class Paired(NamedTuple):
 
     Attributes:
       absent: model -> tasks of the others that it has no score of.
-      without_metric: tasks that are left out, since the models have no metric that was asked for.
+      without_metric: tasks that are left out, since not all models have a metric that is wanted.
     """
 
     models: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Scores of models on the same items, task by task; what is left out is said."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -66,10 +66,10 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
             continue
         of = _Task(table, task, models, rules, notes)
         metric = of.metric(rows)
-        if metric is None:
-            without_metric.append(task)
-        else:
+        if metric is not None:
             found.append((of, rows, metric))
+        elif of.is_wanted(rows):
+            without_metric.append(task)
     compared = [(of.name, metric) for of, _, metric in found]
     named = {key: directions.named_in_log(key[1]) for key in compared}
     better = directions.of_metrics(table.higher_is_better, named, rules.higher_is_better)
@@ -186,12 +186,7 @@ class _Task:
 
     def metric(self, rows: np.ndarray) -> str | None:
         """The task's metric that is compared, one that all models have; None: none is wanted."""
-        table = self.table
-        pairs = np.unique(np.stack([table.model[rows], table.metric[rows]]), axis=1)
-        names = table.names["model"]
-        by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
-        common = sorted(set.intersection(*by_model))
-        metrics = [name for code in common if (name := table.names["metric"][code])]
+        metrics = self._metrics(set.intersection, rows)
         meant = metric_names.of_task(self.rules.metrics, metrics)
         if not meant and (self.rules.metrics or not metrics):
             known = listed(metrics) if metrics else "none that all models have"
@@ -204,6 +199,21 @@ class _Task:
                 f"several metrics ({listed(candidates)}); expected {asked} with one of them"
             )
         return candidates[0]
+
+    def is_wanted(self, rows: np.ndarray) -> bool:
+        """Whether a model has a metric that is asked for: a task without one is not asked for."""
+        asked, known = self.rules.metrics, self._metrics(set.union, rows)
+        return bool(metric_names.of_task(asked, known)) if asked else True
+
+    def _metrics(self, together: Callable[..., set[int]], rows: np.ndarray) -> list[str]:
+        """Metrics of all models, or of any."""
+        table = self.table
+        pairs = np.unique(np.stack([table.model[rows], table.metric[rows]]), axis=1)
+        names = table.names["model"]
+        by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
+        return [
+            name for code in sorted(together(*by_model)) if (name := table.names["metric"][code])
+        ]
 
     def _matched(self, rows: np.ndarray) -> matching.Matched:
         """Which rows are of one item; those of items that logs differ on are refused or noted."""

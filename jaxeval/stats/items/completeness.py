@@ -13,7 +13,7 @@ def reasons(paired: Paired) -> tuple[str, ...]:
     absent = paired.absent.get(first, ())
     lines = [f"{first} has no scores on {task or 'a task'}" for task in absent]
     lines += [
-        f"{task or 'a task'} is left out, since its metrics are others"
+        f"{task or 'a task'} is left out, since the models have different metrics of it"
         for task in paired.without_metric
         if task not in absent
     ]
