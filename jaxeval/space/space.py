@@ -65,7 +65,11 @@ def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
     """
     if isinstance(space, str | Path):
         return read(space), str(space)
-    return from_dict(space) if isinstance(space, Mapping) else space, "space"
+    if isinstance(space, Mapping):
+        return from_dict(space), "space"
+    if not isinstance(space, Space):
+        raise ConfigError(f"space: expected a file, its tables or a Space, got {space!r:.60}")
+    return space, "space"
 
 
 def to_dict(space: Space) -> dict[str, Json]:

@@ -1,6 +1,7 @@
 """How large is the difference between two models, and what do these scores leave open?"""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -103,26 +104,32 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
     """
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
-    probability, low, high = improvement(first, second, confidence)
+    probability, low, high = improvement([first], [second], confidence)
     interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
     sizes = len(first), len(second)
     return Effect("probability of improvement", probability, interval, sizes)
 
 
 def improvement(
-    first: np.ndarray, second: np.ndarray, confidence: float
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], confidence: float
 ) -> tuple[float, float, float]:
-    """Estimate and ends of `probability_of_improvement`, of one score each or more.
+    """Average of `probability_of_improvement` over data sets, of one score each or more; its ends.
 
-    Of a single score no spread is known: the two are taken to spread alike.
+    The score interval of the average: Hanley and McNeil's variances at one p for all data sets,
+    which are largest where all have the same (p (1 - p) is concave), so that it errs on the wide
+    side where they differ. Of a single score no spread is known.
     """
-    n, m = len(first), len(second)
-    if min(n, m) > 1:
-        test = ranks.studentized(*ranks.ordered(first, second))
-        probability, variance = float(test.probability), float(test.error) ** 2
-    else:
-        probability, variance = share_won(first, second), 0.0
-    return probability, *_newcombe(probability, variance, n, m, confidence)
+    won, variances = [], []
+    for x, y in zip(first, second, strict=True):
+        if min(len(x), len(y)) > 1:
+            test = ranks.studentized(*ranks.ordered(x, y))
+            won.append(float(test.probability))
+            variances.append(float(test.error) ** 2)
+        else:
+            won.append(share_won(x, y))
+    sizes = [(len(x), len(y)) for x, y in zip(first, second, strict=True)]
+    average = float(np.mean(won))
+    return average, *_newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
 
 
 def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
@@ -152,16 +159,23 @@ def share_won(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _newcombe(
-    estimate: float, variance: float, n: int, m: int, confidence: float
+    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
 ) -> tuple[float, float]:
-    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, enlarged) on both sides."""
+    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, enlarged) on both sides.
+
+    Args:
+      sizes: n and m of each data set, whose average is estimated.
+    """
     from scipy import optimize, stats
 
     z = float(stats.norm.ppf((1 + confidence) / 2))
-    more = (n + m) / 2 - 1
 
     def equal_spreads(p: float) -> float:
-        return p * (1 - p) * (1 + more * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
+        """Newcombe's N* = (n + m) / 2 - 1 stands for n - 1 and m - 1."""
+        each = [
+            (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m) for n, m in sizes
+        ]
+        return p * (1 - p) * sum(each) / len(sizes) ** 2
 
     at_estimate = equal_spreads(estimate)
     enlarged = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0

@@ -3,6 +3,7 @@
 `direction` is the sign of the statistic that p was computed from, never of another summary.
 """
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -80,18 +81,19 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
 def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     """Mann-Whitney U (statistic: pairs in which A is higher, ties 1/2).
 
-    Small samples: exact, ties kept; else normal.
+    Small samples: exact, ties kept; else normal, but not below the share of a single labelling.
     """
     from scipy import stats
 
     first, second = two_samples(a, b)
     result = stats.mannwhitneyu(first, second, method="asymptotic")
     exact = ranks.exact_rank_sum_p(first, second)
-    p_value = float(result.pvalue) if exact is None else exact
+    least = 1 / math.comb(len(first) + len(second), len(first))
+    normal = 1.0 if np.isnan(result.pvalue) else max(float(result.pvalue), least)  # NaN: all equal
     return HypothesisTest(
         "Mann-Whitney U",
         float(result.statistic),
-        1.0 if np.isnan(p_value) else p_value,  # all scores are equal
+        normal if exact is None else exact,
         (len(first), len(second)),
         "neither model tends to score higher",
         "normal, corrected for ties and continuity" if exact is None else "exact",

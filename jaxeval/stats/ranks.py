@@ -16,7 +16,8 @@ _ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
-FEW_SUMMED, _MOST_SUMMED = 8, 400  # scores of the smaller sample and of both: exact rank sums
+FEW_SUMMED = 8  # scores of the smaller sample up to which rank sums are exact
+_ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240
 MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 
 
@@ -176,14 +177,15 @@ def _statistics(chosen: np.ndarray, size: int, ties: Ties) -> np.ndarray:
 
 
 def exact_rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Two-sided p-value of Mann and Whitney's U [n], [m], ties kept; None above `FEW_SUMMED`.
+    """Two-sided p-value of Mann and Whitney's U [n], [m], ties kept; None of too many scores.
 
     The share of labellings whose rank sum lies as far from its mean.
     """
     from scipy import stats
 
     pooled = np.concatenate([first, second])
-    if min(len(first), len(second)) > FEW_SUMMED or len(pooled) > _MOST_SUMMED:
+    size = min(len(first), len(second))
+    if size > FEW_SUMMED or 2 * (size * len(pooled)) ** 2 > _ADDITIONS:
         return None
     doubled = np.rint(2 * stats.rankdata(pooled)).astype(int)
     few = min(doubled[: len(first)], doubled[len(first) :], key=len)

@@ -85,13 +85,21 @@ def test_mann_whitney_is_exact_with_ties(a: list[float], b: list[float]) -> None
     assert mirrored.p_value == result.p_value and mirrored.direction == -result.direction
 
 
-@pytest.mark.parametrize(("n", "m"), [(8, 392), (3, 30), (8, 9)])
+@pytest.mark.parametrize(("n", "m"), [(8, 392), (4, 500), (3, 30), (8, 9)])
 def test_mann_whitney_without_ties_equals_scipy(n: int, m: int) -> None:
     """Dies if the recursion over many ranks loses digits."""
     generator = np.random.default_rng(n)
     a, b = generator.normal(0.8, size=n), generator.normal(size=m)
     expected = scipy_stats.mannwhitneyu(a, b, method="exact").pvalue
     assert stats.mann_whitney_u(a, b).p_value == pytest.approx(expected, rel=1e-9)
+
+
+def test_mann_whitney_is_no_less_than_a_single_labelling() -> None:
+    """Dies if normal's p of two tied, separated samples counts (1e-89, where 1 / C is 1e-11)."""
+    for m in (395, 396, 5000):
+        p = stats.mann_whitney_u([1.0] * 5, [0.0] * m).p_value
+        assert p == pytest.approx(1 / math.comb(m + 5, 5), rel=1e-6)
+    assert stats.mann_whitney_u([1.0] * 9, [0.0] * 9000).p_value >= 1 / math.comb(9009, 9)
 
 
 def test_welch_and_brown_forsythe_by_their_formulas() -> None:

@@ -185,6 +185,11 @@ def test_a_space_is_read_from_a_file(tmp_path: Path) -> None:
     tables = {"x": {"uniform": [0, 1]}}
     asked = [tuning.Tuner(space).ask(2) for space in (file, str(file), tables)]
     assert asked[0] == asked[1] == asked[2]
+    for wrong in (None, 3, ["x"]):
+        with pytest.raises(
+            ConfigError, match="space: expected a file, its tables or a Space, got"
+        ):
+            tuning.Tuner(wrong)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no_such"):
         tuning.Tuner(str(tmp_path / "no_such.toml"))
 

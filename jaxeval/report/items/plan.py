@@ -115,7 +115,7 @@ def _unequal(a: int, b: int) -> str:
     """What a plan of equal numbers makes of more runs of one model."""
     return (
         f"The models have {a} and {b} runs. A design has as many of both, and {min(a, b)} of each "
-        "count as there: the probability now is higher, and what is to be bought is less, than "
+        "count as there: the probability now may be higher, and less may have to be bought, than "
         "said here."
     )
 

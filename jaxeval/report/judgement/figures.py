@@ -81,7 +81,7 @@ def reductions(mode: Judgement, of: Judged) -> Figure:
     for number, name in enumerate(shown):
         places = np.arange(len(groups)) + (number - (len(shown) - 1) / 2) * step
         rows += _bars(panel, mode, name, styles[name], places, 0.9 * step)
-    intervals = any(data.has_interval(effects[0]) for effects in mode.reductions.values())
+    intervals = any(data.has_interval(e) for effects in mode.reductions.values() for e in effects)
     panel.axhline(0, color="#000000", linewidth=0.8)
     panel.set_xticks(range(len(groups)), groups)
     panel.set_ylabel("relative error reduction (%)")
@@ -91,7 +91,7 @@ def reductions(mode: Judgement, of: Judged) -> Figure:
         f"Relative error reduction against {mode.baseline}, {data.MODES[mode.mode]}",
         f"(s - b) / (1 - b) of mean scores s and of the baseline's b ({mode.baseline}), and its "
         "mean over tasks without weights."
-        + (" Lines: 95 % intervals over seeds (paired bootstrap)." if intervals else ""),
+        + (" Lines: 95 % intervals over seeds (t of log(1 - reduction))." if intervals else ""),
         drawing,
         ("vectors", "task", "reduction (%)", "low", "high"),
         rows,
@@ -110,7 +110,7 @@ def _bars(
     )
     colour = plots.colour(style)
     panel.bar(places, values, width, color=colour, alpha=0.35, edgecolor=colour)
-    known = np.isfinite(low)  # too few seeds have none
+    known = np.isfinite(low)  # where seeds leave none
     panel.vlines(places[known], low[known], high[known], color=colour, linewidth=1.6)
     panel.scatter(places, values, s=18, marker=plots.marker(style), c=colour, zorder=3)
     numbers = zip([*mode.reduced, "mean"], values, low, high, strict=True)
