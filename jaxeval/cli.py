@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 from jaxeval import files
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import ConfigError, JaxevalError
 
 MOST = 1_000_000  # members, runs ... of a command
 
@@ -195,17 +195,27 @@ def _from_one(text: str) -> list[int]:
 
 
 def refuse_unwritable(*targets: str | None, folder: str | None = None) -> None:
-    """Raises RunError where an output could not be written, before there is anything to write.
+    """Refuses outputs that could not be written, before there is anything to write.
 
     Args:
       targets: of `write_out`; None: not asked for.
       folder: of figures.
+
+    Raises:
+      RunError: one cannot be written.
+      ConfigError: two are the same file, of which the last written would be left.
     """
-    for target in targets:
-        if target and target != "-":
-            files.refuse_unwritable(Path(target))
+    paths = [Path(target) for target in targets if target and target != "-"]
+    for path in paths:
+        files.refuse_unwritable(path)
     if folder:
         files.refuse_unwritable(Path(folder), folder=True)
+        paths.append(Path(folder))
+    of_file: dict[Path, Path] = {}
+    for path in paths:
+        other = of_file.setdefault(files.resolved(path), path)
+        if other is not path and files.replaceable(path):
+            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
 
 
 def write_json(target: str, content: object) -> None:

@@ -4,6 +4,8 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,24 +16,35 @@ from jaxeval.errors import RunError
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
+_TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
+_MODE = 0o644  # of a new file
+
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     """A stream ("w" text, "wb" bytes) whose contents become the file's when the block ends.
 
-    Its folder is made where it is missing; a block that fails leaves nothing.
+    Its folder is made where it is missing; a block that fails leaves nothing. Of a symlink the
+    target is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout
+    or stderr goes to are written straight into.
 
     Raises:
       RunError: no room, no permission.
     """
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as stream:
+        target = resolved(path)
+        found = _found(target)
+        if (straight := _opened(target, found, mode)) is not None:
+            with straight as stream:
+                yield stream
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
+        with os.fdopen(descriptor, mode, encoding=_encoding(mode)) as stream:
             yield stream
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        os.chmod(temporary, _MODE if found is None else stat.S_IMODE(found.st_mode))
+        os.replace(temporary, target)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
@@ -40,21 +53,82 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 os.unlink(temporary)
 
 
+def _encoding(mode: str) -> str | None:
+    return None if "b" in mode else "utf-8"
+
+
+def _opened(path: Path, found: os.stat_result | None, mode: str) -> IO[Any] | None:
+    """A stream into what cannot be replaced; None: a regular file, or nothing is there."""
+    if found is None:
+        return None
+    standard = _standard(found)
+    if standard is not None:
+        return os.fdopen(os.dup(standard), mode, encoding=_encoding(mode))
+    return None if stat.S_ISREG(found.st_mode) else path.open(mode, encoding=_encoding(mode))
+
+
+def resolved(path: Path) -> Path:
+    """What a path leads to, through symlinks; a pipe has no other path than its own."""
+    target = Path(os.path.realpath(path))
+    return target if target.exists() or not path.exists() else path
+
+
+def replaceable(path: Path) -> bool:
+    """Whether what is written takes the place of what was there; not in a device or a pipe."""
+    found = _found(resolved(path))
+    return found is None or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """What is there; None: nothing."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _standard(found: os.stat_result) -> int | None:
+    """The descriptor of this file, if it is stdout or stderr.
+
+    If it were opened again, it would be written from its start, over what was printed.
+    """
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        with contextlib.suppress(OSError):  # closed
+            if os.path.samestat(found, os.fstat(descriptor)):
+                stream.flush()  # what was printed before stands before
+                return descriptor
+    return None
+
+
 def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
     """Raises RunError where a file, or files in a folder, could not be written; makes nothing.
 
     It is asked before work that takes long, as `replacing` would say so after it.
     """
     try:
-        if not folder and path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        place = path if folder else path.parent
-        while not place.exists():
-            place = place.parent
-        with tempfile.TemporaryFile(dir=place):
-            pass
+        _refuse_unwritable(path if folder else resolved(path), folder)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _refuse_unwritable(path: Path, folder: bool) -> None:
+    """Raises OSError, as the functions that would write do."""
+    found = _found(path)
+    if found is not None and not folder and not stat.S_ISREG(found.st_mode):
+        if stat.S_ISDIR(found.st_mode) or not os.access(path, os.W_OK):
+            number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
+            raise OSError(number, os.strerror(number))
+        return
+    place, missing = (path, []) if folder else (path.parent, [path.name])
+    while _found(place) is None:
+        if place.is_symlink():  # no folder can be made there
+            raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
+        place, missing = place.parent, [place.name, *missing]
+    longest = os.pathconf(place, "PC_NAME_MAX")
+    if any(len(os.fsencode(name)) > longest for name in missing):
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    with tempfile.TemporaryFile(dir=place):
+        pass
 
 
 @contextlib.contextmanager

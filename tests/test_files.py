@@ -2,13 +2,16 @@
 
 import errno
 import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jaxeval import files
-from jaxeval.errors import RunError
+from jaxeval import cli, files
+from jaxeval.errors import ConfigError, RunError
 
 
 def test_what_cannot_be_written_is_refused_and_nothing_is_made(tmp_path: Path) -> None:
@@ -50,3 +53,97 @@ def test_a_write_that_fails_changes_nothing(
         stream.write("after")
     assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
     assert path.read_text() == "before"
+
+
+def _written(path: Path, text: str) -> None:
+    files.refuse_unwritable(path)
+    with files.replacing(path, "w") as stream:
+        stream.write(text)
+
+
+def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+    """Dies if a regular file takes the place of what is none, or the question opens it."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(reader, "rb") as stream:
+        _written(path, "Zoë\n")
+        assert stream.read() == "Zoë\n".encode()
+    assert path.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_is_written_into(tmp_path: Path) -> None:
+    """Dies if `--json /dev/null` of root replaces the device by a file."""
+    path = tmp_path / "null"
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        path.open("w").close()
+    except PermissionError:
+        pytest.skip("no devices in this container")
+    (tmp_path / "link").symlink_to(path)
+    for name in ("null", "link"):
+        _written(tmp_path / name, "gone")
+        assert path.is_char_device() and (tmp_path / "link").is_symlink()
+
+
+def test_of_a_symlink_the_target_is_replaced(tmp_path: Path) -> None:
+    """Dies if a link becomes a file, or a file loses its mode."""
+    target, link = tmp_path / "deep" / "a.txt", tmp_path / "link"
+    link.symlink_to(target)  # to nothing yet
+    _written(link, "before")
+    assert target.stat().st_mode & 0o777 == 0o644
+    target.chmod(0o600)
+    _written(link, "after")
+    assert link.is_symlink() and target.read_text() == "after"
+    assert target.stat().st_mode & 0o777 == 0o600
+    folder = tmp_path / "folder"
+    folder.symlink_to(tmp_path / "new")  # to nothing: no folder of figures can be made there
+    _written(folder / "b.txt", "here")
+    assert (tmp_path / "new" / "b.txt").read_text() == "here"
+    folder.unlink()
+    folder.symlink_to(tmp_path / "none")
+    with pytest.raises(RunError, match="is a link to nothing"):
+        files.refuse_unwritable(folder, folder=True)
+
+
+def test_stdout_is_written_after_what_was_printed(tmp_path: Path) -> None:
+    """Dies if a file that stdout goes to is replaced, or begun anew, as another name of it."""
+    code = (
+        "from pathlib import Path\nfrom jaxeval import files\nprint('before')\n"
+        "with files.replacing(Path('/proc/self/fd/1'), 'w') as stream: stream.write('whole\\n')\n"
+        "print('after')"
+    )
+    out = tmp_path / "out"
+    for _ in range(2):
+        with out.open("w") as stream:
+            subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+        assert out.read_text() == "before\nwhole\nafter\n"
+    piped = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    assert piped.stdout == b"before\nwhole\nafter\n"
+
+
+def test_names_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    """Dies if a name is too long for a temporary one, or a longer one is found out at the end."""
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    _written(tmp_path / ("a" * longest), "whole")
+    assert (tmp_path / ("a" * longest)).read_text() == "whole"
+    for path in (tmp_path / ("é" * (longest // 2 + 1)), tmp_path / "new" / ("a" * (longest + 1))):
+        with pytest.raises(RunError, match="File name too long"):
+            files.refuse_unwritable(path)
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    """Dies if one output is written over another, by whatever name."""
+    whole, other = str(tmp_path / "a"), str(tmp_path / "b")
+    (tmp_path / "link").symlink_to(whole)
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    cli.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
+    for second in (whole, f"{tmp_path}/./a", str(tmp_path / "link")):
+        with pytest.raises(ConfigError, match="two outputs"):
+            cli.refuse_unwritable(whole, other, second)
+    with pytest.raises(ConfigError, match="two outputs"):
+        cli.refuse_unwritable(whole, folder=whole)
+    assert not (tmp_path / "a").exists()

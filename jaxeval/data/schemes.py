@@ -187,6 +187,14 @@ def _hint(error: IllegalTag, source: Scheme) -> str:
     return "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
 
 
+def possible_tags(labels: Sequence[str], scheme: Scheme) -> frozenset[str]:
+    """The tags that files in this scheme may hold, where labels are in any; `none`: the labels."""
+    if scheme == "none":
+        return frozenset(labels)
+    kinds = {kind for _, dash, kind in (label.partition("-") for label in labels) if dash}
+    return frozenset({"O", *(f"{p}-{kind}" for p in _PREFIXES[scheme] for kind in kinds)})
+
+
 def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> Legality:
     """Which label may follow which, start and end a sentence."""
     count = len(labels)

@@ -4,6 +4,7 @@ Notation: N rows of a bucket, T words and K targets that they are padded to, F w
 and row 0 of the word table are padding.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,9 +24,10 @@ from jaxeval.data import (
 from jaxeval.data.labelled_text import LabelledText
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.data.targeted import Row
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, printable
 
 _JSON = (".json", ".jsonl")
+_SHOWN = 60  # characters of a line in a warning
 
 
 @reading.settings
@@ -58,12 +60,13 @@ def read(settings: SentimentData, vocabulary: SavedVocabulary, path: Path) -> li
 
     Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
     if the classifier's files are by `source.format`; a line without a tab is a text as a whole.
+    Of a first line that looks like a header, stderr is told.
 
     Raises:
       DataError: a line without a text, or without a target where the classifier needs one; lines
-        of texts that all end in a tab and a label.
+        of which most have a label in place of a text, or in a text.
     """
-    suffix = Path(path.name.removesuffix(".gz")).suffix
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix in _JSON:
         read_texts = json_lines.read(path, labelled=False)
         if read_texts.targeted == vocabulary.targeted:
@@ -73,23 +76,47 @@ def read(settings: SentimentData, vocabulary: SavedVocabulary, path: Path) -> li
     if vocabulary.targeted:
         message = f"expected a file of JSON lines ({', '.join(_JSON)}) with text and target"
         raise DataError(message, path)
-    if suffix == ".tsv" or settings.source.format == "tsv":
-        lines = [row["text"] for _, row in tsv.read(path, {"text": 1})]
+    lines = list(text.iterate_lines(path))
+    separated = suffix == ".tsv" or settings.source.format == "tsv"
+    columns = [line.split("\t") for line in lines if line.strip()]
+    _refuse_labels(columns, separated, vocabulary.labels, path)
+    if separated:
+        _warn_of_header(columns, vocabulary.labels, path)
+        texts = [row["text"] for _, row in tsv.parse(lines, {"text": 1}, path)]
     else:
-        lines = [line for line in text.iterate_lines(path) if line.strip()]
-        _refuse_labels(lines, vocabulary, path)
-    return [*labelled_text.whole(((line, "") for line in lines), vocabulary.tokenised).texts]
+        texts = [line for line in lines if line.strip()]
+    return [*labelled_text.whole(((line, "") for line in texts), vocabulary.tokenised).texts]
 
 
-def _refuse_labels(lines: Sequence[str], vocabulary: SavedVocabulary, path: Path) -> None:
-    """Raises DataError if texts would be read with their labels."""
-    columns = [line.split("\t") for line in lines]
-    columns = columns[1:] or columns  # the first may be a header
-    if all(len(each) > 1 and each[-1].strip() in vocabulary.labels for each in columns):
-        raise DataError(
-            "every line ends in a tab and a label, which would be part of its text; expected a "
-            "file named *.tsv, or texts alone",
-            path,
+def _refuse_labels(
+    columns: Sequence[Sequence[str]], separated: bool, labels: Sequence[str], path: Path
+) -> None:
+    """Raises DataError if texts would be read with their labels, or labels or names as texts."""
+
+    def most(at: int) -> bool:
+        found = sum(len(line) > 1 and line[at].strip() in labels for line in columns)
+        return 2 * found > len(columns)
+
+    if separated and most(1):
+        return
+    for column, name in ((-1, "the last column"), (0, "column 1")):
+        if most(column):
+            raise DataError(
+                f"{name} holds labels in most lines; expected the text in column 1 and its label "
+                "in column 2 of a file named *.tsv, or texts alone",
+                path,
+            )
+
+
+def _warn_of_header(columns: Sequence[Sequence[str]], labels: Sequence[str], path: Path) -> None:
+    """Says that the first line is read, if it alone has no label in column 2."""
+    known = [len(line) > 1 and line[1].strip() in labels for line in columns]
+    if len(known) > 1 and len(columns[0]) > 1 and not known[0] and all(known[1:]):
+        shown = printable("\t".join(columns[0])[:_SHOWN])
+        print(
+            f"warning: {path}: the first line, {shown}, is read as a text but looks like a "
+            "header: all others have a label in column 2; if it is one, delete it",
+            file=sys.stderr,
         )
 
 

@@ -1,6 +1,6 @@
 """Tab-separated text: an item a line, columns counted from 1, no header and no quotes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
@@ -21,7 +21,14 @@ def read(path: str | Path, columns: Mapping[str, int]) -> Iterator[tuple[int, di
       DataError: a line that lacks a column, or in which it is blank; what `text.iterate_lines`
         raises.
     """
-    for number, line in enumerate(text.iterate_lines(path), 1):
+    return parse(text.iterate_lines(path), columns, path)
+
+
+def parse(
+    lines: Iterable[str], columns: Mapping[str, int], path: str | Path
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """As `read`, of the lines of a file from its first."""
+    for number, line in enumerate(lines, 1):
         if line:
             yield number, _values(line.split(_TAB), columns, path, number)
 

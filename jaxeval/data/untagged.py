@@ -1,6 +1,6 @@
 """Sentences that are to be tagged: the lines of a file, and which of them are words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +22,14 @@ class Untagged(NamedTuple):
     line_numbers: Sequence[Sequence[int]]
 
 
-def read(source: SentenceSource, path: Path) -> Untagged:
+def read(source: SentenceSource, path: Path, tags: Collection[str]) -> Untagged:
     """The sentences of a file in a format that a tagger was trained on.
 
     A `*.conllu` file is CoNLL-U, all others are columns: the words stand in `source.word_column`,
     or in the only column; columns of tags need not be there, and are not read.
+
+    Args:
+      tags: of the files that the tagger was trained on; lines that all end in one are columns.
 
     Raises:
       DataError: no words, a line that the format does not allow, or running text: lines of several
@@ -46,7 +49,7 @@ def read(source: SentenceSource, path: Path) -> Untagged:
     if not whole:
         raise DataError("no sentence found; expected lines of words", path)
     if not by_units:
-        _refuse_running_text(lines, whole, path)
+        _refuse_running_text(lines, whole, tags, path)
     return Untagged(lines, [[*s.values()] for s in whole], [[*s] for s in whole])
 
 
@@ -65,7 +68,10 @@ def _column(source: SentenceSource, line: str, path: Path, number: int) -> str:
 
 
 def _refuse_running_text(
-    lines: Sequence[str], sentences: Sequence[Mapping[int, str]], path: Path
+    lines: Sequence[str],
+    sentences: Sequence[Mapping[int, str]],
+    tags: Collection[str],
+    path: Path,
 ) -> None:
     """Raises DataError if lines differ in columns, or each sentence is a line of words."""
     columns = {number: len(conll.split(lines[number])) for of in sentences for number in of}
@@ -75,9 +81,11 @@ def _refuse_running_text(
             found = f"expected {first} columns as in the lines before, found {count}"
             raise DataError(f"{found}; {_EXPECTED}", path, number + 1)
     alone = all(len(of) == 1 and "\t" not in lines[next(iter(of))] for of in sentences)
-    if alone and first > 1:
+    tagged = all(conll.split(lines[number])[-1] in tags for number in columns)
+    if alone and first > 1 and not tagged:
         found = f"every sentence is a single line of {first} columns"
-        raise DataError(f"{found}; {_EXPECTED}", path, min(columns) + 1)
+        message = f"{found}; {_EXPECTED}, or put tabs between the columns"
+        raise DataError(message, path, min(columns) + 1)
 
 
 def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:

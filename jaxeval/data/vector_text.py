@@ -122,6 +122,8 @@ def _line_by_line(
     """Adds the vectors of lines, of which the first has this number; raises DataError."""
     for at, line in enumerate(lines, number):
         fields = _fields(line, path, at)
+        if b"\t" in line:  # numbers after a blank would be a vector, the first a part of the word
+            _refuse_table(fields, path, at)
         _check_line(fields, size, path, at)
         kept = into.choose([" ".join(fields[:-size])])
         if not kept.rows and kept.unknown is None and at > 1:
@@ -150,10 +152,11 @@ def _check_line(fields: list[str], size: int, path: str | Path, number: int) -> 
 
 
 def _refuse_table(fields: list[str], path: str | Path, number: int) -> None:
-    """Raises DataError if numbers stand between something else than blanks."""
+    """Raises DataError if a number, or the first alone, is separated by no blank."""
     for separator, name in _SEPARATORS.items():
-        word, *numbers = (part.strip() for part in " ".join(fields).split(separator))
-        if word and numbers and all(map(_is_number, numbers)):
+        word, _, others = " ".join(fields).partition(separator)
+        numbers = others.replace(separator, " ").split()
+        if word.strip() and numbers and all(map(_is_number, numbers)):
             message = f"expected numbers between blanks, found them between {name}; replace the"
             raise DataError(f"{message} {name} by blanks", path, number)
 

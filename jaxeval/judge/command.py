@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     data = judge_options.data_of(args.data, args.tasks)
     if [args.json, args.latex, args.csv].count("-") > 1:
         raise ConfigError("--json, --latex, --csv: expected at most one to go to stdout")
-    cli.refuse_unwritable(args.latex, args.csv, args.html)
+    cli.refuse_unwritable(args.json, args.latex, args.csv, args.html)
     backend.prepare()
     from jaxeval.judge import judging  # after the backend, as it imports jax
 

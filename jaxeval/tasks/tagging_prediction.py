@@ -29,7 +29,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
       DataError, ConfigError: see `Kind.predict`.
     """
     options.refuse_others("tagging")
-    source = untagged.read(saved[0].config.data.source, file)
+    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
+    known = schemes.possible_tags(vocabulary.labels, vocabulary.scheme)
+    source = untagged.read(saved[0].config.data.source, file, known)
     tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
     if options.vote:
         tags = [[_majority(votes) for votes in zip(*tags, strict=True)]]

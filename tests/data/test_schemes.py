@@ -174,3 +174,11 @@ def test_plain_tags_may_follow_one_another_freely() -> None:
     moves, start, end = schemes.allowed_transitions(["NOUN", "VERB", "O"], "none")
     assert moves.shape == (3, 3) and start.shape == end.shape == (3,)
     assert moves.all() and start.all() and end.all()
+
+
+def test_possible_tags_are_those_of_the_files() -> None:
+    """Dies if the scheme of training is taken for that of the files, or a plain tag is cut."""
+    labels = ("O", "S-PER", "B-PER", "I-PER", "E-PER", "S-a-b")
+    bio = {"O", "B-PER", "I-PER", "B-a-b", "I-a-b"}
+    assert schemes.possible_tags(labels, "bio") == schemes.possible_tags(labels, "iob1") == bio
+    assert schemes.possible_tags(("NN", "X-Y"), "none") == {"NN", "X-Y"}

@@ -280,8 +280,48 @@ def test_lookup_of_texts_with_labels(tmp_path: Path) -> None:
         assert [text.text for text in read] == ["so good", "Zoë's", "no label"]
     assert sentiment_lookup.read(settings, whole, other)[0].text == "so good\tgood"
     other.write_text("text\tlabel\nso good\tgood\nso\tbad\n")
-    with pytest.raises(DataError, match=r"new: every line ends in a tab and a label.* \*\.tsv"):
+    with pytest.raises(DataError, match=r"new: the last column holds labels.* \*\.tsv"):
         sentiment_lookup.read(settings, whole, other)
+
+
+def _of_texts(folder: Path, name: str, content: str) -> list[str]:
+    saved = hand_sentiment.build(folder / "c").vocabulary(0)
+    saved = {**saved, "targeted": False, "labels": ["bad", "good"]}
+    vocabulary = reading.from_dict(sentiment_lookup.SavedVocabulary, saved)
+    (folder / name).write_text(content)
+    settings = sentiment.SentimentData()
+    return [each.text for each in sentiment_lookup.read(settings, vocabulary, folder / name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("new.txt", "so good\tgood\nodd\nso\tbad\nyes\tgood\n", "the last column"),
+        ("new.txt", "1\tso good\tgood\n2\tso\tbad\n", "the last column"),
+        ("new.tsv", "1\tso good\tgood\n2\tso\tbad\n3\tmy\n", "the last column"),
+        ("new.TSV", "id\ttext\tlabel\n1\tso\tbad\n2\tmy\tbad\n", "the last column"),
+        ("new.tsv", "good\tso good\nbad\tso\n", "column 1"),
+    ],
+)
+def test_labels_out_of_place_are_refused(
+    name: str, content: str, found: str, tmp_path: Path
+) -> None:
+    """Dies if a line without a label, or a column of numbers, lets labels be read as texts."""
+    with pytest.raises(DataError) as error:
+        _of_texts(tmp_path, name, content)
+    assert f"{name}: {found} holds labels in most lines; expected the text" in str(error.value)
+
+
+def test_a_header_of_texts_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a header is classified without a word, or data are told as one."""
+    lines = "so good\tgood\nso\tbad\n"
+    assert _of_texts(tmp_path, "new.TSV", "text\tlabel\n" + lines)[0] == "text"
+    told = capsys.readouterr().err
+    assert "warning: " in told and "the first line, text\\tlabel, is read" in told
+    for more in ("", "odd\tnone\n"):
+        assert _of_texts(tmp_path, "new.tsv", lines + more)[:2] == ["so good", "so"]
+        assert _of_texts(tmp_path, "new.tsv", "my\nso\n") == ["my", "so"]
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")

@@ -176,6 +176,28 @@ def test_hostile_files(data: bytes, message: str, tmp_path: Path) -> None:
     _refused(path, data)
 
 
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("a\t1 2 3\nb\t4 5 6\n", 1),
+        ("2 3\na\t1 2 3\nb\t4 5 6\n", 2),
+        ("a 1 2 3\nb\t4 5 6\nc 1 2 3\n", 2),
+        ("a 1 2 3\nb c\t5 4 5 6\n", 2),
+        ("a\t1\t2\t3\nb\t4\t5\t6\n", 1),
+    ],
+)
+def test_a_tab_after_the_word_is_refused(data: str, line: int, tmp_path: Path) -> None:
+    """Dies if a word is read with the tab and its first number, so that no word is found."""
+    message = _refused(tmp_path / "v", data.encode())
+    assert f":{line}: expected numbers between blanks, found them between tabs" in message
+
+
+def test_a_tab_elsewhere_is_no_matter(tmp_path: Path) -> None:
+    """Dies if a tab at the end of a line, or in a word, is an error."""
+    (tmp_path / "v").write_text("a 1 2\t\nb\tc 3 4\n")
+    assert vectors.read(tmp_path / "v").index == {"a": 0, "b\tc": 1}
+
+
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a line is read whole before its length is looked at, or shown whole."""
     monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 12)
