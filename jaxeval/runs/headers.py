@@ -68,7 +68,7 @@ def _status(table: Columns, layout: Layout) -> dict[str, str]:
     if "status" in layouts.present(table, layout) or not layouts.is_tidy(table, layout):
         return {}
     for name, values in table.values.items():
-        ended = name.lower() in ("state", "status") and name not in layout.columns.values()
+        ended = names.is_status(name) and name not in layout.columns.values()
         if ended and {str(value).lower() for value in values} <= {*FAILED, *_NOT_FAILED}:
             return {"status": name}
     return {}
