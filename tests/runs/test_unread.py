@@ -127,7 +127,11 @@ def test_a_state_is_never_taken_for_a_data_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "crashed", "read"),
-    [("State", "crashed", True), ("STATUS", "KILLED", True), ("State", "Ohio", False)],
+    [
+        *(("State", word, True) for word in ("crashed", "error", "canceled", "cancelled")),
+        *(("STATUS", word, True) for word in ("KILLED", "timeout", " failed")),
+        ("State", "Ohio", False),
+    ],
 )
 def test_a_state_says_how_runs_ended(tmp_path: Path, name: str, crashed: str, read: bool) -> None:
     """Dies if the column of another program is passed over, or a word that is no status taken for
@@ -158,3 +162,28 @@ def test_values_of_any_kind(tmp_path: Path) -> None:
     path.write_text(json.dumps(rows))
     named, doubt = tables.read(str(path), Layout()).warnings
     assert named == "not read: layers, rate" and doubt.startswith("layers, rate: a few values")
+
+
+@pytest.mark.parametrize(
+    "word", ["running", "Preempted", "preempting", "", "success", "completed"]
+)
+def test_scores_of_runs_that_have_not_ended(tmp_path: Path, word: str) -> None:
+    """Dies if an empty cell or a good end makes a State unread or is warned of, or if a score that
+    is not yet the last counts in silence."""
+    rows = ["A,0,.5,finished", f"A,1,.6,{word}", "B,0,.7,finished", "B,1,.8,completed"]
+    table = tables.read(_table(tmp_path, "model,seed,score,State", rows), Layout())
+    warned = [line for line in table.warnings if "of its scores" in line]
+    if word.lower() in ("running", "preempted", "preempting"):
+        assert [line[: line.index(";")] for line in warned] == [
+            f"A: 1 of its scores are of runs whose status is {word}"
+        ]
+    else:
+        assert not warned
+    assert sum(table.statuses["A"].values()) == 2 - (not word)
+
+
+def test_an_empty_state_is_none(tmp_path: Path) -> None:
+    """Dies if a column without a word is read as the status."""
+    rows = [f"{model},{k},.{k}," for model in "AB" for k in (1, 2)]
+    table = tables.read(_table(tmp_path, "model,seed,score,State", rows), Layout())
+    assert table.statuses == {} and table.warnings == ("not read: State",)
