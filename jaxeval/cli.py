@@ -1,12 +1,13 @@
 """What all verbs share: errors as one line, exit codes, JSON output."""
 
 import argparse
+import contextlib
 import json
 import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -53,6 +54,21 @@ def run(main: Callable[[], int | None]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     sys.exit(status)
+
+
+@contextlib.contextmanager
+def resumable(without: str = "") -> Iterator[None]:
+    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in a state file.
+
+    Args:
+      without: the flag that the same command is to leave out then, if there is one.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):  # as `run` has it
+        again = f", without {without}" if without else ""
+        print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
+        raise
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

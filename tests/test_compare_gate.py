@@ -110,6 +110,29 @@ def test_a_task_that_is_left_out_does_not_pass(tmp_path: Path, capsys: Any) -> N
     assert _run(*words, "acc,f1", "--missing", "drop") == 0
 
 
+def test_missing_answers_withhold_the_outcome_without_the_gate(
+    tmp_path: Path, capsys: Any
+) -> None:
+    """Dies if JSON has an outcome that the gate withholds, or withholds what is accepted, or if
+    the line for a pull request has a p-value of an outcome that nothing is said of."""
+    folder = models.logs(tmp_path, {"a": 1.4, "b": -0.6})
+    models.logs(folder, {"b": 1.4}, "nq")
+    words = ["--log", folder, "--margin", "0.01"]
+    told = {}
+    for more in ((), ("--gate",), ("--missing", "drop"), ("--missing", "drop", "--gate")):
+        capsys.readouterr()
+        _run(*words, *more, "--json", "-")
+        tree = json.loads(capsys.readouterr().out)
+        told[more] = tree["outcome"], tree["outcome_text"]
+    (plain, gated, *accepted) = told.values()
+    assert plain == gated and plain[0] == "not shown" and "tasks are missing" in plain[1]
+    assert accepted[0] == accepted[1] and accepted[0][0] == "better"
+    for more, shown in (((), True), (("--gate",), False)):
+        capsys.readouterr()
+        _run(*words, *more, "--markdown", "-")
+        assert ("(beyond the margin)" in capsys.readouterr().out) is shown
+
+
 @pytest.mark.parametrize(("margin", "status"), [("0.2", 0), ("0.5", 1)])
 def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, capsys: Any) -> None:
     """Dies if the sentence on the mean over tasks does not speak of the margin, with the p-value

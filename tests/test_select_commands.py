@@ -84,8 +84,8 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) -> None:
-    """Dies if a command runs on when its selection has been stopped, or a status names another
-    signal."""
+    """Dies if a command runs on when its selection has been stopped, if a status names another
+    signal, or nothing says that the selection goes on."""
     (tmp_path / "train.py").write_text(
         "import os, sys, time\n"
         "open(f'{sys.argv[1]}.new', 'w').write(str(os.getpid()))\n"
@@ -101,6 +101,7 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
     process.send(number)
     ended = process.wait(30)
     assert ended.returncode == 128 + number and "Traceback" not in ended.stderr
+    assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(begun[0].read_text()), 0)
 

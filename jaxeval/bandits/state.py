@@ -89,19 +89,25 @@ def tell(state: State, model: str, score: float, number: int | None = None) -> S
     return _with_pending(changed, model, [k for k in state.pending[arm] if k != number])
 
 
-def finite(model: str, score: float) -> float:
-    """A score as a number, also of an array of one.
+def finite(model: str, score: object) -> float:
+    """A score as a finite number, also of an array of one.
 
     Raises:
-      DataError: anything else, a text too, or a number that is not finite.
+      DataError: anything else.
     """
-    try:
-        value = math.nan if isinstance(score, str) else float(score)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
+    value = as_number(score)
+    if value is None or not math.isfinite(value):
         raise DataError(f"{model}: expected a finite score, found {score!r:.60}")
     return value
+
+
+def as_number(score: Any) -> float | None:
+    """A score as a number, also of an array of one; None: it is none, as no text is."""
+    try:
+        value = score.item() if getattr(score, "size", None) == 1 else score
+        return None if isinstance(value, str | bytes | bytearray) else float(value)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
 
 
 def exclude(state: State, model: str, reason: str) -> State:

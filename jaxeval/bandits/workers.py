@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from typing import Any, Generic, TypeVar
 
+from jaxeval.bandits import state
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.files import Json
 
@@ -65,10 +66,9 @@ def _result(job: Job, future: futures.Future) -> float | EvaluationFailed:
         result = future.result()
     except EvaluationFailed as error:
         return error
-    try:
-        score = float(result)
-    except (TypeError, ValueError):
-        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}") from None
+    score = state.as_number(result)
+    if score is None:
+        raise DataError(f"{job[0]}: expected a score as a number, got {result!r:.60}")
     return score if math.isfinite(score) else EvaluationFailed(f"the score is {score}")
 
 

@@ -60,9 +60,9 @@ def main(args: argparse.Namespace) -> int:
       DataError, RunError: what is wrong with a log, or a file cannot be written.
     """
     _refuse(args)
-    study = _study(args)
+    study, gated = _study(args)
     if not args.gate:
-        write(study, args)
+        write(study, args, gated=gated)
         return 0
     from jaxeval.report.items import verdict
     from jaxeval.stats.items import study as studies
@@ -72,11 +72,17 @@ def main(args: argparse.Namespace) -> int:
     return code
 
 
-def write(study: "ItemStudy", args: argparse.Namespace, gate: str = "") -> None:
+def write(
+    study: "ItemStudy",
+    args: argparse.Namespace,
+    gate: str = "",
+    gated: "ItemStudy | None" = None,
+) -> None:
     """Writes and prints what is asked for.
 
     Args:
       gate: its last line, if there is one.
+      gated: the study as a gate has it, where that may be another.
 
     Raises:
       RunError: a file cannot be written.
@@ -84,7 +90,7 @@ def write(study: "ItemStudy", args: argparse.Namespace, gate: str = "") -> None:
     from jaxeval.report.items import as_json, ci, page, terminal
 
     if args.json:
-        cli.write_json(args.json, as_json.to_dict(study))
+        cli.write_json(args.json, as_json.to_dict(study, gated))
     if args.markdown:
         cli.write_out(args.markdown, ci.markdown(study))
     if args.junit:
@@ -135,25 +141,28 @@ def refuse_unfit(args: argparse.Namespace, source: str) -> None:
         raise ConfigError("--json, --markdown, --junit: expected at most one to go to stdout")
 
 
-def _study(args: argparse.Namespace) -> "ItemStudy":
+def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
+    """What is shown, and what a gate says of it."""
     from jaxeval.report import text
     from jaxeval.runs.logs import arguments as of_logs
     from jaxeval.stats.items import study as studies
 
     table, paired = of_logs.read(args, args.models)
+    whole = args.missing == "error"
     rules = studies.Rules(
         args.over,
         args.alpha,
         args.margin or 0.0,
         args.resamples,
         args.seed,
-        complete=args.gate and args.missing == "error",
+        complete=args.gate and whole,
     )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
-    return studies.study(
+    study = studies.study(
         paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
     )
+    return study, studies.decided(study, paired) if whole else study
 
 
 def _shown(paths: Sequence[str]) -> list[str]:

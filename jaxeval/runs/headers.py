@@ -17,8 +17,10 @@ from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 
 # how runs ended, in the words of this program, of Weights & Biases and of MLflow
-FAILED = ("diverged", "failed", "crashed", "killed")  # explains a missing score
-_NOT_FAILED = ("finished", "running", "pending", "scheduled", "preempted", "preempting")
+# explains a missing score
+FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
+_UNFINISHED = ("running", "preempted", "preempting")  # a score may not be the last
+_OTHERS = ("finished", "early_stopped", "completed", "success", "pending", "scheduled")
 _FEWEST = 3  # values that may be called a sequence
 _FEWEST_INCREASING = 5  # by chance, scores are in increasing order once in 120 times
 _APART = 10.0  # scores of models on the same data are of one size
@@ -42,7 +44,16 @@ def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
 
 def is_failed(status: object) -> bool:
     """Whether a status explains a missing score."""
-    return str(status).lower() in FAILED
+    return _word(status) in FAILED
+
+
+def is_unfinished(status: object) -> bool:
+    """Whether a run has not come to its end, so that its score may not be its last."""
+    return _word(status) in _UNFINISHED
+
+
+def _word(status: object) -> str:
+    return "" if status is None else str(status).strip().lower()
 
 
 def _note(role: str, column: str) -> str:
@@ -64,12 +75,17 @@ def _axes(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _status(table: Columns, layout: Layout) -> dict[str, str]:
-    """A column State (Weights & Biases) or STATUS that says how runs ended, by all its values."""
+    """A column State (Weights & Biases) or STATUS that says how runs ended, by all its values.
+
+    Where it is empty nothing is known.
+    """
+    known = {*FAILED, *_UNFINISHED, *_OTHERS}
     if "status" in layouts.present(table, layout) or not layouts.is_tidy(table, layout):
         return {}
     for name, values in table.values.items():
-        ended = name.lower() in ("state", "status") and name not in layout.columns.values()
-        if ended and {str(value).lower() for value in values} <= {*FAILED, *_NOT_FAILED}:
+        ended = names.is_status(name) and name not in layout.columns.values()
+        said = {*map(_word, values)} - {""} if ended else set()
+        if said and said <= known:
             return {"status": name}
     return {}
 

@@ -43,6 +43,11 @@ def axis(name: str) -> str | None:
     return _AXIS_OF.get("".join(_words(name)))
 
 
+def is_status(name: str) -> bool:
+    """Whether a name is that of how runs ended: status, or State of Weights & Biases."""
+    return name.lower() in ("state", "status")
+
+
 def is_time(name: str) -> bool:
     """Whether a name ends in a unit or a word of time."""
     words = _words(name)

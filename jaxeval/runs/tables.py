@@ -157,7 +157,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
 def _explained(
     scores: ScoreTable, tidy: layouts.Tidy, finite: np.ndarray, layout: Layout
 ) -> ScoreTable:
-    """The table with its direction, who says it, and a warning on failed runs that count.
+    """The table with its direction, who says it, and warnings on runs that count unfinished.
 
     Args:
       finite: [rows of `tidy`] whether the file has a score.
@@ -167,7 +167,7 @@ def _explained(
     whole = directed(scores, said)
     recorded = "higher_is_better" in tidy.columns or asked is not None
     statuses = tidy.columns.get("status")
-    counted = () if statuses is None else _of_failed(tidy.columns["model"], statuses, finite)
+    counted = () if statuses is None else _of_unfinished(tidy.columns["model"], statuses, finite)
     return dataclasses.replace(
         whole,
         direction_named=said is not None and not recorded,
@@ -175,16 +175,16 @@ def _explained(
     )
 
 
-def _of_failed(
+def _of_unfinished(
     models: Sequence[object], statuses: Sequence[object], finite: np.ndarray
 ) -> Iterator[str]:
-    """Scores that count, though their runs failed."""
-    failed = Counter(
+    """Scores that count, though their runs failed or have not ended."""
+    counts = Counter(
         (str(model), str(status))
         for model, status, has_score in zip(models, statuses, finite.tolist(), strict=True)
-        if has_score and headers.is_failed(status)
+        if has_score and (headers.is_failed(status) or headers.is_unfinished(status))
     )
-    for (model, status), count in failed.items():
+    for (model, status), count in counts.items():
         yield (
             f"{model}: {count} of its scores are of runs whose status is {status}; they count, "
             "unless the table leaves them empty"
@@ -237,7 +237,8 @@ def _counted(
 ) -> dict[str, dict[str, int]]:
     if statuses is None:
         return {}
-    pairs = Counter(zip(model.tolist(), map(str, statuses), strict=True))
+    known = zip(model.tolist(), statuses, strict=True)
+    pairs = Counter((of, str(status)) for of, status in known if status not in (None, ""))
     return {
         name: {status: n for (k, status), n in sorted(pairs.items()) if k == number}
         for number, name in enumerate(models)

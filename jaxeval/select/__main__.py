@@ -182,7 +182,7 @@ def _by_command(args: argparse.Namespace) -> int:
     source = {"command": args.command, "json_field": args.json_field}
     if raced is not None:
         source["race"] = dataclasses.asdict(raced)
-    with saved.opened(path, rule, args.models, source) as selected:
+    with cli.resumable(), saved.opened(path, rule, args.models, source) as selected:
         print(said.sentence, file=sys.stderr)
         if selected.known:
             print(f"{path}: {selected.known} evaluations are known", file=sys.stderr)
@@ -234,12 +234,11 @@ def _evaluated(
 
 
 def _refuse_points(rule: "Rule", state: "State", metric: str | None) -> None:
-    """Refuses an epsilon in points, as soon as every model has a score: fractions then show."""
+    """Refuses an epsilon in points, as soon as there is a score: fractions then show."""
     from jaxeval.runs import metrics
 
-    scores = [state.scores_of(state.models[k]) for k in state.alive]
-    if scores and all(scores):
-        largest = max(abs(score) for of_model in scores for score in of_model)
+    scores = (score for of_model in state.scores for score in of_model.values())
+    if largest := max(map(abs, scores), default=0.0):  # 0 has no unit
         options.refuse_points(rule, metrics.stored_unit(metric, largest))
 
 

@@ -243,7 +243,7 @@ def stopper(
 ) -> "Callable[[History], str]":
     """Why nothing more is to be proposed, of a history; "" while more is.
 
-    It refuses to stop for a margin in points where the scores are fractions (ConfigError).
+    It refuses a margin in points as soon as a score is a fraction (ConfigError).
 
     Args:
       margin: of the metric, where no other is asked for.
@@ -258,11 +258,12 @@ def stopper(
         from jaxeval.tuning import posterior, threads
 
         least = margin if end.margin is None else end.margin
+        if largest := _largest(history):  # 0 has no unit
+            metrics.refuse_points("margin", least, metrics.stored_unit(metric, largest))
         with threads.one():
             better = posterior.probability_of_better(search.space, history, least, search.seed)
         if better >= end.stop_below:
             return ""
-        metrics.refuse_points("margin", least, metrics.stored_unit(metric, _largest(history)))
         above = f" by more than {least:g}" if least else ""
         return f"a setting that is better{above} has probability {better:.3f}"
 

@@ -5,7 +5,7 @@ import contextlib
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from jaxeval import cli
@@ -39,7 +39,9 @@ def run(args: argparse.Namespace, search: Search) -> int:
     said = direction.of_command(args.json_field, args.higher_is_better)
     print(said.sentence, file=sys.stderr)
     higher = said.higher_is_better is not False
-    with _interrupted(args.retry_failed), saved.opened(path, search, higher, source) as state:
+    # what had failed and runs again would do so once more
+    without = "--retry-failed" if args.retry_failed else ""
+    with cli.resumable(without), saved.opened(path, search, higher, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
         if known := len(histories.ended(state.history)):
@@ -55,21 +57,6 @@ def run(args: argparse.Namespace, search: Search) -> int:
             search, state.history, best, why, spent, _METRIC, retrained, seeded=seeded
         )
     return outcome.write(tree, args)
-
-
-@contextlib.contextmanager
-def _interrupted(retried: bool) -> Iterator[None]:
-    """Says what is to be done after Ctrl-C or SIGTERM: all results so far are in the state.
-
-    Args:
-      retried: whether what had failed runs again, which it would once more.
-    """
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):  # as `cli.run` has it
-        again = ", without --retry-failed" if retried else ""
-        print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
-        raise
 
 
 def _without_seeds(args: argparse.Namespace, end: options.End) -> options.End:

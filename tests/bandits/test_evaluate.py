@@ -38,11 +38,12 @@ def test_late_results_give_the_same_scores() -> None:
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
 
 
-def test_a_function_without_a_score_is_named() -> None:
-    """Dies if what returns nothing is a TypeError from within."""
+@pytest.mark.parametrize("result", [None, "0.5", b"0.5"])
+def test_a_function_without_a_score_is_named(result: object) -> None:
+    """Dies if what returns nothing is a TypeError from within, or a text a score."""
     rule = bandits.TopTwoThompson()
-    with pytest.raises(DataError, match="a: expected a score as a number, got None"):
-        _end(rule, ["a", "b"], lambda model, number: None)
+    with pytest.raises(DataError, match=f"a: expected a score as a number, got {result!r}"):
+        _end(rule, ["a", "b"], lambda model, number: result)
 
 
 def test_workers_work_at_once() -> None:

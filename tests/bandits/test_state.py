@@ -1,5 +1,6 @@
 """The state of a selection: what it refuses, and that JSON loses nothing."""
 
+import numpy as np
 import pytest
 
 from jaxeval import bandits
@@ -25,9 +26,21 @@ def test_state_survives_json() -> None:
         states.tell(state, "z", 0.5)
 
 
-@pytest.mark.parametrize("score", ["0.5", None, "x", float("nan"), [1.0]])
+@pytest.mark.parametrize(
+    "score",
+    ["0.5", b"0.5", None, "x", float("nan"), [1.0], np.array(["0.5"]), np.ones(2), 10**400],
+)
 def test_what_is_no_score_is_refused(score: object) -> None:
     """Dies if Python's own exception comes out, without the model's name."""
     rule = bandits.TopTwoThompson()
     with pytest.raises(DataError, match="a: expected a finite score, found"):
         rule.tell(rule.begin(["a", "b"]), "a", score)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("score", [0.5, np.float32(0.5), np.array(0.5), np.array([[0.5]])])
+@pytest.mark.filterwarnings("error")
+def test_an_array_of_one_is_a_score(score: object) -> None:
+    """Dies if the score of a framework is refused, or numpy warns that it will be."""
+    rule = bandits.TopTwoThompson()
+    state = rule.tell(rule.begin(["a", "b"]), "a", score)  # type: ignore[arg-type]
+    assert state.scores_of("a") == [0.5]

@@ -34,7 +34,7 @@ def test_columns_that_part_the_scores_are_doubted(
     of select, or if there is doubt where the column is read as the data set."""
     path = _table(tmp_path, "model,test_set,machine,score", _rows())
     assert compare.main(["--table", path, "--json", str(tmp_path / "j"), "--resamples", "9"]) == 0
-    doubt = "test_set, machine: a few values, each of several scores of every model"
+    doubt = "test_set, machine: a few values, each of several scores of a model"
     for shown in (
         capsys.readouterr().out,
         " ".join(json.loads((tmp_path / "j").read_text())["warnings"]),
@@ -64,9 +64,74 @@ def test_what_parts_nothing_is_only_named(tmp_path: Path, third: str, models: st
     assert table.warnings == ("not read: beside",)
 
 
+@pytest.mark.parametrize("odd", ["B,sst ,.7", "B,trec,.7", "A,sst,.7"])
+def test_one_odd_row_is_no_end_of_doubt(tmp_path: Path, odd: str) -> None:
+    """Dies if a misspelt value, or a set of one row of a model, ends the doubt about two sets."""
+    grid = itertools.product("AB", ("sst", "mams"), range(3))
+    rows = [odd, *(f"{model},{of},0.{80 + n}" for n, (model, of, _) in enumerate(grid))]
+    named, doubt = tables.read(_table(tmp_path, "model,test_set,score", rows), Layout()).warnings
+    assert named == "not read: test_set" and doubt.startswith("test_set: a few values")
+
+
+@pytest.mark.parametrize("seed", ["seed", "run", "split"])
+def test_numbered_rows_are_not_doubted(tmp_path: Path, seed: str) -> None:
+    """Dies if what is recorded beside the seeds that all models share is taken for data sets."""
+    rows = [
+        f"{model},{k},{5 + k % 2},{k % 2 > 0},{'xy'[k % 2]}{model},2026-01-0{1 + k // 2},0.{k}"
+        for model in "AB"
+        for k in range(8)
+    ]
+    head = f"model,{seed},best_epoch,early_stopped,machine,date,score"
+    warnings = tables.read(_table(tmp_path, head, rows), Layout()).warnings
+    assert warnings[-1] == "not read: best_epoch, early_stopped, machine, date"
+
+
+@pytest.mark.parametrize(
+    ("of_b", "seeds", "said"),
+    [
+        ("mams", "", "test_set: A has sst, B has mams: if these are data sets or settings, "),
+        ("sst mams", "", "test_set: A has sst, B has sst, mams: if"),
+        ("mams", "4", "test_set: A has sst, B has mams: if"),
+        ("mams", "0", None),
+        ("sst", "", None),
+        ("nan", "", None),
+    ],
+)
+def test_models_on_other_sets_are_warned_of(
+    tmp_path: Path, of_b: str, seeds: str, said: str | None
+) -> None:
+    """Dies if models that share neither their data nor a seed are compared without a word, or it
+    is said of those that share either.
+
+    Args:
+      seeds: the first of B's, of which A's begin with 0; "": none are read.
+    """
+    of = {"A": ["sst"], "B": of_b.split()}
+    rows = [
+        f"{model},{of[model][k % len(of[model])]},{k},{k + int(seeds or 0) * (model == 'B')},0.{k}"
+        for model in "AB"
+        for k in range(4)
+    ]
+    head = f"model,test_set,beside,{'seed' if seeds else 'other'},score"
+    path = _table(tmp_path, head, rows)
+    warnings = tables.read(path, Layout()).warnings
+    assert any(said in line for line in warnings) if said else "has" not in " ".join(warnings)
+
+
+def test_a_state_is_never_taken_for_a_data_set(tmp_path: Path) -> None:
+    """Dies if what a column State says is doubted, of whichever country."""
+    rows = [f"{model},{state},.{k}" for model in "AB" for state in ("Ohio", "Iowa") for k in "123"]
+    path = _table(tmp_path, "model,State,score", rows)
+    assert tables.read(path, Layout()).warnings == ("not read: State",)
+
+
 @pytest.mark.parametrize(
     ("name", "crashed", "read"),
-    [("State", "crashed", True), ("STATUS", "KILLED", True), ("State", "Ohio", False)],
+    [
+        *(("State", word, True) for word in ("crashed", "error", "canceled", "cancelled")),
+        *(("STATUS", word, True) for word in ("KILLED", "timeout", " failed")),
+        ("State", "Ohio", False),
+    ],
 )
 def test_a_state_says_how_runs_ended(tmp_path: Path, name: str, crashed: str, read: bool) -> None:
     """Dies if the column of another program is passed over, or a word that is no status taken for
@@ -97,3 +162,28 @@ def test_values_of_any_kind(tmp_path: Path) -> None:
     path.write_text(json.dumps(rows))
     named, doubt = tables.read(str(path), Layout()).warnings
     assert named == "not read: layers, rate" and doubt.startswith("layers, rate: a few values")
+
+
+@pytest.mark.parametrize(
+    "word", ["running", "Preempted", "preempting", "", "success", "completed"]
+)
+def test_scores_of_runs_that_have_not_ended(tmp_path: Path, word: str) -> None:
+    """Dies if an empty cell or a good end makes a State unread or is warned of, or if a score that
+    is not yet the last counts in silence."""
+    rows = ["A,0,.5,finished", f"A,1,.6,{word}", "B,0,.7,finished", "B,1,.8,completed"]
+    table = tables.read(_table(tmp_path, "model,seed,score,State", rows), Layout())
+    warned = [line for line in table.warnings if "of its scores" in line]
+    if word.lower() in ("running", "preempted", "preempting"):
+        assert [line[: line.index(";")] for line in warned] == [
+            f"A: 1 of its scores are of runs whose status is {word}"
+        ]
+    else:
+        assert not warned
+    assert sum(table.statuses["A"].values()) == 2 - (not word)
+
+
+def test_an_empty_state_is_none(tmp_path: Path) -> None:
+    """Dies if a column without a word is read as the status."""
+    rows = [f"{model},{k},.{k}," for model in "AB" for k in (1, 2)]
+    table = tables.read(_table(tmp_path, "model,seed,score,State", rows), Layout())
+    assert table.statuses == {} and table.warnings == ("not read: State",)

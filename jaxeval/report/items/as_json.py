@@ -11,8 +11,13 @@ from jaxeval.stats.items.margins import ByMargin
 from jaxeval.stats.items.study import ItemStudy, TaskPair
 
 
-def to_dict(study: ItemStudy) -> dict[str, Json]:
-    """Estimates as they are stored; scores in the logs' own unit."""
+def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]:
+    """Estimates as they are stored; scores in the logs' own unit.
+
+    Args:
+      gated: as a gate has it, where that may be another.
+    """
+    gated = gated or study
     suite, by_task = study.suite, verdict.scales(study)
     return {
         "source": study.source,
@@ -30,8 +35,8 @@ def to_dict(study: ItemStudy) -> dict[str, Json]:
         "tie_groups": plain(suite.tie_groups),
         "notes": list(suite.notes),
         "leaderboard": plain(leaderboard.of(study)),
-        "outcome": studies.decision(study).outcome,
-        "outcome_text": verdict.outcome(study),
+        "outcome": studies.decision(gated).outcome,
+        "outcome_text": verdict.outcome(gated),
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),
     }

@@ -88,9 +88,9 @@ def _shown(label: str, difference: Estimate, p_values: str, scale: ScoreFormat) 
 
 
 def _p_values(p_adjusted: float, shown: ByMargin, study: ItemStudy) -> str:
-    """Of the difference and, with a margin, of the test beyond it, on which the outcome rests."""
+    """Of the difference and, with a margin, of the test beyond it, on which an outcome rests."""
     of_difference = text.p_value(p_adjusted)
-    if not study.rules.margin:
+    if not study.rules.margin or study.withheld:
         return of_difference
     return (
         f"{of_difference} (of a difference), {text.p_value(shown.p_outcome)} (beyond the margin)"

@@ -142,8 +142,17 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
         rules,
         warnings,
     )
-    reasons = completeness.reasons(paired) if rules.complete else ()
-    return _nothing_shown(compared, reasons) if reasons else compared
+    return decided(compared, paired) if rules.complete else compared
+
+
+def decided(study: ItemStudy, paired: Paired) -> ItemStudy:
+    """The study as a gate has it: nothing is shown where answers or tasks are missing.
+
+    Args:
+      paired: what was studied.
+    """
+    reasons = () if study.withheld else completeness.reasons(paired)
+    return _nothing_shown(study, reasons) if reasons else study
 
 
 def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
