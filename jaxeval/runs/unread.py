@@ -32,14 +32,15 @@ def notes(table: Columns, layout: Layout) -> Iterator[str]:
     yield f"not read: {listed(columns)}"
     compared = _compared(table, layout)
     asked = [name for name in columns if not names.is_status(name)]
+    shared = any(_is_shared(compared, roles, axis) for axis in ("seed", "split"))
     dividing: list[str] = []
     # a seed numbers the rows of each model: with a data set in between, numbers would be twice
-    if "seed" not in roles and not _is_shared(compared, roles, "split"):
+    if "seed" not in roles and not shared:
         cell = _cells(compared, roles)
         dividing = [name for name in asked if _divides(compared, name, cell)]
     if dividing:
         yield _said_of_dividing(compared, dividing)
-    if not any(_is_shared(compared, roles, axis) for axis in ("seed", "split")):
+    if not shared:
         rest = [name for name in asked if name not in dividing]
         apart = [said for name in rest if (said := _apart(compared, name, roles["model"]))]
         if apart:
@@ -124,9 +125,10 @@ def _is_shared(table: Columns, roles: Mapping[str, str], axis: str) -> bool:
     """Whether all models have a value of an axis in common, where the table has this axis."""
     if axis not in roles:
         return False
-    return bool(
-        set.intersection(*map(set, _by_model(table, roles[axis], roles["model"]).values()))
-    )
+    models, values = _values(table, roles["model"]), _values(table, roles[axis])
+    assert models is not None and values is not None
+    pairs = np.unique(values.codes * models.distinct + models.codes)
+    return bool(np.any(np.bincount(pairs // models.distinct) == models.distinct))
 
 
 def _by_model(table: Columns, name: str, models: str) -> dict[str, dict[str, None]]:
