@@ -252,46 +252,6 @@ def test_a_quarter_of_a_million_rows_takes_seconds(tmp_path: Path) -> None:
     assert len(samples.by_dataset[""]["A"].scores) == 125_000
 
 
-SPLITS = "".join(
-    f"{model},{split},{seed},{score}\n"
-    for model, split, seed, score in (
-        ("A", "x", 1, 1.0),
-        ("A", "x", 2, 3.0),
-        ("A", "y", 1, 5.0),
-        ("B", "y", 1, 2.0),
-        ("B", "x", 1, 4.0),
-    )
-)
-
-
-def test_the_unit_of_replication_is_named_and_averaged_within(tmp_path: Path) -> None:
-    """Dies if seeds of one split count as independent by default, or labels are mixed up."""
-    table = tables.read(_write(tmp_path, "a.csv", "model,split,seed,score\n" + SPLITS), Layout())
-    by_split = units.samples(table)
-    assert (by_split.unit, by_split.averaged) == ("split", (1, 2))
-    a, b = by_split.by_dataset[""]["A"], by_split.by_dataset[""]["B"]
-    assert dict(zip(a.labels, a.scores, strict=True)) == {"x": 2.0, "y": 5.0}
-    first, second = units.paired(a, b)
-    assert (first.tolist(), second.tolist()) == ([2.0, 5.0], [4.0, 2.0])
-    assert len(units.samples(table, "row").by_dataset[""]["A"].scores) == 3
-    with pytest.raises(
-        DataError, match="--unit dataset: no such column; expected one of seed, split"
-    ):
-        units.samples(table, "dataset")
-
-
-def test_pools_for_replay_keep_the_pairing(tmp_path: Path) -> None:
-    """Dies if the k-th scores of two models belong to different splits."""
-    text = "model,split,score\nA,x,1\nA,y,2\nA,z,3\nB,z,30\nB,x,10\n"
-    table = tables.read(_write(tmp_path, "a.csv", text), Layout())
-    together = units.pools(table, together=True)
-    assert {m: v.tolist() for m, v in together.items()} == {"A": [1, 3], "B": [10, 30]}
-    assert [len(v) for v in units.pools(table, together=False).values()] == [3, 2]
-    rows = tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
-    with pytest.raises(DataError, match="expected a seed or split that all models have"):
-        units.pools(rows, together=True)
-
-
 def test_numbers_name_the_rows_of_lists(tmp_path: Path) -> None:
     """Dies if lists and wide tables cannot be paired by their position."""
     for name, content in (("a.json", '{"A": [1, 2], "B": [3, 4]}'), ("a.csv", "A,B\n1,3\n2,4\n")):
