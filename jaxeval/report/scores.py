@@ -79,11 +79,15 @@ class ScoreFormat:
         return f"{self(value)} {unit}".rstrip()
 
     def interval(self, bounds: Interval | None) -> str:
-        """[low, high]; nothing where there is none."""
-        return "" if bounds is None else f"[{self(bounds.low)}, {self(bounds.high)}]"
+        """[low, high]; nothing where there is none, - without ends."""
+        if bounds is None:
+            return ""
+        return "-" if bounds.absent else f"[{self(bounds.low)}, {self(bounds.high)}]"
 
     def ci(self, bounds: Interval) -> str:
-        """The same under its name."""
+        """The same under its name; why there is none."""
+        if bounds.absent:
+            return f"no {text.confidence(bounds)} as {bounds.absent}"
         return f"{text.confidence(bounds)} {self.interval(bounds)}"
 
 

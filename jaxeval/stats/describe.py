@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxeval.stats.results import Interval, Sample, count, fraction, pairs, sample
+from jaxeval.stats.results import (
+    Interval,
+    Sample,
+    count,
+    fraction,
+    no_interval,
+    pairs,
+    sample,
+)
 
 Statistic = Callable[..., np.ndarray]
 MOST_RESAMPLED = 10_000  # scores of a sample for which resampling pays
@@ -25,7 +33,7 @@ class Summary:
     max: float
     mean: float
     sd: float | None  # ddof = 1; None for one score
-    mean_interval: Interval | None  # None below two scores
+    mean_interval: Interval | None  # None below two scores, and where all are equal
     median_interval: Interval | None
 
 
@@ -39,6 +47,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     values = sample(scores)
     low, q1, median, q3, high = five_numbers(values)
     several = len(values) > 1
+    varying = bool(np.ptp(values))
     return Summary(
         n=len(values),
         min=low,
@@ -48,7 +57,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
         max=high,
         mean=float(np.mean(values)),
         sd=sd(values) if several else None,
-        mean_interval=t_interval(values, confidence) if several else None,
+        mean_interval=t_interval(values, confidence) if varying else None,
         median_interval=order_interval(values, confidence) if several else None,
     )
 
@@ -64,7 +73,7 @@ def five_numbers(values: Sample) -> tuple[float, ...]:
 
 
 def t_interval(values: np.ndarray, confidence: float) -> Interval:
-    """Of the mean of two or more scores; constant scores give one of no width."""
+    """Of the mean of two or more scores, which are not all equal."""
     from scipy import special
 
     fraction(confidence, "confidence")
@@ -96,7 +105,7 @@ def bca_interval(
 
     Where the acceleration is not defined (a jackknife without spread, as for the median of many
     equal scores) the percentile interval stands in, and `method` says so. Samples without any
-    spread give an interval of no width.
+    spread have none.
 
     Args:
       samples: each is resampled on its own.
@@ -105,8 +114,7 @@ def bca_interval(
     fraction(confidence, "confidence")
     count(resamples, "resamples")
     if all(np.ptp(values) == 0 for values in samples):
-        value = float(statistic(*samples, axis=-1))
-        return Interval(value, value, confidence, "constant scores")
+        return no_interval(confidence, "the scores do not vary")
     for method in ("BCa", "percentile"):
         low, high = _bootstrap(samples, statistic, confidence, resamples, seed, method)
         if np.isfinite(low) and np.isfinite(high):

@@ -15,6 +15,7 @@ from jaxeval.stats.results import (
     exchanged,
     fraction,
     gaps,
+    no_interval,
     pairs,
     two_samples,
 )
@@ -35,15 +36,25 @@ def difference(
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
     if statistic == "mean":
-        from scipy import stats
-
         estimate, error, freedom = welch(first, second)
-        half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-        interval = Interval(estimate - half, estimate + half, confidence, "Welch")
+        interval = _of_mean((estimate, error, freedom), confidence, "Welch", "scores")
     else:
         estimate = float(np.median(first) - np.median(second))
         interval = _of_medians(first, second, confidence, resamples, seed)
     return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
+
+
+def _of_mean(
+    of: tuple[float, float, float], confidence: float, method: str, samples: str
+) -> Interval:
+    """The t interval of an estimate with its standard error and degrees of freedom."""
+    from scipy import stats
+
+    estimate, error, freedom = of
+    if error == 0:
+        return no_interval(confidence, f"the {samples} do not vary")
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    return Interval(estimate - half, estimate + half, confidence, method)
 
 
 def _of_medians(
@@ -62,13 +73,10 @@ def _of_medians(
 
 def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
-    from scipy import stats
-
     fraction(confidence, "confidence")
     first, second = pairs(a, b)
     estimate, error, freedom = paired(first, second)
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    interval = Interval(estimate - half, estimate + half, confidence, "t on pairs")
+    interval = _of_mean((estimate, error, freedom), confidence, "t on pairs", "differences")
     return Effect("mean difference of pairs", estimate, interval, (len(first),))
 
 

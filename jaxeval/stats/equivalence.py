@@ -21,18 +21,15 @@ class Rope:
 def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
     """Two one-sided t tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
 
-    Welch's, or on pairs. The statistic is that of the less convincing side.
+    Welch's, or on pairs. The statistic is that of the less convincing side; NaN, as is p, where
+    the scores do not vary.
     """
     from scipy import stats
 
     _margin(margin)
     (gap, error, freedom), n = _difference(a, b, paired)
-    if error == 0:
-        within = abs(gap) < margin
-        statistic, p_value = math.inf if within else -math.inf, float(not within)
-    else:
-        statistic = (margin - abs(gap)) / error
-        p_value = float(stats.t.sf(statistic, freedom))
+    statistic = (margin - abs(gap)) / error if error else math.nan
+    p_value = float(stats.t.sf(statistic, freedom))
     return HypothesisTest(
         "equivalence (TOST)",
         statistic,
@@ -58,17 +55,16 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     """Probabilities that A is worse, as good as B, and better, by a margin (Kruschke 2013).
 
     The posterior of the difference of means is taken as t with Welch's degrees of freedom, which
-    is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact.
+    is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact. NaN where
+    the scores do not vary.
     """
     from scipy import stats
 
     _margin(margin)
     (gap, error, freedom), _ = _difference(a, b, paired)
-    if error == 0:
-        lower, higher = float(gap < -margin), float(gap > margin)
-    else:
-        lower = float(stats.t.cdf((-margin - gap) / error, freedom))
-        higher = float(stats.t.sf((margin - gap) / error, freedom))
+    error = error or math.nan
+    lower = float(stats.t.cdf((-margin - gap) / error, freedom))
+    higher = float(stats.t.sf((margin - gap) / error, freedom))
     return Rope(margin, lower, 1.0 - lower - higher, higher)
 
 

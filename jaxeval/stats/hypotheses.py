@@ -126,7 +126,7 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
 
 
 def welch_t(a: Sample, b: Sample) -> HypothesisTest:
-    """Welch's t test of the means, variances not assumed equal."""
+    """Welch's t test of the means, variances not assumed equal; p is NaN without any spread."""
     from scipy import stats
 
     first, second = two_samples(a, b)
@@ -136,7 +136,7 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     statistic, p_value = float(result.statistic), float(result.pvalue)
     if not (np.ptp(first) or np.ptp(second)):  # a variance of rounding alone
         gap = float(first[0] - second[0])
-        statistic, p_value = (gap * np.inf, 0.0) if gap else (0.0, 1.0)
+        statistic, p_value = (gap * np.inf, np.nan) if gap else (0.0, 1.0)
     return HypothesisTest(
         "Welch's t",
         statistic,

@@ -170,7 +170,7 @@ def _notes_on_reductions(
     without: dict[str, list[str]] = {}
     for name, effects in reductions.items():
         for task, effect in zip((*reduced, "mean"), effects, strict=True):
-            if why := relative_error.without_interval(effect):
+            if why := effect.interval.absent:
                 without.setdefault(why, []).append(f"{name} ({task})")
     for why, named in without.items():
         every = len(named) == sum(map(len, reductions.values()))

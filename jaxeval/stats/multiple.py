@@ -14,14 +14,16 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     """Adjusted p-values, to be compared with the level itself.
 
     Args:
-      p_values: [m], one a comparison.
+      p_values: [m], one a comparison; NaN where it is not known, which counts as 1 for the others.
       method: "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any
         false rejection; "benjamini_hochberg" (1995) bounds the expected share of false ones.
 
     Returns:
-      [m] float64, in the given order.
+      [m] float64, in the given order; NaN where it is not known.
     """
-    values = sample(p_values, "p-values", at_least=0)
+    unknown = [p != p for p in p_values]
+    known = [1.0 if nan else p for p, nan in zip(p_values, unknown, strict=True)]
+    values = sample(known, "p-values", at_least=0)
     if np.any((values < 0) | (values > 1)):
         raise DataError("p-values: expected numbers from 0 to 1")
     count = len(values)
@@ -39,11 +41,4 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
         )
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
-    return result
-
-
-def holm_of_known(p_values: Sample) -> np.ndarray:
-    """[m] Holm's p-values; NaN where there is none, which counts as 1 for the others."""
-    values = np.asarray(p_values, np.float64)
-    adjusted = adjust_p_values(np.nan_to_num(values, nan=1.0), "holm")
-    return np.where(np.isnan(values), np.nan, adjusted)
+    return np.where(unknown, np.nan, result)

@@ -79,7 +79,7 @@ def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest
     )
     if np.ptp(gaps) == 0:
         statistic, p_value = (
-            (0.0, 1.0) if gaps[0] == 0 else (math.copysign(math.inf, gaps[0]), 0.0)
+            (0.0, 1.0) if gaps[0] == 0 else (math.copysign(math.inf, gaps[0]), math.nan)
         )
     else:
         result = stats.ttest_1samp(gaps, 0.0)

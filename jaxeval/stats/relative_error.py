@@ -12,12 +12,11 @@ has no weights (Nayak, Angeli & Manning 2016).
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Effect, Interval, fraction
+from jaxeval.stats.results import Effect, Interval, fraction, no_interval
 
 FEWEST = 5  # seeds of an interval, as of any conclusion
 _TINY = 1e-12  # a standard error below it is rounding
 _NAME = "relative error reduction"
-_NONE = "none: "  # before the reason, in place of an interval's method
 
 
 def reduction(score: np.ndarray | float, baseline: np.ndarray | float) -> np.ndarray:
@@ -69,12 +68,6 @@ def reductions(
     return tasks, mean
 
 
-def without_interval(reduced: Effect) -> str:
-    """Why a reduction has no interval; "" where it has one."""
-    method = reduced.interval.method
-    return method.removeprefix(_NONE) if method.startswith(_NONE) else ""
-
-
 def _error_left(s: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """1 - RER [T] of the means over seeds, and each seed's influence on it [T, S].
 
@@ -93,12 +86,12 @@ def _effect(name: str, left: float, influence: np.ndarray, confidence: float) ->
     seeds = len(influence)
     error = np.sqrt(np.sum(influence**2) / (max(seeds - 1, 1) * seeds))
     without = _reason(seeds, left, error)
-    low, high = np.nan, np.nan
-    if not without:
-        half = float(stats.t.ppf((1 + confidence) / 2, seeds - 1)) * error / left
-        with np.errstate(over="ignore"):
-            low, high = (float(1 - left * np.exp(side)) for side in (half, -half))
-    method = f"{_NONE}{without}" if without else "t of log(1 - RER) over seeds, linearised"
+    if without:
+        return Effect(name, float(1 - left), no_interval(confidence, without), (seeds,))
+    half = float(stats.t.ppf((1 + confidence) / 2, seeds - 1)) * error / left
+    with np.errstate(over="ignore"):
+        low, high = (float(1 - left * np.exp(side)) for side in (half, -half))
+    method = "t of log(1 - RER) over seeds, linearised"
     return Effect(name, float(1 - left), Interval(low, high, confidence, method), (seeds,))
 
 

@@ -16,6 +16,7 @@ from jaxeval.stats.results import (
     Sample,
     count,
     fraction,
+    no_interval,
     sample,
     sign,
 )
@@ -27,7 +28,7 @@ def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
     """Percentiles of a score's draws [B]; NaN where all are equal, as of items that are."""
     tail = (1 - fraction(confidence, "confidence")) / 2
     if np.ptp(draws) == 0:
-        return Interval(np.nan, np.nan, confidence, "none: all resamples have one score")
+        return no_interval(confidence, "all resamples have one score")
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(float(low), float(high), confidence, method)
 

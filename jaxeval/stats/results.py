@@ -13,20 +13,33 @@ import numpy as np
 from jaxeval.errors import DataError
 
 Sample = Sequence[float] | np.ndarray
+_NONE = "none: "  # before the reason, in place of an interval's method
 
 
 class Interval(NamedTuple):
-    """A confidence interval, with how sure and how made."""
+    """A confidence interval, with how sure and how made; of ends NaN where `absent` says why."""
 
     low: float
     high: float
     confidence: float
     method: str
 
+    @property
+    def absent(self) -> str:
+        """Why there is no interval; "" where there is one."""
+        return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
+
+
+def no_interval(confidence: float, why: str) -> Interval:
+    """In place of one that these scores do not allow."""
+    return Interval(math.nan, math.nan, confidence, f"{_NONE}{why}")
+
 
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
     """A statistical test. Its p-value holds for one look: see `adjust_p_values` for several.
+
+    That of a t test whose scores differ between the models and do not vary within is NaN.
 
     Attributes:
       direction: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if

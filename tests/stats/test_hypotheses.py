@@ -173,6 +173,14 @@ def test_constant_and_equal_scores_say_nothing(name: str) -> None:
     assert math.isfinite(result.statistic)
 
 
+def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
+    """Dies if six equal scores and six others, of which no error is known, have p = 0."""
+    for a, b in (([0.8] * 6, [0.7] * 6), ([0.1] * 6, [0.7] * 6)):
+        assert math.isnan(stats.welch_t(a, b).p_value)
+        assert math.isnan(stats.split_means_test([a] * 3, [b] * 3).p_value)
+    assert stats.welch_t([0.8] * 6, [0.7] * 5 + [0.71]).p_value < 0.05
+
+
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
 def test_one_score_is_refused(name: str) -> None:
     """Dies if a test is made of a single score."""

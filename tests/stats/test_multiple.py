@@ -1,5 +1,7 @@
 """Corrections for several comparisons."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.stats import multiple
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -45,6 +48,16 @@ def test_holm_rejects_what_its_step_down_procedure_rejects(
             break
         rejected[index] = True
     np.testing.assert_array_equal(stats.adjust_p_values(values) <= level, rejected)
+
+
+@pytest.mark.parametrize("method", ["bonferroni", "holm", "benjamini_hochberg"])
+def test_an_unknown_p_value_is_counted_and_stays_unknown(method: multiple.Method) -> None:
+    """Dies if NaN spoils the others, or tests that could not be made are not corrected for."""
+    adjusted = stats.adjust_p_values([0.02, math.nan, 0.01], method)
+    np.testing.assert_array_equal(
+        adjusted[[0, 2]], stats.adjust_p_values([0.02, 1, 0.01], method)[[0, 2]]
+    )
+    assert math.isnan(adjusted[1])
 
 
 def test_what_is_no_probability_is_refused() -> None:

@@ -57,7 +57,7 @@ def test_no_interval_goes_beyond_all_errors() -> None:
     for effect in (each[0], mean):
         assert effect.interval.low < effect.estimate < effect.interval.high < 1
     assert each[1].estimate == 1 and np.isnan(each[1].interval[:2]).all()
-    assert relative_error.without_interval(each[1]) == "no error is left"
+    assert each[1].interval.absent == "no error is left"
 
 
 def test_what_does_not_vary_has_no_interval() -> None:
@@ -68,7 +68,7 @@ def test_what_does_not_vary_has_no_interval() -> None:
         each, mean = relative_error.reductions(model, against)
         assert mean is not None
         for effect in (*each, mean):
-            assert relative_error.without_interval(effect) == "nothing varies over seeds"
+            assert effect.interval.absent == "nothing varies over seeds"
             assert np.isnan(effect.interval[:2]).all()
 
 
@@ -130,7 +130,7 @@ def test_intervals_of_few_errors_cover_too(seeds: int, error: float) -> None:
         (effect,), _ = relative_error.reductions(
             scores, 1 - generator.binomial(50, 0.23, (1, seeds)) / 50
         )
-        if not relative_error.without_interval(effect):
+        if not effect.interval.absent:
             covered.append(effect.interval.low <= 1 - error / 0.23 <= effect.interval.high)
     assert len(covered) > 300 and 0.94 < np.mean(covered) < 0.99
 

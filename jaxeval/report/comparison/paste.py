@@ -6,9 +6,10 @@ from jaxeval.stats.study import ScoreStudy
 
 
 def sentences(study: ScoreStudy) -> list[str]:
-    """The direction and the verdict; of many data sets only what they say together."""
+    """The direction, warnings, the verdict; of many data sets only what they say together."""
     scale = verdict.scale_of(study)
-    together = [f"{verdict.direction(study)}.", *overall.headline(study, scale)]
+    warned = [f"Warning: {line}." for line in study.warnings]
+    together = [f"{verdict.direction(study)}.", *warned, *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 

@@ -1,5 +1,6 @@
 """A comparison in the terminal."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -133,11 +134,15 @@ def _print_pair(console: "Console", pair: Pair, study: ScoreStudy, scale: ScoreF
     tests = [
         (
             f"  {verdict.TESTS[name]}",
-            f"{test.statistic:.6g}",
-            f"{test.p_value:.3g}",
-            f"{pair.adjusted[name]:.3g}",
+            _number(test.statistic, 6),
+            _number(test.p_value),
+            _number(pair.adjusted[name]),
             "primary" if name in pair.scores.verdict_tests else "",
         )
         for name, test in pair.tests.items()
     ]
     tables.print_table(console, ("  test", "statistic", "p", "corrected p", ""), tests)
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "-" if math.isnan(value) else f"{value:.{digits}g}"

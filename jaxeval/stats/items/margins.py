@@ -46,7 +46,7 @@ def by_margin(
     p_better = np.where(higher, above, 1 - not_below)
     p_worse = np.where(higher, 1 - not_below, above)
     p_outcome, p_equivalent = (
-        multiple.holm_of_known(np.minimum(1.0, 2 * p))
+        multiple.adjust_p_values(np.minimum(1.0, 2 * p))
         for p in (np.minimum(p_better, p_worse), np.maximum(1 - above, not_below))
     )
     return tuple(

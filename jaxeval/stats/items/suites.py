@@ -175,4 +175,4 @@ def _overall(
 def _holm(differences: Sequence[Estimate]) -> list[float]:
     """Holm's p-values; NaN where a difference has none."""
     p_values = np.array([each.p_value for each in differences], np.float64)
-    return list(multiple.holm_of_known(p_values).tolist())
+    return list(multiple.adjust_p_values(p_values).tolist())
