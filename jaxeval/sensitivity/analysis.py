@@ -10,6 +10,7 @@ from jaxeval.runs import metrics as known_metrics
 from jaxeval.sensitivity import conventions, intervals, metrics
 from jaxeval.sensitivity.hyperparameters import Declared, Values, axes
 from jaxeval.sensitivity.metrics import Profile
+from jaxeval.stats.items import proportions
 from jaxeval.stats.results import Interval, Sample, fraction, sample
 
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
@@ -146,7 +147,21 @@ def _intervals(
             )
         if interval is not None:
             by_path[path] = interval
+    if analysis.draws:
+        of_zeros = proportions.proportion(
+            *_zeros(analysis), method="wilson", confidence=confidence
+        )
+        by_path["share_zero"] = _percent(of_zeros)
     return by_path
+
+
+def _zeros(analysis: Analysis) -> tuple[int, int]:
+    """How many runs scored 0, of how many."""
+    return round(analysis.share_zero * analysis.n / 100), analysis.n
+
+
+def _percent(share: Interval) -> Interval:
+    return share._replace(low=100 * share.low, high=100 * share.high)
 
 
 def values(analysis: Analysis) -> dict[str, float]:
@@ -184,4 +199,7 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
         interval = intervals.interval(path, estimate, gaps, confidence, "independent draws")
         if interval is not None:
             differences[path] = Difference(estimate, interval)
+    if a.draws and b.draws:
+        gap = proportions.difference(_zeros(a), _zeros(b), confidence=confidence)
+        differences["share_zero"] = Difference(a.share_zero - b.share_zero, _percent(gap))
     return differences

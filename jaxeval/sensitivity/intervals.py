@@ -1,12 +1,13 @@
 """How sure a sweep of n runs is of its metrics: the paper gives none.
 
-Metrics of the scores and rank correlations: percentile bootstrap over runs. Metrics relative to
-the best run need more: no resample holds a better run than the best, so their draws lie to one
-side, and percentiles cover as little as .78. Their interval is symmetric and reaches as far as the
-farther percentile. All mean the average over sweeps of n runs. A profile is made of
-neighbours, and a bootstrap, which draws runs twice, changes who is whose neighbour; its interval
-comes from random halves of the runs (the delete-half jackknife of Shao & Wu 1989): the spread of
-what halves give estimates that of the whole.
+Metrics of the scores and rank correlations: percentile bootstrap over runs, and the score interval
+of a proportion for that of runs that scored 0. Metrics relative to the best run need more: no
+resample holds a better run than the best, so their draws lie to one side, and percentiles cover as
+little as .78. Their interval is symmetric and reaches as far as the farther percentile. All mean
+the average over sweeps of n runs. A profile is made of neighbours, and a bootstrap, which draws
+runs twice, changes who is whose neighbour; its interval comes from random halves of the runs (the
+delete-half jackknife of Shao & Wu 1989): the spread of what halves give estimates that of the
+whole.
 """
 
 import math
@@ -58,7 +59,6 @@ def of_scores(
     counts = np.stack([np.bincount(row, minlength=len(scores)) for row in chosen])
     return {
         "mean": 100 * drawn.mean(axis=1),
-        "share_zero": 100 * np.mean(drawn == 0, axis=1),
         **{f"rel_at_k.{k}": metrics.rel_at_k(falling, k, how) for k in ks},
         **{f"mean_at_k.{k}": metrics.mean_at_k(falling, k, how) for k in ks},
         "best_equivalent": metrics.best_equivalent(drawn, rope, how),
@@ -135,9 +135,12 @@ def profiles(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> d
 def interval(
     path: str, estimate: float, drawn: np.ndarray, confidence: float, method: str
 ) -> Interval | None:
-    """Of one metric, from what other runs could have given; None where too few have a value."""
+    """Of one metric, from what other runs could have given.
+
+    None where too few have a value, and where all have the same: how it varies is not known.
+    """
     known = drawn[np.isfinite(drawn)]
-    if len(known) < 0.9 * len(drawn):
+    if len(known) < 0.9 * len(drawn) or not np.ptp(known):
         return None
     tail = (1 - confidence) / 2
     low, high = (float(v) for v in np.quantile(known, [tail, 1 - tail]))

@@ -183,8 +183,13 @@ def test_degenerate_sweeps() -> None:
     flat = analyze(np.full(10, 0.5), {"x": [1] * 10, "y": range(10)}, ks=(5,), resamples=50)
     assert flat.best_equivalent == flat.expected_equivalent == 100
     assert flat.by_hyperparameter["x"].rho is None and flat.by_hyperparameter["y"].rho is None
+    assert set(flat.intervals) == {"share_zero"}  # of what resamples do not change there is none
     zero = analyze(np.zeros(10), {}, ks=(5,), resamples=50)
     assert (zero.share_zero, zero.rel_at_k[5]) == (100, 0)
+    failed = zero.intervals["share_zero"]
+    assert failed[:2] == pytest.approx((100 / (1 + 1.96**2 / 10), 100), abs=0.01)  # Wilson's
+    gap = difference(flat, zero)
+    assert set(gap) == {"share_zero"} and gap["share_zero"].interval.high < 0
     tiny = analyze([0.5, 0.6, 0.7], {}, ks=(1,), resamples=300)  # some draws hold one run alone
     assert tiny.expected_equivalent == 0
     for scores, message in (([0.5, 85, 1], "from 0 to 1, found 85"), ([0.5, 0.6], "at least 3")):
