@@ -78,7 +78,6 @@ def _add_pilot(parser: argparse.ArgumentParser) -> None:
     pilot.add_argument("--minus", metavar="NAME", help="the other")
     logs = parser.add_argument_group("a pilot of logs, as of compare")
     arguments.add_logs(logs)
-    logs.add_argument("--task", metavar="NAME", help="of logs with several")
     logs.add_argument("--metric", metavar="NAME", help="of a task with several")
     logs.add_argument("--column", action="append", default=[], metavar="ROLE=KEY")
     logs.add_argument("--missing", choices=("error", "drop", "zero"), default="error")
@@ -177,12 +176,10 @@ def _task(args: argparse.Namespace) -> "TaskScores":
     from jaxeval.stats.items import completeness
 
     _, paired = of_logs.read(args, (args.model, args.minus))
-    known = {task.task: task for task in paired.tasks}
-    if args.task is None and len(known) > 1:
-        raise DataError(f"several tasks ({text.listed([*known])}); expected --task with one")
-    if args.task is not None and args.task not in known:
-        raise DataError(f"no task {args.task!r}; expected one of {text.listed([*known])}")
-    task = known[args.task] if args.task is not None else paired.tasks[0]
+    task, *others = paired.tasks
+    if others:
+        names = text.listed([each.task for each in paired.tasks])
+        raise DataError(f"several tasks ({names}); expected --task with one")
     for line in (*paired.notes, *completeness.warnings(task)):
         print(f"warning: {line}", file=sys.stderr)
     return task

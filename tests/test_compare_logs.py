@@ -137,6 +137,29 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
 
 
+def test_only_some_tasks(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if p-values are corrected for other tasks, or a misspelt one passes."""
+    for task, right in (("mmlu_law", 4), ("mmlu_art", 5), ("arc", 6)):
+        for model, more in (("a", 1), ("b", 0)):
+            lines = [
+                {"model": model, "task": task, "item": k, "correct": k % 9 < right + more}
+                for k in range(90)
+            ]
+            with (tmp_path / f"{model}.jsonl").open("a") as file:
+                file.writelines(json.dumps(line) + "\n" for line in lines)
+    logs = ("a", "b", "--log", tmp_path)
+    one, fitting = (verb.as_json(capsys, *logs, "--task", t) for t in ("arc", "mmlu_*"))
+    assert [task["task"] for task in one["tasks"]] == ["arc"]
+    assert [task["task"] for task in fitting["tasks"]] == ["mmlu_law", "mmlu_art"]
+    whole = {pair["task"]: pair for pair in verb.as_json(capsys, *logs)["pairs"]}
+    (alone,) = one["pairs"]
+    assert alone["difference"]["p_value"] == whole["arc"]["difference"]["p_value"]
+    assert alone["p_adjusted"] == alone["difference"]["p_value"] < whole["arc"]["p_adjusted"]
+    assert len(verb.as_json(capsys, *logs, "--task", "arc", "--task", "mmlu_*")["tasks"]) == 3
+    with pytest.raises(DataError, match=r"--task: no task 'mmlu' in the logs; .*mmlu_law"):
+        compare.main([*map(str, logs), "--task", "mmlu"])
+
+
 def test_unequal_metrics_have_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if tasks of two metrics are averaged in silence."""
     models.logs(tmp_path, {"a": 1.0, "b": -0.5})

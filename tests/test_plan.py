@@ -184,7 +184,10 @@ def test_what_is_enough_has_nothing_to_make_up_for(tmp_path: Path, capsys: Shown
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(["--task", "t"], "no task 't'"), (["--metric", "f1"], "no task has a metric 'f1'")],
+    [
+        (["--task", "t"], "no task 't' in the logs"),
+        (["--metric", "f1"], "no task has a metric 'f1'"),
+    ],
 )
 def test_unknown_tasks_of_logs_are_named(tmp_path: Path, words: list[str], said: str) -> None:
     """Dies if a task that the logs lack is passed over."""

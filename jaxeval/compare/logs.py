@@ -109,7 +109,7 @@ def refuse_without_logs(args: argparse.Namespace) -> None:
       ConfigError: naming the argument.
     """
     flags = {"cluster": args.cluster, "over": args.over, "junit": args.junit, "html": args.html}
-    flags |= {"gate": args.gate or None}
+    flags |= {"task": args.task, "gate": args.gate or None}
     flags |= {"mismatched": None if args.mismatched == "error" else args.mismatched}
     for name, value in flags.items():
         if value is not None:

@@ -3,9 +3,10 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from jaxeval.runs.imported import Columns
@@ -94,6 +95,12 @@ def add_logs(group: argparse._ArgumentGroup) -> None:
         metavar="[NAME=]PATH",
         help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
         "predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
+    )
+    group.add_argument(
+        "--task",
+        action="append",
+        metavar="NAME",
+        help="only this task, or those of a pattern such as 'mmlu_*'; may be repeated (all tasks)",
     )
     group.add_argument(
         "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
@@ -188,7 +195,16 @@ def columns(args: argparse.Namespace) -> "Columns":
 
 def _one_source(args: argparse.Namespace) -> None:
     if (args.table is None) == (args.runs is None):
-        raise ConfigError("expected either --table FILE or --runs DIR")
+        raise ConfigError(f"expected either --table FILE or --runs DIR{_meant(args)}")
+
+
+def _meant(args: argparse.Namespace) -> str:
+    """What to write where a model's name is that of a file or folder."""
+    for name in getattr(args, "models", []):
+        if Path(name).exists():
+            flag = "--runs" if Path(name).is_dir() else "--table"
+            return f"; {printable(name)} is no model but a path: {flag} {printable(name)}"
+    return ""
 
 
 def parse(parser: argparse.ArgumentParser, words: Sequence[str] | None) -> argparse.Namespace:

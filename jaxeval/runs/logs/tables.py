@@ -1,19 +1,21 @@
 """All scores of logs as one long table of numpy columns."""
 
 import dataclasses
+import fnmatch
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, printable
-from jaxeval.runs.imported import collector_paused
+from jaxeval.errors import DataError, argument, printable
+from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
 MOST = 50_000_000  # scores of a table
 _UNKNOWN = -1
 _CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt", "run_id")
 _HASHED = ("content", "prompt", "run_id")  # or unknown
+_COLUMNS = (*_CODED[:-1], "sample", "score", "status")  # of the table
 _NAMED = ("model", "task", "metric", "item", "cluster")
 
 
@@ -149,6 +151,25 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
     table = columns.table(directions, count, notes)
     _refuse_twice(table)
     return table
+
+
+def only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
+    """The rows of some tasks; a name that is no task's is a pattern of names (`mmlu_*`).
+
+    Raises:
+      DataError: a name or pattern that no task has.
+    """
+    tasks = table.names["task"]
+    wanted: set[int] = set()
+    for name in asked:
+        meant = [name] if name in tasks else fnmatch.filter(tasks, name)
+        if not meant:
+            said = f"no task {name!r} in the logs; expected one of {listed(tasks)}"
+            raise DataError(f"{argument('task')}: {said}")
+        wanted |= {tasks.index(task) for task in meant}
+    rows = np.isin(table.task, sorted(wanted))
+    columns = {name: getattr(table, name)[rows] for name in _COLUMNS}
+    return dataclasses.replace(table, **columns)
 
 
 def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:
