@@ -197,19 +197,11 @@ def _retrained(
     searched = next(iter(retrained.parts.values()))
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
-        "parts": {name: _summary(scores) for name, scores in parts.items()},
+        "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
         "failures": list(retrained.failures),
         "optimism": _optimism(history, _highest(history), searched),
         "optimism_of_taken": _optimism(history, best, searched),
     }
-
-
-def _summary(scores: Sequence[float]) -> dict[str, Json]:
-    """Of fresh seeds; equal scores have no intervals: their spread is not known."""
-    summary = record(describe.summarize(scores))
-    if len(set(scores)) == 1:
-        return {**summary, "mean_interval": None, "median_interval": None}
-    return summary
 
 
 def _highest(history: History) -> Setting | None:
