@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import math
 import os
@@ -24,11 +25,13 @@ _MODULE = "python -m jaxeval."  # and the verb
 
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 after Ctrl-C, 143
-    after SIGTERM, which unwinds as Ctrl-C does: what the verb has started ends with it.
+    after SIGTERM, which unwinds as Ctrl-C does: what the verb has started ends with it. 141 (of
+    SIGPIPE) where the reader of its output has gone: a gate's verdict may not have been read.
 
     A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # closed, as by >&-
     try:
         status = main() or 0
         sys.stdout.flush()
@@ -50,10 +53,22 @@ def run(main: Callable[[], int | None]) -> NoReturn:
             sys.stderr.flush()
             os._exit(stop.code)  # all is closed; threads that still compile are not waited for
         raise
-    except BrokenPipeError:  # the reader of a pipe has gone; nothing is left to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
+    except BrokenPipeError:
+        _discard_stdout()
+        status = _SIGNALLED + signal.SIGPIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _discard_stdout()
+        named = error.filename or "the output"
+        print(f"error: {named}: cannot be written ({error.strerror})", file=sys.stderr)
+        status = 2
     sys.exit(status)
+
+
+def _discard_stdout() -> None:
+    """What is left to write would fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

@@ -46,6 +46,8 @@ class Checkpoints:
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
         self._manager = ocp.CheckpointManager(self.folder, options=options)
+        self._silenced = contextlib.ExitStack()
+        self._silenced.enter_context(_stragglers_silenced())  # written in the background
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts to write a snapshot; waits for the one before."""
@@ -73,8 +75,7 @@ class Checkpoints:
         damaged: list[int] = []
         for number in sorted(self._manager.all_steps(), reverse=True):
             try:
-                with _stragglers_silenced():
-                    snapshot = self._read(number, like)
+                snapshot = self._read(number, like)
             # whatever the readers of a dozen formats make of a file that ends too early
             except Exception as error:
                 damaged.append(number)
@@ -110,11 +111,12 @@ class Checkpoints:
 
     def close(self) -> None:
         """Waits until everything is on disk."""
-        try:
-            self._manager.wait_until_finished()
-            self._manager.close()
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from error
+        with self._silenced:
+            try:
+                self._manager.wait_until_finished()
+                self._manager.close()
+            except (OSError, ValueError) as error:
+                raise self._failed(error) from error
 
     def remove(self) -> None:
         """Closes and deletes: nobody is left to resume."""
@@ -130,8 +132,8 @@ class Checkpoints:
 
 @contextlib.contextmanager
 def _stragglers_silenced() -> Iterator[None]:
-    """Where one array cannot be read, Python would print that the others come too late: their
-    event loop is closed by then."""
+    """Where one array cannot be read or written, Python would print that the others come too late:
+    their event loop is closed by then."""
     before = sys.unraisablehook
 
     def hook(unraisable: "sys.UnraisableHookArgs") -> None:

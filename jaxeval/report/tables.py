@@ -13,7 +13,13 @@ def console(stderr: bool = False) -> "Console":
     """Where tables and lines are printed, as they are."""
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
+    class Piped(Console):
+        """Leaves a pipe without a reader to `cli.run`; rich would exit with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Piped(markup=False, emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
 
 
 def print_table(
