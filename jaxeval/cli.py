@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import errno
+import io
 import json
 import math
 import os
@@ -31,7 +32,7 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
     """
     signal.signal(signal.SIGTERM, _terminate)
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # closed, as by >&-
+    sys.stdout = sys.stdout or io.StringIO()  # closed, as by >&-
     try:
         status = main() or 0
         sys.stdout.flush()

@@ -159,6 +159,38 @@ def test_a_signal_ends_any_verb_in_order_and_says_which(number: signal.Signals) 
     assert said == "ended in order\n" and errors == ""
 
 
+_WRITING = """
+from jaxeval import cli
+from jaxeval.report import tables
+
+def main():
+    {write}
+    return 3
+
+cli.run(main)
+"""
+_WRITES = ["print('worse')", "tables.console().print('worse')"]
+
+
+@pytest.mark.parametrize("write", _WRITES)
+def test_an_output_that_is_not_read_is_no_verdict(write: str) -> None:
+    """Dies if a gate whose reader has gone, or whose disk is full, exits with a verdict's code, or
+    one whose output is closed without its own."""
+    words = [sys.executable, "-c", _WRITING.format(write=write)]
+    options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": ROOT}, "text": True}
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        gone = subprocess.run(words, stdout=pipe, stderr=subprocess.PIPE, timeout=60, **options)
+    assert (gone.returncode, gone.stderr) == (128 + signal.SIGPIPE, "")
+    with Path("/dev/full").open("w") as disk:
+        full = subprocess.run(words, stdout=disk, stderr=subprocess.PIPE, timeout=60, **options)
+    assert full.returncode == 2
+    assert full.stderr == "error: the output: cannot be written (No space left on device)\n"
+    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], timeout=60, **options)
+    assert closed.returncode == 3
+
+
 _COMPILING = """
 import time
 from concurrent import futures

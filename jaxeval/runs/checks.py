@@ -12,7 +12,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
-_LARGEST = 1e100
+LARGEST = 1e100  # of a score: its square can be held
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
@@ -97,12 +97,12 @@ def refuse_nameless(models: Sequence[object], rows: Sequence[int], source: str) 
 def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
     """Sizes whose squares floating point cannot hold."""
     size = np.abs(score)
-    wrong = np.flatnonzero((size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST)))
+    wrong = np.flatnonzero((size > LARGEST) | ((size > 0) & (size < 1 / LARGEST)))
     if len(wrong):
         k = int(wrong[0])
         raise DataError(
             f"row {rows[k]}: {score[k]:g}; expected 0, or an absolute value from "
-            f"{1 / _LARGEST:g} to {_LARGEST:g}",
+            f"{1 / LARGEST:g} to {LARGEST:g}",
             source,
         )
 

@@ -114,7 +114,9 @@ def explained(location: str) -> Iterator[None]:
         yield
     except sa.exc.DBAPIError as error:
         reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
-        todo = "what was recorded is kept: mend this and run the same command again"
+        todo = (
+            "what was recorded is kept: see that it can be written, and run the same command again"
+        )
         if getattr(error.orig, "sqlite_errorcode", None) in _DAMAGED:
             todo = (
                 "damaged, or not written by jaxeval: put a copy back, or use another runs folder"

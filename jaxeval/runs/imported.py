@@ -124,7 +124,7 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
         strict=True,  # an open quote would swallow the rest
     )
     try:
-        header = next(reader)
+        header = [name.strip() for name in next(reader)]  # "model , score"
         _check_header(header, path)
         numbers: list[int] = []
         body: list[list[str]] = []

@@ -134,11 +134,24 @@ def _named(table: Columns, columns: Mapping[str, str]) -> Columns:
     if not {"correct", "gold", "predicted"} & {*present, *columns}:
         raise DataError(f"no column correct, or gold and predicted; {_near(table)}", table.source)
     needed = ["model", "seed", "item", *truth, *columns]
+    for role in truth:
+        _refuse_empty(table, names[role])
     values: dict[str, Sequence[object]] = {
         role: table.texts(names[role])
         for role in dict.fromkeys([*needed, *(["dataset"] if "dataset" in present else [])])
     }
     return Columns(table.source, values, table.rows)
+
+
+def _refuse_empty(table: Columns, name: str) -> None:
+    """Raises DataError for a cell without a class: what it means only its author knows."""
+    for value, row in zip(table[name], table.rows, strict=True):
+        if value is None or value == "" or value != value:  # NaN
+            raise DataError(
+                f"row {row}, column {name}: empty; expected a class (a word of its own for no "
+                "answer, which counts as wrong)",
+                table.source,
+            )
 
 
 def _near(table: Columns) -> str:

@@ -155,6 +155,8 @@ def _change(rows: list[Row], **values: Any) -> None:
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],
             "row 2, column correct: expected 1 or 0, found '0.5'",
         ),
+        (lambda rows: rows[7].update(gold=""), "row 9, column gold: empty; expected a class"),
+        (lambda rows: rows[7].update(predicted=""), "row 9, column predicted: empty; expected"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(tmp_path: Path, change: Any, message: str) -> None:

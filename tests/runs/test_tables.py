@@ -156,6 +156,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.jsonl", '{"model": "A", "score": 1}\n{"mod', "jsonl:2: not valid JSON"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
+        ("a.csv", "model,score, model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", "seed\n1\n", "a column for each model"),

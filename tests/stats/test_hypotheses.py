@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -83,6 +83,20 @@ def test_mann_whitney_is_exact_with_ties(a: list[float], b: list[float]) -> None
     assert result.p_value == pytest.approx(expected, abs=1e-12) and result.method == "exact"
     mirrored = stats.mann_whitney_u(b, a)
     assert mirrored.p_value == result.p_value and mirrored.direction == -result.direction
+
+
+tied = st.lists(st.sampled_from([0.0, 1.0, -90.0, 40.0]), min_size=2, max_size=9)
+
+
+@settings(deadline=None)
+@example([0, 0, -90, -90, 40, 40], [0, 0, 0, 0, 0, 0])  # all labellings add up to 1 + 2e-16
+@given(tied, tied)
+def test_no_p_value_is_beyond_one(a: list[float], b: list[float]) -> None:
+    """Dies if a sum of probabilities rounds to more than 1, which no correction takes."""
+    values = [TWO[name](a, b).p_value for name in ("ks", "mwu", "bm")]
+    shorter = min(len(a), len(b))
+    values += [test(a[:shorter], b[:shorter]).p_value for test in PAIRED.values()]
+    assert min(values) >= 0 and max(values) <= 1
 
 
 @pytest.mark.parametrize(("n", "m"), [(8, 392), (4, 500), (3, 30), (8, 9)])

@@ -6,10 +6,14 @@ from jaxeval.stats.study import ScoreStudy
 
 
 def sentences(study: ScoreStudy) -> list[str]:
-    """The direction, warnings, the verdict; of many data sets only what they say together."""
+    """Direction, runs that failed, warnings, verdict; of many data sets what they say together."""
     scale = verdict.scale_of(study)
-    warned = [f"Warning: {line}." for line in study.warnings]
-    together = [f"{verdict.direction(study)}.", *warned, *overall.headline(study, scale)]
+    known = [
+        f"{verdict.direction(study)}.",
+        *(f"{line}." for line in verdict.counted(study.table)),
+    ]
+    known += [f"Warning: {line}." for line in study.warnings]
+    together = [*known, *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 

@@ -266,7 +266,7 @@ class _Task:
             row = rows[unexplained][:1]
             model, name = (self._named(what, row)[0] for what in ("model", "item"))
             raise self._error(
-                f"{int(unexplained.sum())} scores of {model} are not finite, the first "
+                f"scores of {model} that are not finite: {int(unexplained.sum())}, the first "
                 f"{self.table.score[row[0]]} of item {name:.60}; {argument('missing', 'drop')} "
                 f"leaves them out, {argument('missing', 'zero')} counts them as 0"
             )
@@ -289,7 +289,10 @@ class _Task:
             raise self._error(f"item {name:.60} is in two clusters")
         of_item = np.full(items, -1)
         of_item[item[known]] = codes[known]
-        return np.array([*names, ""], object)[of_item]
+        if (alone := of_item[item] < 0).any():
+            name = self._named("item", rows[alone][:1])[0]
+            raise self._error(f"item {name:.60} is in no cluster; expected all to be, or none")
+        return np.array(names, object)[of_item]
 
 
 def _of(task: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument, printable
+from jaxeval.runs.checks import LARGEST
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
@@ -150,6 +151,7 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
         _join_files(columns, files, notes)
     table = columns.table(directions, count, notes)
     _refuse_twice(table)
+    _refuse_sizes(table)
     return table
 
 
@@ -231,11 +233,27 @@ def _refuse_twice(table: LogTable) -> None:
     if not same.any():
         return
     k = int(order[int(np.argmax(same))])
-    model, task, item = (
-        f"{what} {table.names[what][int(getattr(table, what)[k])]:.60}"
-        for what in ("model", "task", "item")
-    )
+    model, task, item = _whose(table, k)
+    count = int(same.sum())
+    found = "a score is" if count == 1 else f"{count} scores are"
     raise DataError(
-        f"{int(same.sum())} scores are there twice: {model}, {task}, {item}, sample "
-        f"{int(table.sample[k])}; expected one score of each answer in a log"
+        f"{found} there twice: {model}, {task}, {item}, sample {int(table.sample[k])}; expected "
+        "one score of each answer in a log"
     )
+
+
+def _refuse_sizes(table: LogTable) -> None:
+    """Raises DataError for a score whose square floating point cannot hold."""
+    large = np.abs(np.where(np.isfinite(table.score), table.score, 0.0)) > LARGEST
+    if large.any():
+        k = int(np.argmax(large))
+        found = f"{', '.join(_whose(table, k))}: {table.score[k]:g}"
+        raise DataError(f"{found}; expected an absolute value up to {LARGEST:g}")
+
+
+def _whose(table: LogTable, row: int) -> list[str]:
+    """Model, task and item of a score, for a message."""
+    return [
+        f"{what} {table.names[what][int(getattr(table, what)[row])]:.60}"
+        for what in ("model", "task", "item")
+    ]

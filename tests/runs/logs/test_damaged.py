@@ -83,7 +83,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "sample twice": (
         lambda f: writing.inspect_json(f / "a.json", HEAD, [SAMPLE, SAMPLE]),
-        "1 scores are there twice: model openai/a, task popularity, item 1, sample 1",
+        "a score is there twice: model openai/a, task popularity, item 1, sample 1",
     ),
     "document twice": (_lm_eval_twice, "2 scores are there twice: model a, task arc, item 0"),
     "no object": (lambda f: _lines(f / "samples_x.jsonl", "[1]"), ":1: expected a JSON object"),
@@ -99,6 +99,10 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "fewer predictions": (
         lambda f: _lines(f / "a.jsonl", '{"gold": ["a", "b"], "predicted": [["a"]]}'),
         ":1: expected 2 predictions in each run",
+    ),
+    "score is huge": (
+        lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -1e160}'),
+        "item 2: -1e+160; expected an absolute value up to 1e+100",
     ),
     "score is text": (lambda f: _lines(f / "a.jsonl", '{"score": "good"}'), ":1: score: expected"),
     "spec is none": (lambda f: _lines(f / "a.jsonl", '{"spec": 1}'), ":1: expected a first line"),

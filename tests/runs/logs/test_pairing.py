@@ -98,7 +98,9 @@ def test_scores_that_are_not_finite(tmp_path: Path) -> None:
     """Dies if NaN without a reason passes for a score, or is dropped in silence."""
     folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, NAN, 0.5]}).parent
     writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.0, float("inf")]})
-    with pytest.raises(DataError, match=r"1 scores of a are not finite, the first nan of item 1"):
+    with pytest.raises(
+        DataError, match="scores of a that are not finite: 1, the first nan of item 1"
+    ):
         _paired(folder)
     (task,) = _paired(folder, missing="drop").tasks
     assert task.items == ("0",) and task.left_out == 2
@@ -137,6 +139,12 @@ def test_clusters_go_with_their_items(tmp_path: Path) -> None:
     lines = [{"item": 1, "score": 1, "cluster": c} for c in "xy"]
     with pytest.raises(DataError, match="item 1 is in two clusters"):
         _paired(_predictions(folder, {"a": lines[:1], "b": lines[1:]}))
+    partly = [{"item": k, "score": 1} | ({"cluster": "x"} if k else {}) for k in range(2)]
+    with pytest.raises(DataError, match="item 0 is in no cluster"):
+        _paired(_predictions(folder, {"a": partly, "b": partly}))
+    said_once = [{"item": k, "score": 1, "cluster": "x"} for k in range(2)]
+    (task,) = _paired(_predictions(folder, {"a": partly, "b": said_once})).tasks
+    assert task.clusters is not None and task.clusters.tolist() == ["x", "x"]
 
 
 def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
