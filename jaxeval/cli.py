@@ -9,6 +9,7 @@ import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -85,6 +86,19 @@ def resumable(without: str = "") -> Iterator[None]:
         again = f", without {without}" if without else ""
         print(f"\nstopped; the same command{again} continues from here", file=sys.stderr)
         raise
+
+
+@contextlib.contextmanager
+def waiting(doing: str, seconds: float = 3.0) -> Iterator[None]:
+    """Says on stderr what takes its time, once it has taken so many seconds."""
+    options = {"file": sys.stderr, "flush": True}
+    timer = threading.Timer(seconds, print, (f"{doing} ...",), options)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

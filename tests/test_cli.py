@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,15 @@ def test_an_output_that_is_not_read_is_no_verdict(write: str) -> None:
     assert full.stderr == "error: the output: cannot be written (No space left on device)\n"
     closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], timeout=60, **options)
     assert closed.returncode == 3
+
+
+def test_what_takes_its_time_is_said(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a quick step talks, or a slow one is silent."""
+    with cli.waiting("reading"):
+        pass
+    with cli.waiting("counting", 0.01):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "counting ...\n"
 
 
 _COMPILING = """

@@ -114,7 +114,8 @@ def main(words: Sequence[str] | None = None) -> int:
     models = args.models
     if args.control and models and args.control not in models:
         models = [*models, args.control]
-    table, trained = arguments.scores_and_items(args, models)
+    with cli.waiting("reading the scores"):
+        table, trained = arguments.scores_and_items(args, models)
     over_items = single_runs.study(table, trained, args) if trained else None
     if over_items is not None:
         logs.write(over_items, args)

@@ -147,7 +147,8 @@ def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     from jaxeval.runs.logs import arguments as of_logs
     from jaxeval.stats.items import study as studies
 
-    table, paired = of_logs.read(args, args.models)
+    with cli.waiting("reading the logs"):
+        table, paired = of_logs.read(args, args.models)
     whole = args.missing == "error"
     rules = studies.Rules(
         args.over,
@@ -159,9 +160,10 @@ def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
-    study = studies.study(
-        paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
-    )
+    with cli.waiting("comparing"):
+        study = studies.study(
+            paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
+        )
     return study, studies.decided(study, paired) if whole else study
 
 

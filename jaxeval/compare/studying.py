@@ -61,7 +61,7 @@ def study(
     from jaxeval.stats import study as studies
 
     rules = rules or pairwise.Rules()
-    show_progress = progress.shown()
+    show_progress = progress.shown(all_pairs=control is None)
     return studies.study(
         table, rules, unit, control=control, gamma=gamma, trained=trained, progress=show_progress
     )

@@ -68,9 +68,10 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval.report.sweep import terminal
     from jaxeval.sensitivity import sources
 
-    loaded = sources.read(args.sweeps, options.request(args))
-    sweeps = [_sweep(source, args.missing == "drop") for source in loaded]
-    analyses = _analyses(loaded, args)
+    with cli.waiting("reading the sweeps, and resampling them for intervals"):
+        loaded = sources.read(args.sweeps, options.request(args))
+        sweeps = [_sweep(source, args.missing == "drop") for source in loaded]
+        analyses = _analyses(loaded, args)
     gaps = sensitivity.difference(*analyses) if len(analyses) == 2 else {}
     averaged = _averaged(loaded, analyses, args)
     drawn = []

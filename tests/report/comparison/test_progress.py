@@ -24,3 +24,10 @@ def test_nothing_is_said_of_what_is_quick(
         "comparing: 25% done, about 21 s left",
         "comparing: 50% done, about 13 s left",
     ]
+    now[0] += 600
+    show(0.6)
+    assert "about 7 min left; --control MODEL compares" in capsys.readouterr().err
+    show = progress.shown(all_pairs=False)
+    now[0] += 600
+    show(0.6)
+    assert capsys.readouterr().err == "comparing: 60% done, about 7 min left\n"
