@@ -138,11 +138,12 @@ def _of_arrays(
     higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Paired":
-    from jaxeval.runs import item_scores
+    from jaxeval.runs import directions, item_scores
     from jaxeval.runs import metrics as known
     from jaxeval.stats.items import tables
 
-    said = known.higher_is_better(metric) if higher_is_better is None else higher_is_better
+    asked = directions.asked_for(higher_is_better)
+    said = known.higher_is_better(metric) if asked is None else asked
     if missing == "zero" and said is False:
         raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
     arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]

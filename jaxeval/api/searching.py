@@ -52,7 +52,9 @@ def select(
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
     """
     from jaxeval import bandits, results
+    from jaxeval.runs import directions
 
+    higher = directions.asked_for(higher_is_better) is not False
     if rule is not None and (delta, budget) != (0.05, None):
         raise errors.ConfigError(
             "select: expected either delta and budget, or a rule that has its own"
@@ -61,7 +63,7 @@ def select(
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
-        tree = functions.select(chosen, models, higher_is_better=higher_is_better, quiet=quiet)
+        tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
         return results.Selection(tree)
     backend.prepare()
     from jaxeval import observe
@@ -71,7 +73,7 @@ def select(
     arms = configs.arms(
         list(models), arguments.words(changes), arguments.path(data), random_splits, part
     )
-    training.refuse_other(arms, None if higher_is_better else False)
+    training.refuse_other(arms, None if higher else False)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError, argument
+from jaxeval.runs import directions
 from jaxeval.stats import hypotheses, ranking
 from jaxeval.stats.results import HypothesisTest, sample
 
@@ -124,6 +125,7 @@ def paired_options(
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
+    higher = directions.asked_for(higher_is_better) is not False
     scores, values = _scores(table, score), _column(table, option)
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):
@@ -133,8 +135,8 @@ def paired_options(
         complete = _complete(table, option, compared, key, rows)
         if complete:
             cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
-            paired = np.array(cells) * (1 if higher_is_better else -1)
-            comparisons.append(_compare(group, compared, paired, higher_is_better, ddof, repeats))
+            paired = np.array(cells) * (1 if higher else -1)
+            comparisons.append(_compare(group, compared, paired, higher, ddof, repeats))
     if not comparisons:
         raise DataError(_without_complete(table, option, compared, key, by))
     return comparisons

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import directions
 from jaxeval.stats import effects
 from jaxeval.stats.results import Effect, Interval, Sample, fraction, sample
 
@@ -70,7 +71,7 @@ def aggregates(
       gamma: the score at which a data set counts as solved; only where higher is better.
     """
     how = _How(confidence, resamples, seed)
-    sign = 1 if higher_is_better else -1
+    sign = -1 if directions.asked_for(higher_is_better) is False else 1
     every = np.concatenate([np.asarray(v) for strata in runs.values() for v in strata])
     thresholds = np.linspace(every.min(), every.max(), _THRESHOLDS)
     better = {m: [sign * np.asarray(v) for v in strata] for m, strata in runs.items()}

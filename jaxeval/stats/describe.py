@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jaxeval.runs import directions
 from jaxeval.stats.results import (
     Interval,
     Sample,
@@ -183,7 +184,7 @@ def expected_validation_performance(
     from scipy import special
 
     values = np.sort(sample(scores))
-    values = values if higher_is_better else values[::-1]
+    values = values[::-1] if directions.asked_for(higher_is_better) is False else values
     count = len(values)
     rank, draws = np.arange(count + 1)[None], np.arange(1, count + 1)[:, None]
     if replacement:

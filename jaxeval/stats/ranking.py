@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import directions
 from jaxeval.stats import multiple
 from jaxeval.stats.results import HypothesisTest, Sample, fraction, sample
 
@@ -200,7 +201,8 @@ def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
         raise DataError(
             f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"
         )
-    ranks: np.ndarray = stats.rankdata(-scores if higher_is_better else scores, axis=1)
+    lower = directions.asked_for(higher_is_better) is False
+    ranks: np.ndarray = stats.rankdata(scores if lower else -scores, axis=1)
     return ranks
 
 
