@@ -13,6 +13,7 @@ from jaxeval.runs import database, directions, native, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
+from jaxeval.stats import results
 
 
 def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTable:
@@ -114,8 +115,8 @@ def _of_sequences(
 
 def _numbers(name: str, values: object) -> np.ndarray:
     try:
-        numbers = np.asarray(values, float)
-    except (TypeError, ValueError):
+        numbers = results.floats(values, "expected numbers")
+    except DataError:
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
         a_table = "; table= takes one" if isinstance(values, ScoreTable) else ""

@@ -12,6 +12,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
+    floats,
     fraction,
     no_interval,
     pairs,
@@ -167,7 +168,9 @@ def interquartile_mean(scores: Sample | np.ndarray) -> float:
     """Mean of the middle half of all scores, runs and data sets pooled (Agarwal et al. 2021)."""
     from scipy import stats
 
-    return float(stats.trim_mean(sample(np.ravel(np.asarray(scores))), 0.25))
+    return float(
+        stats.trim_mean(sample(np.ravel(floats(scores, "scores: expected numbers"))), 0.25)
+    )
 
 
 def expected_validation_performance(

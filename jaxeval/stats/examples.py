@@ -15,6 +15,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
+    floats,
     fraction,
     pairs,
     sign,
@@ -160,7 +161,7 @@ def _moved(
 
 
 def _counts(values: np.ndarray, name: str) -> np.ndarray:
-    array = np.asarray(values, np.float64)
+    array = floats(values, f"{name}: expected [examples, kinds of counts]")
     if array.ndim != 2 or not len(array):
         raise DataError(f"{name}: expected [examples, kinds of counts], found shape {array.shape}")
     if not np.isfinite(array).all():

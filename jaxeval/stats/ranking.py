@@ -14,7 +14,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.stats import multiple
-from jaxeval.stats.results import HypothesisTest, Sample, fraction, sample
+from jaxeval.stats.results import HypothesisTest, Sample, floats, fraction, sample
 
 _AT_ONCE = 5_000_000  # ranks that are permuted at a time
 
@@ -194,9 +194,10 @@ def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
     """[N, k], 1 the best, ties shared."""
     from scipy import stats
 
-    scores = np.asarray(table, np.float64)
+    expected = "scores: expected a complete table [data sets, models] of finite numbers"
+    scores = floats(table, expected)
     if scores.ndim != 2 or not np.isfinite(scores).all():
-        raise DataError("scores: expected a complete table [data sets, models] of finite numbers")
+        raise DataError(expected)
     if scores.shape[0] < 2 or scores.shape[1] < 3:
         raise DataError(
             f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"

@@ -5,14 +5,15 @@ scipy.stats takes a second to import, so the functions that need it import it th
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
 
 Sample = Sequence[float] | np.ndarray
+Location = Literal["mean", "median"]
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
@@ -65,23 +66,35 @@ class Effect:
     n: tuple[int, ...]
 
 
-def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """Scores as a float64 vector.
+def floats(values: object, expected: str) -> np.ndarray:
+    """[...] float64, NaN where a masked array of numpy's hides a number.
 
     Raises:
-      DataError: fewer than `at_least` scores, more than one axis, or one that is not finite.
+      DataError: no numbers, or rows of different lengths; it begins with what was expected.
     """
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name}: expected numbers, found {_short(values)}") from None
+        if isinstance(values, np.ma.MaskedArray):
+            return values.astype(np.float64).filled(np.nan)
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{expected}, found {_short(values)}") from None
+
+
+def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
+    """Values of one kind, such as scores, as a float64 vector.
+
+    Raises:
+      DataError: fewer than `at_least` of them, more than one axis, or one that is not finite.
+    """
+    array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
-        raise DataError(f"{name}: expected one axis of scores, found {array.ndim}")
+        raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
     if not np.isfinite(array).all():
         where = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise DataError(f"{name}: score {where} is {array[where]}; expected a finite number")
+        raise DataError(f"{name}: value {where} is {array[where]}; expected a finite number")
     if len(array) < at_least:
-        raise DataError(f"{name}: expected at least {at_least} scores, found {len(array)}")
+        of = "value" if at_least == 1 else "values"
+        raise DataError(f"{name}: expected at least {at_least} {of}, found {len(array)}")
     return array
 
 
@@ -122,6 +135,17 @@ def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
         return differences
     unit = 10.0 ** (math.floor(math.log10(size)) - 12)
     return np.round(differences / unit) * unit
+
+
+def location(statistic: Location) -> Callable[..., np.ndarray]:
+    """numpy's mean or median.
+
+    Raises:
+      DataError: another name.
+    """
+    if statistic not in ("mean", "median"):
+        raise DataError(f"statistic: expected mean or median, found {statistic!r}")
+    return np.mean if statistic == "mean" else np.median
 
 
 def fraction(value: float, name: str) -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats.results import floats
 
 Scores = Sequence | np.ndarray  # [I], [I, R] or [I, R, K]; NaN where a score is missing
 Labels = Sequence[Hashable] | np.ndarray
@@ -60,16 +61,13 @@ class Groups(NamedTuple):
 
 
 def array(scores: Scores, name: str = "scores") -> np.ndarray:
-    """[I, R, K] float64, NaN where a score is missing.
+    """[I, R, K] float64, NaN where a score is missing or masked.
 
     Raises:
       DataError: another shape, no score at all, or an infinite one.
     """
     expected = f"{name}: expected [items], [items, runs] or [items, runs, samples]"
-    try:
-        values = np.asarray(scores, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{expected} of numbers, NaN where one is missing") from None
+    values = floats(scores, f"{expected} of numbers, NaN where one is missing")
     if not 1 <= values.ndim <= 3 or not values.size:
         raise DataError(f"{expected}, found shape {list(values.shape)}")
     values = values.reshape(*values.shape, *[1] * (3 - values.ndim))

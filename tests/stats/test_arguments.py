@@ -1,0 +1,66 @@
+"""What functions of scores are called with by mistake: refused in one line, never used."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxeval
+from jaxeval import stats
+from jaxeval.errors import DataError
+from jaxeval.stats import items
+
+A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
+MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "statistic of an effect": (
+        lambda: stats.difference(A, B, statistic="Mean"),  # type: ignore[arg-type]
+        "statistic: expected mean or median, found 'Mean'",
+    ),
+    "statistic of a test": (
+        lambda: stats.permutation_test(A, B, statistic="Mean"),  # type: ignore[arg-type]
+        "statistic: expected mean or median, found 'Mean'",
+    ),
+    "masked": (
+        lambda: stats.summarize(MASKED),
+        "scores: value 2 is nan; expected a finite number",
+    ),
+    "masked, pooled": (lambda: stats.interquartile_mean(MASKED), "scores: value 2 is nan"),
+    "masked, compared": (lambda: jaxeval.compare(A, MASKED), "B: score 3 is missing"),
+    "masked, ranked": (
+        lambda: stats.friedman(np.ma.masked_equal([[1, 2, 3], [4, 5, 0]], 0)),
+        "scores: expected a complete table",
+    ),
+    "beyond all floats": (
+        lambda: stats.summarize([0.1, 10**400]),
+        "scores: expected numbers, found [0.1, 1000",
+    ),
+    "no p-value": (
+        lambda: stats.adjust_p_values([0.1, np.inf]),
+        "p-values: value 1 is inf; expected a finite number",
+    ),
+    "threshold": (
+        lambda: stats.performance_profile([A], [np.nan]),
+        "thresholds: value 0 is nan",
+    ),
+    "none": (lambda: stats.summarize([]), "scores: expected at least 1 value, found 0"),
+    "one of two": (lambda: stats.welch_t([1], B), "of A: expected at least 2 values, found 1"),
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_mistakes_are_one_line(call: str) -> None:
+    """Dies if a wrong argument gives a number, or an error that does not name it."""
+    function, said = WRONG[call]
+    with pytest.raises(DataError) as raised:
+        function()
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_masked_scores_of_items_are_missing() -> None:
+    """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
+    masked = items.mean(MASKED)
+    assert masked == items.mean([0.1, 0.2, np.nan])
+    assert masked.value == pytest.approx(0.15)
+    assert items.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
