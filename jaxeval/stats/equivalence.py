@@ -5,7 +5,7 @@ import math
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects
-from jaxeval.stats.results import HypothesisTest, Sample, pairs, two_samples
+from jaxeval.stats.results import HypothesisTest, Sample, between, pairs, two_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,5 +69,5 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
 
 
 def _margin(margin: float) -> None:
-    if not (margin > 0 and math.isfinite(margin)):
+    if not between(margin, 0, math.inf):
         raise DataError(f"margin: expected a number above 0, found {margin}")

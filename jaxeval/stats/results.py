@@ -150,15 +150,23 @@ def location(statistic: Location) -> Callable[..., np.ndarray]:
 
 def fraction(value: float, name: str) -> float:
     """A probability strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
+    if not between(value, 0.0, 1.0):
         raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
 
 
-def count(value: int, name: str) -> int:
-    """A number of resamples, shuffles or permutations."""
-    if value != int(value) or value < 1:
-        raise DataError(f"{name}: expected a whole number of at least 1, found {value}")
+def between(value: float, low: float, high: float) -> bool:
+    """Whether it is a number, and strictly between two: NaN and texts are not."""
+    try:
+        return bool(low < value < high)
+    except (TypeError, ValueError):
+        return False
+
+
+def count(value: int, name: str, at_least: int = 1) -> int:
+    """A number of resamples, shuffles or permutations, of seeds or items."""
+    if not (between(value, at_least - 1, math.inf) and value == int(value)):
+        raise DataError(f"{name}: expected a whole number of at least {at_least}, found {value}")
     return int(value)
 
 

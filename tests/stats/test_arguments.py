@@ -46,6 +46,33 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "none": (lambda: stats.summarize([]), "scores: expected at least 1 value, found 0"),
     "one of two": (lambda: stats.welch_t([1], B), "of A: expected at least 2 values, found 1"),
+    "no seeds": (
+        lambda: stats.power(0.5, 1, np.nan),  # type: ignore[arg-type]
+        "n: expected a whole number of at least 2, found nan",
+    ),
+    "half a seed": (lambda: stats.power(0.5, 1, 5, n_other=5.5), "n_other: expected a whole"),  # type: ignore[arg-type]
+    "no difference": (lambda: stats.required_seeds(np.nan, 1), "difference: expected a finite"),
+    "all difference": (lambda: stats.required_seeds(np.inf, 1), "difference: expected a finite"),
+    "sd": (lambda: stats.power(0.5, np.nan, 5), "sd: expected a number of at least 0, found nan"),
+    "comparisons": (
+        lambda: stats.power(0.5, 1, 5, comparisons=np.nan),
+        "comparisons: expected a whole number of at least 1, found nan",
+    ),
+    "level": (lambda: stats.power(0.5, 1, 5, alpha="x"), "alpha: expected a number between"),
+    "margin": (lambda: stats.tost(A, B, np.nan), "margin: expected a number above 0, found nan"),
+    "half right": (
+        lambda: items.proportion(1.5, 3),  # type: ignore[arg-type]
+        "right: expected a whole number of at least 0, found 1.5",
+    ),
+    "too many": (lambda: items.proportion(4, 3), "right: expected at most n, found 4 of 3"),
+    "runs of a plan": (
+        lambda: items.power(0.5, items.Spread(1.0), items.Size(10, np.nan)),  # type: ignore[arg-type]
+        "one or more runs",
+    ),
+    "no samples": (
+        lambda: items.millers_items(0.1, items.Spread(1.0), samples=0),
+        "samples: expected a whole number of at least 1, found 0",
+    ),
 }
 
 
