@@ -15,7 +15,7 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import directions
 from jaxeval.stats import hypotheses, ranking
-from jaxeval.stats.results import HypothesisTest, sample
+from jaxeval.stats.results import HypothesisTest, as_many, sample
 
 Table = Mapping[str, Sequence[Hashable]]
 Repeats = Literal["first", "last", "mean", "median"]
@@ -230,7 +230,8 @@ def _column(table: Table, name: str) -> Sequence[Hashable]:
 
 
 def _scores(table: Table, name: str) -> np.ndarray:
-    return sample(np.asarray(_column(table, name)), f"column {name}")
+    as_many(table, "columns")
+    return sample(_column(table, name), f"column {name}")  # type: ignore[arg-type]
 
 
 def _listed(names: Sequence[Hashable]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.stats import multiple
-from jaxeval.stats.results import HypothesisTest, Sample, floats, fraction, sample
+from jaxeval.stats.results import HypothesisTest, Sample, as_many, floats, fraction, sample
 
 _AT_ONCE = 5_000_000  # ranks that are permuted at a time
 
@@ -187,7 +187,9 @@ def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
 
 
 def _columns(scores: Mapping[str, Sample]) -> np.ndarray:
-    return np.column_stack([sample(values, name) for name, values in scores.items()])
+    columns = {name: sample(values, name) for name, values in scores.items()}
+    as_many(columns, "data sets")
+    return np.column_stack([*columns.values()])
 
 
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:

@@ -5,7 +5,7 @@ scipy.stats takes a second to import, so the functions that need it import it th
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -111,6 +111,19 @@ def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarr
             f"pairs: expected as many scores of A as of B, {len(first)} != {len(second)}"
         )
     return first, second
+
+
+def as_many(of: Mapping[str, Sized], what: str) -> None:
+    """Raises DataError unless there is something of one length.
+
+    Args:
+      of: name -> what must be as long as the others.
+      what: one of each is of.
+    """
+    sizes = {name: len(values) for name, values in of.items()}
+    if len(set(sizes.values())) != 1:
+        found = ", ".join(f"{size} of {name}" for name, size in sizes.items()) or "none"
+        raise DataError(f"{what}: expected as many of each, found {found}")
 
 
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -73,6 +73,50 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: items.millers_items(0.1, items.Spread(1.0), samples=0),
         "samples: expected a whole number of at least 1, found 0",
     ),
+    "columns of ranks": (
+        lambda: stats.nemenyi({"a": A, "b": B, "c": [0.1, 0.2]}),
+        "data sets: expected as many of each, found 3 of a, 3 of b, 2 of c",
+    ),
+    "columns against one": (
+        lambda: stats.against({"a": A, "b": B[:2], "c": A}, "a"),
+        "data sets: expected as many of each, found 3 of a, 2 of b, 3 of c",
+    ),
+    "no models": (lambda: stats.nemenyi({}), "expected as many of each, found none"),
+    "no runs": (lambda: stats.aggregates({}), "expected as many of each, found none"),
+    "runs of other data sets": (
+        lambda: stats.aggregates({"a": [A, B], "b": [A]}),
+        "data sets: expected as many of each, found 2 of a, 1 of b",
+    ),
+    "ragged": (
+        lambda: stats.friedman([[1, 2, 3], [1, 2]]),  # type: ignore[arg-type]
+        "scores: expected a complete table [data sets, models] of finite numbers, found [[1, 2",
+    ),
+    "short column": (
+        lambda: stats.paired_options(
+            {"x": ["p", "q"], "y": [1], "score": [1.0, 2.0]}, "x", "score", key=["y"]
+        ),
+        "columns: expected as many of each, found 2 of x, 1 of y, 2 of score",
+    ),
+    "kinds of counts": (
+        lambda: stats.approximate_randomization(np.ones((4, 2)), np.ones((4, 2)), iterations=9),
+        "counts: expected columns true positives, predicted, gold, found 2",
+    ),
+    "no tasks": (
+        lambda: items.mean_difference([], "a", "b", over=["items"]),
+        "tasks: expected one or more, found none",
+    ),
+    "clusters of clusters": (
+        lambda: items.mean(A, clusters=np.ones((3, 2))),
+        "clusters: expected a label of every item, found array([1., 1.]) of item 0",
+    ),
+    "no cluster": (
+        lambda: items.mean(A, clusters=["p", None, "q"]),
+        "clusters: expected a label of every item, found None of item 1",
+    ),
+    "NaN for a cluster": (
+        lambda: items.mean(A, clusters=[1.0, 2.0, np.nan]),
+        "clusters: expected a label of every item, found nan of item 2",
+    ),
 }
 
 

@@ -45,8 +45,10 @@ def mean_difference(
     where runs are shared, and each task's own where not.
 
     Raises:
-      DataError: as of `estimates.difference`; tasks of several metrics.
+      DataError: as of `estimates.difference`; no task, or tasks of several metrics.
     """
+    if not tasks:
+        raise DataError("tasks: expected one or more, found none")
     notes = not_averaged(tasks, (a, b))
     if notes:
         raise DataError(notes[0])
