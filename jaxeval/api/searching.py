@@ -59,16 +59,30 @@ def select(
         raise errors.ConfigError(
             "select: expected either delta and budget, or a rule that has its own"
         )
+    if not (rule is None or isinstance(rule, bandits.Rule)):
+        raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
     chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
+        moved = None if out == "runs" else out
+        _refuse_given(
+            data=data,
+            out=moved,
+            changes=changes,
+            splits=splits,
+            part=part,
+            seconds=seconds,
+            store=store,
+        )
         tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
         return results.Selection(tree)
     backend.prepare()
     from jaxeval import observe
     from jaxeval.select import configs, training
 
+    if splits not in (None, "random", "own"):
+        raise errors.ConfigError(f"splits: expected random or own, got {splits!r}")
     random_splits = None if splits is None else splits == "random"
     arms = configs.arms(
         list(models), arguments.words(changes), arguments.path(data), random_splits, part
@@ -78,6 +92,15 @@ def select(
     with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
+
+
+def _refuse_given(**of_configs: object) -> None:
+    """Refuses what functions have no use for."""
+    given = [name for name, value in of_configs.items() if value is not None]
+    if given:
+        raise errors.ConfigError(
+            f"select: {', '.join(given)}: expected with configs, which are trained, got functions"
+        )
 
 
 @errors.in_python(state="out{}")

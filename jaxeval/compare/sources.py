@@ -36,8 +36,10 @@ def table(
     """The score table of models; arguments as of `jaxeval.compare`.
 
     Raises:
-      ConfigError: models of different sorts, or of none.
+      ConfigError: models of different sorts, or of none; `paired` is no bool.
     """
+    if not isinstance(paired, bool | np.bool_):
+        raise ConfigError(f"paired: expected True or False, got {paired!r:.60}")
     if source is not None:
         return _of_names(_names(models), source, higher_is_better)
     if not models:
