@@ -74,7 +74,7 @@ def floats(values: object, expected: str) -> np.ndarray:
     """
     try:
         if isinstance(values, np.ma.MaskedArray):
-            return values.astype(np.float64).filled(np.nan)
+            return np.ma.filled(values.astype(np.float64), np.nan)
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{expected}, found {_short(values)}") from None

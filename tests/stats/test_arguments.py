@@ -101,6 +101,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: stats.approximate_randomization(np.ones((4, 2)), np.ones((4, 2)), iterations=9),
         "counts: expected columns true positives, predicted, gold, found 2",
     ),
+    "factor": (
+        lambda: items.mean(A, over="items,seeds"),
+        "over: expected items, runs or items,runs, found 'items,seeds'",
+    ),
+    "no factor": (lambda: items.mean(A, over=5), "over: expected items, runs or items,runs"),  # type: ignore[arg-type]
     "no tasks": (
         lambda: items.mean_difference([], "a", "b", over=["items"]),
         "tasks: expected one or more, found none",
@@ -135,3 +140,13 @@ def test_masked_scores_of_items_are_missing() -> None:
     assert masked == items.mean([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
     assert items.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
+
+
+def test_factors_are_named_as_the_command_names_them() -> None:
+    """Dies if "items,runs" is read letter by letter, or another text than its list."""
+    a, b = np.random.default_rng(5).normal(size=(2, 40, 3))
+    both, tasks = ["items", "runs"], [items.Task("t", "f1", {"a": a, "b": b})] * 2
+    assert items.difference(a, b, over="items,runs") == items.difference(a, b, over=both)
+    assert items.mean(a, over="runs") == items.mean(a, over=["runs"])
+    for of in (items.mean_difference, items.difference_over_tasks):
+        assert of(tasks, "a", "b", over=" runs, items") == of(tasks, "a", "b", over=both)
