@@ -155,11 +155,13 @@ def _rule() -> Any:
 
 @pytest.mark.parametrize("call", WRONG)
 def test_mistakes_are_one_line(call: str) -> None:
-    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong."""
+    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong, or
+    wrong input is no ValueError."""
     function, said = WRONG[call]
     with pytest.raises(errors.JaxevalError) as raised:
         function()
     assert said in str(raised.value) and "\n" not in str(raised.value)
+    assert isinstance(raised.value, ValueError | errors.RunError)
     assert not Path("runs").exists()
 
 
