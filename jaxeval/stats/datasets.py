@@ -69,6 +69,9 @@ def aggregates(
     Args:
       runs: model -> one sample a data set, in the same order.
       gamma: the score at which a data set counts as solved; only where higher is better.
+
+    Raises:
+      DataError: models of unequal numbers of data sets, or none.
     """
     how = _How(confidence, resamples, seed)
     sign = -1 if directions.asked_for(higher_is_better) is False else 1

@@ -57,6 +57,9 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     The posterior of the difference of means is taken as t with Welch's degrees of freedom, which
     is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact. NaN where
     the scores do not vary.
+
+    Raises:
+      DataError: a margin that is not above 0; unequal numbers of scores that are paired.
     """
     from scipy import stats
 

@@ -145,13 +145,23 @@ def power(
       difference: of the means, in the unit of the scores; its sign does not matter.
       sd: standard deviation of the scores over seeds.
       n: seeds of a model, at least 2; `n_other` of the other, the same if absent.
-      **design: other fields of `TestDesign`.
+      **design: sd_other, alpha, comparisons, test and paired, as of `TestDesign`.
+
+    Raises:
+      DataError: fewer than 2 seeds, or numbers that are none.
     """
     return _power(TestDesign(sd, **design), difference, n, n if n_other is None else n_other)
 
 
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
-    """Fewest seeds per model (as many of each) that see a difference with a given probability."""
+    """Fewest seeds per model (as many of each) that see a difference with a given probability.
+
+    Args:
+      difference, sd, **design: as of `stats.power`.
+
+    Raises:
+      DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
+    """
     fraction(power, "power")
     plan = TestDesign(sd, **design)
     _finite(difference)
@@ -198,6 +208,9 @@ def detectable_difference(
     sd: float, n: int, *, n_other: int | None = None, power: float = 0.8, **design: Any
 ) -> float:
     """The smallest difference that n seeds per model see with the given probability.
+
+    Args:
+      sd, n, n_other, **design: as of `stats.power`.
 
     Raises:
       DataError: the test cannot reach the level with so few seeds, whatever the difference.

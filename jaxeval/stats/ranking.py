@@ -117,7 +117,10 @@ def nemenyi(
     """Average ranks and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score per data set, in the same order.
+      scores: model -> one score per data set, in the same order; three models or more.
+
+    Raises:
+      DataError: unequal numbers of scores, or too few models or data sets.
     """
     from scipy import stats
 
@@ -152,10 +155,10 @@ def against(
     """Every other model against a control, in the order of the z (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score per data set, in the same order.
+      scores: model -> one score per data set, in the same order; three models or more.
 
     Raises:
-      DataError: no such control.
+      DataError: no such control; as of `nemenyi`.
     """
     from scipy import stats
 

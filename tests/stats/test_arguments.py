@@ -1,5 +1,6 @@
 """What functions of scores are called with by mistake: refused in one line, never used."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -150,3 +151,14 @@ def test_factors_are_named_as_the_command_names_them() -> None:
     assert items.mean(a, over="runs") == items.mean(a, over=["runs"])
     for of in (items.mean_difference, items.difference_over_tasks):
         assert of(tasks, "a", "b", over=" runs, items") == of(tasks, "a", "b", over=both)
+
+
+def test_types_of_the_room_are_found_in_it() -> None:
+    """Dies if a call needs a class, or names one, that `jaxeval.stats` does not have."""
+    needed = {"TestDesign", "Rope"}  # of `power` and what `rope` gives
+    for name in stats.__all__:
+        hints = getattr(getattr(stats, name), "__annotations__", {})
+        taken = [hint for argument, hint in hints.items() if argument != "return"]
+        ours = [t for t in taken if getattr(t, "__module__", "").startswith("jaxeval.stats")]
+        needed |= {t.__name__ for t in ours if inspect.isclass(t)}
+    assert "Variances" in needed <= {*stats.__all__}
