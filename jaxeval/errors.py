@@ -47,10 +47,13 @@ def in_python(**names: str) -> Iterator[None]:
 
 
 class JaxevalError(Exception):
-    """Parent of all errors whose message is meant for the user; a traceback is a bug."""
+    """Parent of all errors whose message is meant for the user; a traceback is a bug.
+
+    Those of wrong input are ValueErrors too, for who calls from Python.
+    """
 
 
-class DataError(JaxevalError):
+class DataError(JaxevalError, ValueError):
     """Input that cannot be read: names the file, the line (1-based) and what was expected."""
 
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None):
@@ -60,7 +63,7 @@ class DataError(JaxevalError):
         super().__init__(location + message)
 
 
-class ConfigError(JaxevalError):
+class ConfigError(JaxevalError, ValueError):
     """A configuration that cannot be used: names the key, the value and what is allowed."""
 
 

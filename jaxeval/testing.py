@@ -72,9 +72,11 @@ def _against(
 ) -> list[str]:
     """What is said of A that is not shown to be better; nothing where it is."""
     from jaxeval.report.items import verdict
+    from jaxeval.stats.items import results
     from jaxeval.stats.items import study as studies
 
-    rules = studies.Rules(_factors(over), alpha, margin, complete=missing == "error")
+    factors = None if over is None else results.named(over)
+    rules = studies.Rules(factors, alpha, margin, complete=missing == "error")
     study = studies.study(paired, rules)
     if studies.decision(study).outcome == "better":
         return []
@@ -95,19 +97,6 @@ def _paired(
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
     read = _of_logs if any(paths) else _of_arrays
     return read(a, b, clusters, metric, higher_is_better, missing)
-
-
-def _factors(over: object) -> "tuple[Factor, ...] | None":
-    from jaxeval.stats.items.results import FACTORS
-
-    if over is None:
-        return None
-    named = over.split(",") if isinstance(over, str) else over
-    words = [*named] if isinstance(named, Collection) else [named]
-    chosen = [word.strip() if isinstance(word, str) else word for word in words]
-    if not chosen or any(word not in FACTORS for word in chosen):
-        raise ConfigError(f"over: expected items, runs or items,runs, got {over!r}")
-    return tuple(factor for factor in FACTORS if factor in chosen)
 
 
 def _of_logs(
@@ -138,11 +127,12 @@ def _of_arrays(
     higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Paired":
-    from jaxeval.runs import item_scores
+    from jaxeval.runs import directions, item_scores
     from jaxeval.runs import metrics as known
     from jaxeval.stats.items import tables
 
-    said = known.higher_is_better(metric) if higher_is_better is None else higher_is_better
+    asked = directions.asked_for(higher_is_better)
+    said = known.higher_is_better(metric) if asked is None else asked
     if missing == "zero" and said is False:
         raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
     arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]

@@ -29,6 +29,11 @@ def test_the_version_is_that_of_the_package() -> None:
     assert jaxeval.__version__ == VERSION == project["version"]
 
 
+def test_type_checkers_read_the_package() -> None:
+    """Dies if the types of the package are not offered to those who import it."""
+    assert (Path(jaxeval.__file__).parent / "py.typed").is_file()
+
+
 def test_the_import_is_quick_and_lazy() -> None:
     """Dies if the package imports at once what only some functions need."""
     code = """

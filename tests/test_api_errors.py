@@ -36,6 +36,14 @@ def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said
         jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **options)
 
 
+ARMS: dict[str, Callable[[int], float]] = {"a": lambda k: k % 2, "b": lambda k: k % 2 + 9}
+
+
+def _any(value: object) -> Any:
+    """What the types of the signature do not allow."""
+    return value
+
+
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "config": (lambda: jaxeval.train("reimers2017/wnut_ner"), "did you mean reimers2017/wnut17"),
     "key": (lambda: jaxeval.train({"tsk": "toy"}), "did you mean task"),
@@ -63,6 +71,29 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "infinite": (lambda: jaxeval.compare({"x": A, "y": [1, np.inf]}), "y: score 2 is infinite"),
     "level": (lambda: jaxeval.compare(A, B, alpha=5), "alpha: expected"),
+    "level of words": (lambda: jaxeval.compare(A, B, alpha=_any("x")), "alpha: expected a number"),
+    "margin": (lambda: jaxeval.compare(A, B, margin=_any("x")), "margin: expected a number above"),
+    "seed of resamples": (
+        lambda: jaxeval.compare(A, B, seed=-1),
+        "seed: expected a whole number from 0, got -1",
+    ),
+    "half a seed": (
+        lambda: jaxeval.compare(A, B, seed=_any(1.5)),
+        "seed: expected a whole number from 0, got 1.5",
+    ),
+    "resamples": (
+        lambda: jaxeval.compare(A, B, resamples=_any("x")),
+        "resamples: expected a whole number from 1, got x",
+    ),
+    "gamma": (
+        lambda: jaxeval.compare(A, B, gamma=-1),
+        "gamma: expected a number above 0, got -1",
+    ),
+    "gamma of words": (lambda: jaxeval.compare(A, B, gamma=_any("x")), "gamma: expected a number"),
+    "paired": (
+        lambda: jaxeval.compare(A, B, paired=_any("yes")),
+        "paired: expected True or False, got 'yes'",
+    ),
     "correction": (
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
         "correction: expected one of",
@@ -74,8 +105,43 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "figure": (lambda: compare(A, B).plot("pie"), "expected one of violins, ecdf"),
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
+    "no place": (lambda: jaxeval.load(_any(5)), "path: expected a text or a path, found 5"),
+    "no file": (lambda: jaxeval.read_scores(_any(5)), "path: expected a text or a path, found 5"),
+    "rows": (
+        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(1.5)),
+        "rows: expected a whole number of at least 1, found 1.5",
+    ),
+    "columns": (
+        lambda: jaxeval.read_scores("nowhere.csv", columns=_any(["model"])),
+        "columns: expected role -> column, found ['model']",
+    ),
+    "one model": (
+        lambda: jaxeval.read_scores("nowhere.csv", "m001"),
+        "models: expected names, as ['m001'], found one text",
+    ),
     "arms": (lambda: jaxeval.select([]), "two or more models"),
     "function": (lambda: jaxeval.select({"a": 1, "b": 2}), "a: expected a function"),  # type: ignore[dict-item]
+    "delta": (lambda: jaxeval.select(ARMS, delta=_any("x")), "delta: expected a number between"),
+    "budget": (
+        lambda: jaxeval.select(ARMS, budget=_any("x")),
+        "budget: expected a whole number of at least 1, found x",
+    ),
+    "no rule": (
+        lambda: jaxeval.select(ARMS, rule=_any("foo")),
+        "rule: expected one of jaxeval.bandits, got 'foo'",
+    ),
+    "of configs": (
+        lambda: jaxeval.select(ARMS, data="x", splits="own", seconds=5, quiet=True),
+        "select: data, splits, seconds: expected with configs, which are trained, got functions",
+    ),
+    "part": (
+        lambda: jaxeval.select(ARMS, part=_any("foo"), out="there", quiet=True),
+        "select: out, part: expected with configs",
+    ),
+    "splits": (
+        lambda: jaxeval.select([TOY, TOY], splits=_any("foo")),
+        "splits: expected random or own, got 'foo'",
+    ),
     "rule": (
         lambda: jaxeval.select([], budget=3, rule=_rule()),
         "either delta and budget, or a rule",
@@ -89,11 +155,13 @@ def _rule() -> Any:
 
 @pytest.mark.parametrize("call", WRONG)
 def test_mistakes_are_one_line(call: str) -> None:
-    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong."""
+    """Dies if a mistake of the user's is a traceback of ours, or does not say what is wrong, or
+    wrong input is no ValueError."""
     function, said = WRONG[call]
     with pytest.raises(errors.JaxevalError) as raised:
         function()
     assert said in str(raised.value) and "\n" not in str(raised.value)
+    assert isinstance(raised.value, ValueError | errors.RunError)
     assert not Path("runs").exists()
 
 

@@ -1,17 +1,21 @@
 """Which scores are better: what a table or runs record, what is asked for, and what is assumed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jaxeval
+from jaxeval import bandits, stats, tuning
 from jaxeval.compare import __main__ as verb
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.imported import Columns
 from jaxeval.select import __main__ as select
 from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.sensitivity import sources
+from jaxeval.testing import assert_better
 from tests import from_python
 from tests.from_python import TOY, compare
 
@@ -201,3 +205,57 @@ def test_a_unit_is_of_its_metric(tmp_path: Path, metric: str, said: str) -> None
     assert f"{metric}: {said}" in str(compare(table=table))
     read = jaxeval.read_scores(table)
     assert read.direction_assumed is (metric != "score")
+
+
+_COLUMNS = {"a": [1.0, 2, 3], "b": [2.0, 3, 4], "c": [3.0, 4, 6]}
+_TABLE = {"option": ["x", "y"] * 3, "key": [1, 1, 2, 2, 3, 3], "score": [1.0, 2, 3, 4, 5, 7]}
+
+
+def _gated(said: Any) -> str:
+    with pytest.raises(AssertionError) as raised:
+        assert_better(_LOW, _LOW[::-1], higher_is_better=said)
+    return str(raised.value)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "compare": lambda said: compare(_LOW, _HIGH, higher_is_better=said).to_dict()["pairs"],
+    "read_scores": lambda said: (
+        jaxeval.read_scores("tidy.csv", higher_is_better=said).higher_is_better
+    ),
+    "Tuner": lambda said: (
+        tuning.Tuner({"x": {"uniform": [0, 1]}}, higher_is_better=said).history.higher_is_better
+    ),
+    "select": lambda said: (
+        jaxeval.select(
+            {"a": lambda k: 1 + k % 2, "b": lambda k: 9 + k % 2}, higher_is_better=said, quiet=True
+        ).best
+    ),
+    "rule": lambda said: bandits.TopTwoThompson(higher_is_better=said).transformed(np.ones(1)),
+    "nemenyi": lambda said: stats.nemenyi(_COLUMNS, higher_is_better=said).models,
+    "against": lambda said: stats.against(_COLUMNS, "a", higher_is_better=said),
+    "aggregates": lambda said: (
+        stats.aggregates(
+            {"a": [[1, 2, 3]], "b": [[2, 3, 4]]}, higher_is_better=said, resamples=9
+        ).improvement
+    ),
+    "paired_options": lambda said: (
+        stats.paired_options(_TABLE, "option", "score", key=["key"], higher_is_better=said)[0].best
+    ),
+    "expected_validation_performance": lambda said: stats.expected_validation_performance(
+        _LOW, higher_is_better=said
+    ).tolist(),
+    "assert_better": _gated,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_direction_is_true_or_false_everywhere(call: str, tmp_path: Path) -> None:
+    """Dies if numpy's False, which a test of an array gives, means True, or None means False."""
+    _tidy(tmp_path, "model,score")
+    of = CALLS[call]
+    lower, higher = str(of(False)), str(of(True))
+    assert str(of(np.False_)) == lower != higher == str(of(np.True_))
+    assert "assumed" in (unsaid := str(of(None))) or unsaid == higher
+    for wrong in (0, "no", np.array([False])):
+        with pytest.raises(DataError, match="higher_is_better: expected True or False, found"):
+            of(wrong)

@@ -91,6 +91,10 @@ def read_scores(
     from jaxeval.runs import layout
 
     table_layout = layout.Layout(
-        dict(columns or {}), list(models), metric, missing, higher_is_better
+        {} if columns is None else columns,
+        models if isinstance(models, str) else list(models),
+        metric,
+        missing,
+        higher_is_better,
     )
     return sources.read(path, table_layout, rows)

@@ -52,30 +52,55 @@ def select(
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
     """
     from jaxeval import bandits, results
+    from jaxeval.runs import directions
 
+    higher = directions.asked_for(higher_is_better) is not False
     if rule is not None and (delta, budget) != (0.05, None):
         raise errors.ConfigError(
             "select: expected either delta and budget, or a rule that has its own"
         )
+    if not (rule is None or isinstance(rule, bandits.Rule)):
+        raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
     chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
-        tree = functions.select(chosen, models, higher_is_better=higher_is_better, quiet=quiet)
+        moved = None if out == "runs" else out
+        _refuse_given(
+            data=data,
+            out=moved,
+            changes=changes,
+            splits=splits,
+            part=part,
+            seconds=seconds,
+            store=store,
+        )
+        tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
         return results.Selection(tree)
     backend.prepare()
     from jaxeval import observe
     from jaxeval.select import configs, training
 
+    if splits not in (None, "random", "own"):
+        raise errors.ConfigError(f"splits: expected random or own, got {splits!r}")
     random_splits = None if splits is None else splits == "random"
     arms = configs.arms(
         list(models), arguments.words(changes), arguments.path(data), random_splits, part
     )
-    training.refuse_other(arms, None if higher_is_better else False)
+    training.refuse_other(arms, None if higher else False)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
         tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
+
+
+def _refuse_given(**of_configs: object) -> None:
+    """Refuses what functions have no use for."""
+    given = [name for name, value in of_configs.items() if value is not None]
+    if given:
+        raise errors.ConfigError(
+            f"select: {', '.join(given)}: expected with configs, which are trained, got functions"
+        )
 
 
 @errors.in_python(state="out{}")

@@ -9,6 +9,7 @@ import numpy as np
 from jaxeval.bandits.rules import SPENT, Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
+from jaxeval.stats.results import count
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,10 @@ class SequentialHalving(Rule):
     """
 
     budget: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count(self.budget, "budget")
 
     def begin(self, models: Sequence[str]) -> State:
         """A selection among these models; the budget must cover one evaluation a round of all."""

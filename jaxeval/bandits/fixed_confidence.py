@@ -11,7 +11,7 @@ from jaxeval.bandits import posterior
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
-from jaxeval.stats.results import fraction
+from jaxeval.stats.results import count, fraction
 
 CONSTANT = 10  # equal scores after which a model is believed always to score the same
 
@@ -70,8 +70,8 @@ class Confident(Rule):
                 f"got {self.min_evaluations}"
             )
         for name, value in (("budget", self.budget), ("batch_size", self.batch_size)):
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}: expected at least 1, got {value}")
+            if value is not None:
+                count(value, name)
 
     @property
     def initial(self) -> int:

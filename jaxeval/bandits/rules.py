@@ -22,6 +22,7 @@ import numpy as np
 from jaxeval.bandits import state as states
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.runs import directions
 
 CONFIDENT, SPENT = "confident", "the budget is spent"
 ALONE = "all other models were dropped"
@@ -53,6 +54,8 @@ class Rule:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        higher = directions.asked_for(self.higher_is_better) is not False
+        object.__setattr__(self, "higher_is_better", higher)
         if not 0 < self.logit_guard < 0.5:
             raise ConfigError(f"logit_guard: expected between 0 and .5, got {self.logit_guard}")
 

@@ -182,6 +182,8 @@ def from_dict(tree: Any) -> State:
             state = _with_pending(state, name, [int(k) for k in tree["pending"][name]])
         for name, reason in tree["excluded"].items():
             state = dataclasses.replace(state, excluded={**state.excluded, str(name): str(reason)})
+    except DataError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"not the state of a selection ({type(error).__name__}: {error})"

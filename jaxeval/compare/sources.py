@@ -13,6 +13,7 @@ from jaxeval.runs import database, directions, native, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
+from jaxeval.stats import results
 
 
 def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTable:
@@ -35,8 +36,10 @@ def table(
     """The score table of models; arguments as of `jaxeval.compare`.
 
     Raises:
-      ConfigError: models of different sorts, or of none.
+      ConfigError: models of different sorts, or of none; `paired` is no bool.
     """
+    if not isinstance(paired, bool | np.bool_):
+        raise ConfigError(f"paired: expected True or False, got {paired!r:.60}")
     if source is not None:
         return _of_names(_names(models), source, higher_is_better)
     if not models:
@@ -114,8 +117,8 @@ def _of_sequences(
 
 def _numbers(name: str, values: object) -> np.ndarray:
     try:
-        numbers = np.asarray(values, float)
-    except (TypeError, ValueError):
+        numbers = results.floats(values, "expected numbers")
+    except DataError:
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
         a_table = "; table= takes one" if isinstance(values, ScoreTable) else ""

@@ -111,6 +111,8 @@ def _sentences(path: str | Path) -> Iterator[_Sentence]:
     except expat.ExpatError as error:
         message = f"not well-formed XML ({expat.ErrorString(error.code)})"
         raise DataError(message, path, error.lineno) from None
+    except DataError:
+        raise
     except (LookupError, ValueError) as error:  # of the encoding that the file names
         raise DataError(f"cannot be read ({error}); expected UTF-8", path, 1) from None
     for element in builder.close().iter("sentence"):

@@ -4,20 +4,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jaxeval.errors import DataError
+
 Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
 _STEP = 1e-4  # of a sum, for derivatives
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
     """F1 of summed counts [..., 3]: true positives, predicted, gold; 0 where nothing is found."""
-    hits, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    hits, predicted, gold = _kinds(counts, "true positives, predicted, gold")
     total = predicted + gold
     return np.where(total > 0, 2 * hits / np.where(total > 0, total, 1.0), 0.0)
 
 
 def ratio(counts: np.ndarray) -> np.ndarray:
     """Right ones over all, of summed counts [..., 2]: accuracy."""
-    right, total = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    right, total = _kinds(counts, "right, all")
     return np.where(total > 0, right / np.where(total > 0, total, 1.0), 0.0)
 
 
@@ -25,6 +27,18 @@ def macro_f1(counts: np.ndarray) -> np.ndarray:
     """Mean F1 of Y classes, of summed counts [..., 3 Y]: those of `f1` for each class in turn."""
     counts = np.asarray(counts, np.float64)
     return f1(counts.reshape(*counts.shape[:-1], -1, 3)).mean(axis=-1)
+
+
+def _kinds(counts: np.ndarray, names: str) -> np.ndarray:
+    """[K, ...] of counts [..., K].
+
+    Raises:
+      DataError: another number of kinds than has a name.
+    """
+    by_kind = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    if len(by_kind) != len(names.split(", ")):
+        raise DataError(f"counts: expected columns {names}, found {len(by_kind)}")
+    return by_kind
 
 
 def of_items(counts: np.ndarray, score: Score) -> np.ndarray:

@@ -9,11 +9,12 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from jaxeval.errors import RunError
+from jaxeval.errors import DataError, RunError
 from jaxeval.runs import migration, schema
 
 _BUSY_SECONDS = 60
@@ -30,7 +31,14 @@ def shown(location: str | Path) -> str:
         return "the given URL"
 
 
-def is_url(location: str | Path) -> bool:
+def is_url(location: str | PathLike[str]) -> bool:
+    """Whether a place is a database URL, not a path.
+
+    Raises:
+      DataError: it is neither.
+    """
+    if not isinstance(location, str | PathLike):
+        raise DataError(f"path: expected a text or a path, found {location!r:.60}")
     return "://" in str(location)
 
 

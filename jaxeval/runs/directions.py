@@ -5,11 +5,27 @@ One rule for tables, runs and logs, `decided`; `of_columns` and `of_metrics` rea
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
 
 Key = tuple[str, str]  # task and metric
+
+
+def asked_for(higher_is_better: object) -> bool | None:
+    """A direction as who calls gives it; None: not known, so that higher is better.
+
+    Raises:
+      DataError: it is neither None nor a bool, of Python or numpy: 0 and "no" are none.
+    """
+    if higher_is_better is None:
+        return None
+    if not isinstance(higher_is_better, bool | np.bool_):
+        found = f"found {higher_is_better!r:.60}"
+        raise DataError(f"higher_is_better: expected True or False, {found}")
+    return bool(higher_is_better)
 
 
 def decided(
@@ -29,8 +45,9 @@ def decided(
       None: not known.
 
     Raises:
-      DataError: the opposite of what is recorded is asked for.
+      DataError: the opposite of what is recorded is asked for, or no direction.
     """
+    asked = asked_for(asked)
     if recorded is None:
         return named if asked is None else asked
     if asked not in (None, recorded):
@@ -52,6 +69,7 @@ def of_metrics(
     Raises:
       DataError: as `decided`; of several metrics, all known, the opposite of one.
     """
+    asked = asked_for(asked)
     names = list(dict.fromkeys(metric for _, metric in named))
     of_one = asked if len(names) == 1 else None
     known = {}

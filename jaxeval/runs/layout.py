@@ -31,6 +31,10 @@ class Layout:
     higher_is_better: bool | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping):
+            raise DataError(f"columns: expected role -> column, found {self.columns!r:.60}")
+        if isinstance(self.models, str):
+            raise DataError(f"models: expected names, as [{self.models!r}], found one text")
         for role, name in self.columns.items():
             if role not in ROLES:
                 asked = argument("column", {role: name})

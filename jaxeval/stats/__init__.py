@@ -15,6 +15,7 @@ from jaxeval.stats.describe import (
     spearman,
     summarize,
 )
+from jaxeval.stats.designs import Variances
 from jaxeval.stats.designs import cheapest as cheapest_designs
 from jaxeval.stats.effects import (
     a12,
@@ -25,7 +26,7 @@ from jaxeval.stats.effects import (
     paired_probability_of_improvement,
     probability_of_improvement,
 )
-from jaxeval.stats.equivalence import rope, tost
+from jaxeval.stats.equivalence import Rope, rope, tost
 from jaxeval.stats.examples import approximate_randomization, mcnemar, paired_bootstrap
 from jaxeval.stats.hypotheses import (
     brown_forsythe,
@@ -39,7 +40,7 @@ from jaxeval.stats.hypotheses import (
 )
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.nested import split_means_test, variance_components
-from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.power import TestDesign, detectable_difference, power, required_seeds
 from jaxeval.stats.ranking import against, friedman, iman_davenport, nemenyi
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
@@ -47,7 +48,10 @@ __all__ = [
     "Effect",
     "HypothesisTest",
     "Interval",
+    "Rope",
     "Summary",
+    "TestDesign",
+    "Variances",
     "a12",
     "adjust_p_values",
     "against",

@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError, argument
+from jaxeval.runs import directions
 from jaxeval.stats import hypotheses, ranking
-from jaxeval.stats.results import HypothesisTest, sample
+from jaxeval.stats.results import HypothesisTest, as_many, sample
 
 Table = Mapping[str, Sequence[Hashable]]
 Repeats = Literal["first", "last", "mean", "median"]
@@ -124,6 +125,7 @@ def paired_options(
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
+    higher = directions.asked_for(higher_is_better) is not False
     scores, values = _scores(table, score), _column(table, option)
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):
@@ -133,8 +135,8 @@ def paired_options(
         complete = _complete(table, option, compared, key, rows)
         if complete:
             cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
-            paired = np.array(cells) * (1 if higher_is_better else -1)
-            comparisons.append(_compare(group, compared, paired, higher_is_better, ddof, repeats))
+            paired = np.array(cells) * (1 if higher else -1)
+            comparisons.append(_compare(group, compared, paired, higher, ddof, repeats))
     if not comparisons:
         raise DataError(_without_complete(table, option, compared, key, by))
     return comparisons
@@ -228,7 +230,8 @@ def _column(table: Table, name: str) -> Sequence[Hashable]:
 
 
 def _scores(table: Table, name: str) -> np.ndarray:
-    return sample(np.asarray(_column(table, name)), f"column {name}")
+    as_many(table, "columns")
+    return sample(_column(table, name), f"column {name}")  # type: ignore[arg-type]
 
 
 def _listed(names: Sequence[Hashable]) -> str:

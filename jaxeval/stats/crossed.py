@@ -16,7 +16,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats import mean_squares
 from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
-from jaxeval.stats.results import Interval, fraction
+from jaxeval.stats.results import Interval, floats, fraction
 
 _FEWEST = 2  # splits, and seeds
 
@@ -109,10 +109,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
 def _checked(scores: Sequence | np.ndarray) -> np.ndarray:
     """[S, R, n] float64."""
     expected = f"expected [splits, seeds] or [splits, seeds, runs], {_FEWEST} or more of both"
-    try:
-        table = np.asarray(scores, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"crossed design: {expected}, all cells with as many runs") from None
+    table = floats(scores, f"crossed design: {expected}, all cells with as many runs")
     table = table[..., np.newaxis] if table.ndim == 2 else table
     if table.ndim != 3 or min(table.shape[:2]) < _FEWEST or not table.size:
         raise DataError(f"crossed design: {expected}, found shape {list(np.shape(scores))}")

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import directions
 from jaxeval.stats import effects
-from jaxeval.stats.results import Effect, Interval, Sample, fraction, sample
+from jaxeval.stats.results import Effect, Interval, Sample, as_many, fraction, sample
 
 Runs = Sequence[Sample]
 Aggregate = Callable[[list[np.ndarray]], np.ndarray]  # of [..., n] a data set: [...]
@@ -68,22 +69,27 @@ def aggregates(
     Args:
       runs: model -> one sample a data set, in the same order.
       gamma: the score at which a data set counts as solved; only where higher is better.
+
+    Raises:
+      DataError: models of unequal numbers of data sets, or none.
     """
     how = _How(confidence, resamples, seed)
-    sign = 1 if higher_is_better else -1
-    every = np.concatenate([np.asarray(v) for strata in runs.values() for v in strata])
+    sign = -1 if directions.asked_for(higher_is_better) is False else 1
+    by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
+    as_many(by_model, "data sets")
+    every = np.concatenate([values for strata in by_model.values() for values in strata])
     thresholds = np.linspace(every.min(), every.max(), _THRESHOLDS)
-    better = {m: [sign * np.asarray(v) for v in strata] for m, strata in runs.items()}
+    better = {m: [sign * values for values in strata] for m, strata in by_model.items()}
     gap = None if gamma is None else optimality_gap(gamma)
     return Aggregates(
-        {m: _bootstrap(strata, pooled_interquartile_mean, how) for m, strata in runs.items()},
-        {} if gap is None else {m: _bootstrap(strata, gap, how) for m, strata in runs.items()},
+        {m: _bootstrap(strata, pooled_interquartile_mean, how) for m, strata in by_model.items()},
+        {} if gap is None else {m: _bootstrap(strata, gap, how) for m, strata in by_model.items()},
         gamma,
         {
             (a, b): average_probability_of_improvement(better[a], better[b], confidence=confidence)
             for a, b in itertools.combinations(runs, 2)
         },
-        Profiles(thresholds, {m: _profile(s, thresholds, how) for m, s in runs.items()}),
+        Profiles(thresholds, {m: _profile(s, thresholds, how) for m, s in by_model.items()}),
     )
 
 

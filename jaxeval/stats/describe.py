@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jaxeval.runs import directions
 from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
+    floats,
     fraction,
     no_interval,
     pairs,
@@ -166,7 +168,9 @@ def interquartile_mean(scores: Sample | np.ndarray) -> float:
     """Mean of the middle half of all scores, runs and data sets pooled (Agarwal et al. 2021)."""
     from scipy import stats
 
-    return float(stats.trim_mean(sample(np.ravel(np.asarray(scores))), 0.25))
+    return float(
+        stats.trim_mean(sample(np.ravel(floats(scores, "scores: expected numbers"))), 0.25)
+    )
 
 
 def expected_validation_performance(
@@ -183,7 +187,7 @@ def expected_validation_performance(
     from scipy import special
 
     values = np.sort(sample(scores))
-    values = values if higher_is_better else values[::-1]
+    values = values[::-1] if directions.asked_for(higher_is_better) is False else values
     count = len(values)
     rank, draws = np.arange(count + 1)[None], np.arange(1, count + 1)[:, None]
     if replacement:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -10,17 +9,17 @@ from jaxeval.stats import describe, ranks
 from jaxeval.stats.results import (
     Effect,
     Interval,
+    Location,
     Sample,
     count,
     exchanged,
     fraction,
     gaps,
+    location,
     no_interval,
     pairs,
     two_samples,
 )
-
-Location = Literal["mean", "median"]
 
 
 def difference(
@@ -35,11 +34,12 @@ def difference(
     """A minus B, in the unit of the scores: Welch's interval for means, BCa for medians."""
     first, second = two_samples(a, b)
     fraction(confidence, "confidence")
+    estimator = location(statistic)
     if statistic == "mean":
         estimate, error, freedom = welch(first, second)
         interval = _of_mean((estimate, error, freedom), confidence, "Welch", "scores")
     else:
-        estimate = float(np.median(first) - np.median(second))
+        estimate = float(estimator(first) - estimator(second))
         interval = _of_medians(first, second, confidence, resamples, seed)
     return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
 

@@ -5,7 +5,7 @@ import math
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects
-from jaxeval.stats.results import HypothesisTest, Sample, pairs, two_samples
+from jaxeval.stats.results import HypothesisTest, Sample, between, pairs, two_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +57,9 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     The posterior of the difference of means is taken as t with Welch's degrees of freedom, which
     is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact. NaN where
     the scores do not vary.
+
+    Raises:
+      DataError: a margin that is not above 0; unequal numbers of scores that are paired.
     """
     from scipy import stats
 
@@ -69,5 +72,5 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
 
 
 def _margin(margin: float) -> None:
-    if not (margin > 0 and math.isfinite(margin)):
+    if not between(margin, 0, math.inf):
         raise DataError(f"margin: expected a number above 0, found {margin}")

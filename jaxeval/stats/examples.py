@@ -15,6 +15,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
+    floats,
     fraction,
     pairs,
     sign,
@@ -62,7 +63,8 @@ def approximate_randomization(
 
     Args:
       a: [N, K] additive counts of run A, a row an example; b: the same of run B.
-      score: summed counts [..., K] -> [...], such as `counts.f1` (K = 3), `counts.ratio` (K = 2).
+      score: summed counts [..., K] -> [...]; of `jaxeval.runs.counts` f1 (K = 3, the default),
+        ratio (K = 2: accuracy), macro_f1, or one's own.
       iterations: shuffles, at least 1; the smallest p-value is 1 / (1 + iterations).
 
     Raises:
@@ -160,7 +162,7 @@ def _moved(
 
 
 def _counts(values: np.ndarray, name: str) -> np.ndarray:
-    array = np.asarray(values, np.float64)
+    array = floats(values, f"{name}: expected [examples, kinds of counts]")
     if array.ndim != 2 or not len(array):
         raise DataError(f"{name}: expected [examples, kinds of counts], found shape {array.shape}")
     if not np.isfinite(array).all():

@@ -5,25 +5,24 @@
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from jaxeval.stats import ranks
 from jaxeval.stats.results import (
     HypothesisTest,
+    Location,
     Sample,
     count,
     exchanged,
     gaps,
+    location,
     pairs,
     sign,
     two_samples,
     without_rounding,
 )
-
-Location = Literal["mean", "median"]
 
 
 def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
@@ -232,7 +231,7 @@ def _permuted(
     """SciPy's result: `statistic` of the first less that of the second, p, null distribution."""
     from scipy import stats
 
-    locate: Callable[..., np.ndarray] = np.mean if statistic == "mean" else np.median
+    locate = location(statistic)
 
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
         return locate(x, axis=axis) - locate(y, axis=axis)

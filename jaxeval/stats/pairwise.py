@@ -9,7 +9,14 @@ import numpy as np
 
 from jaxeval.errors import ConfigError
 from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
-from jaxeval.stats.results import Effect, HypothesisTest, gaps, without_rounding
+from jaxeval.stats.results import (
+    Effect,
+    HypothesisTest,
+    between,
+    fraction,
+    gaps,
+    without_rounding,
+)
 
 FEW = 5  # fewer scores than this allow no conclusion
 
@@ -39,12 +46,12 @@ class Rules:
         if self.correction not in get_args(multiple.Method):
             allowed = ", ".join(get_args(multiple.Method))
             raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
-        if not 0 < self.alpha < 1:
-            raise ConfigError(f"alpha: expected a number between 0 and 1, got {self.alpha}")
-        if self.margin is not None and not 0 < self.margin < math.inf:
+        fraction(self.alpha, "alpha")
+        if self.margin is not None and not between(self.margin, 0, math.inf):
             raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
-        if self.resamples < 1:
-            raise ConfigError(f"resamples: expected a whole number from 1, got {self.resamples}")
+        for name, value, least in (("resamples", self.resamples, 1), ("seed", self.seed, 0)):
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ConfigError(f"{name}: expected a whole number from {least}, got {value}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import rank_power
-from jaxeval.stats.results import fraction
+from jaxeval.stats.results import between, count, fraction
 
 Test = Literal["t", "brunner_munzel", "wilcoxon_signed_rank"]
 _MOST = 10_000_000
@@ -43,11 +43,10 @@ class TestDesign:
 
     def __post_init__(self) -> None:
         for name, value in (("sd", self.sd), ("sd_other", self.sd_other or 0.0)):
-            if not (value >= 0 and math.isfinite(value)):
+            if not (value == 0 or between(value, 0, math.inf)):
                 raise DataError(f"{name}: expected a number of at least 0, found {value}")
         fraction(self.alpha, "alpha")
-        if self.comparisons < 1:
-            raise DataError(f"comparisons: expected at least 1, found {self.comparisons}")
+        count(self.comparisons, "comparisons")
         fitting = ("t", "wilcoxon_signed_rank" if self.paired else "brunner_munzel")
         if self.test not in fitting:
             of = "pairs" if self.paired else "two samples"
@@ -65,16 +64,20 @@ class TestDesign:
 
 
 def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
-    if min(n, m) < 2:
-        raise DataError(f"n: expected at least 2 seeds per model, found {min(n, m)}")
-    if not math.isfinite(difference):
-        raise DataError(f"difference: expected a finite number, found {difference}")
+    count(n, "n", 2)
+    count(m, "n_other", 2)
+    _finite(difference)
     simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
     if simulated and design.paired:
         return rank_power.signed_rank(abs(difference), design.sd, n, design.level)
     if simulated:
         return rank_power.brunner_munzel(abs(difference), design.sds, (n, m), design.level)
     return _by_t(design, difference, n, m)
+
+
+def _finite(difference: float) -> None:
+    if not between(difference, -math.inf, math.inf):
+        raise DataError(f"difference: expected a finite number, found {difference}")
 
 
 def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
@@ -142,15 +145,26 @@ def power(
       difference: of the means, in the unit of the scores; its sign does not matter.
       sd: standard deviation of the scores over seeds.
       n: seeds of a model, at least 2; `n_other` of the other, the same if absent.
-      **design: other fields of `TestDesign`.
+      **design: sd_other, alpha, comparisons, test and paired, as of `TestDesign`.
+
+    Raises:
+      DataError: fewer than 2 seeds, or numbers that are none.
     """
     return _power(TestDesign(sd, **design), difference, n, n if n_other is None else n_other)
 
 
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
-    """Fewest seeds per model (as many of each) that see a difference with a given probability."""
+    """Fewest seeds per model (as many of each) that see a difference with a given probability.
+
+    Args:
+      difference, sd, **design: as of `stats.power`.
+
+    Raises:
+      DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
+    """
     fraction(power, "power")
     plan = TestDesign(sd, **design)
+    _finite(difference)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
     n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
@@ -194,6 +208,9 @@ def detectable_difference(
     sd: float, n: int, *, n_other: int | None = None, power: float = 0.8, **design: Any
 ) -> float:
     """The smallest difference that n seeds per model see with the given probability.
+
+    Args:
+      sd, n, n_other, **design: as of `stats.power`.
 
     Raises:
       DataError: the test cannot reach the level with so few seeds, whatever the difference.

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import directions
 from jaxeval.stats import multiple
-from jaxeval.stats.results import HypothesisTest, Sample, fraction, sample
+from jaxeval.stats.results import HypothesisTest, Sample, as_many, floats, fraction, sample
 
 _AT_ONCE = 5_000_000  # ranks that are permuted at a time
 
@@ -116,7 +117,10 @@ def nemenyi(
     """Average ranks and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score per data set, in the same order.
+      scores: model -> one score per data set, in the same order; three models or more.
+
+    Raises:
+      DataError: unequal numbers of scores, or too few models or data sets.
     """
     from scipy import stats
 
@@ -151,10 +155,10 @@ def against(
     """Every other model against a control, in the order of the z (Demsar 2006, section 3.2.2).
 
     Args:
-      scores: model -> one score per data set, in the same order.
+      scores: model -> one score per data set, in the same order; three models or more.
 
     Raises:
-      DataError: no such control.
+      DataError: no such control; as of `nemenyi`.
     """
     from scipy import stats
 
@@ -186,21 +190,25 @@ def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
 
 
 def _columns(scores: Mapping[str, Sample]) -> np.ndarray:
-    return np.column_stack([sample(values, name) for name, values in scores.items()])
+    columns = {name: sample(values, name) for name, values in scores.items()}
+    as_many(columns, "data sets")
+    return np.column_stack([*columns.values()])
 
 
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
     """[N, k], 1 the best, ties shared."""
     from scipy import stats
 
-    scores = np.asarray(table, np.float64)
+    expected = "scores: expected a complete table [data sets, models] of finite numbers"
+    scores = floats(table, expected)
     if scores.ndim != 2 or not np.isfinite(scores).all():
-        raise DataError("scores: expected a complete table [data sets, models] of finite numbers")
+        raise DataError(expected)
     if scores.shape[0] < 2 or scores.shape[1] < 3:
         raise DataError(
             f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"
         )
-    ranks: np.ndarray = stats.rankdata(-scores if higher_is_better else scores, axis=1)
+    lower = directions.asked_for(higher_is_better) is False
+    ranks: np.ndarray = stats.rankdata(scores if lower else -scores, axis=1)
     return ranks
 
 

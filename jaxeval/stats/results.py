@@ -5,14 +5,15 @@ scipy.stats takes a second to import, so the functions that need it import it th
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
 
 Sample = Sequence[float] | np.ndarray
+Location = Literal["mean", "median"]
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
@@ -65,23 +66,35 @@ class Effect:
     n: tuple[int, ...]
 
 
-def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """Scores as a float64 vector.
+def floats(values: object, expected: str) -> np.ndarray:
+    """[...] float64, NaN where a masked array of numpy's hides a number.
 
     Raises:
-      DataError: fewer than `at_least` scores, more than one axis, or one that is not finite.
+      DataError: no numbers, or rows of different lengths; it begins with what was expected.
     """
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name}: expected numbers, found {_short(values)}") from None
+        if isinstance(values, np.ma.MaskedArray):
+            return np.ma.filled(values.astype(np.float64), np.nan)
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{expected}, found {_short(values)}") from None
+
+
+def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
+    """Values of one kind, such as scores, as a float64 vector.
+
+    Raises:
+      DataError: fewer than `at_least` of them, more than one axis, or one that is not finite.
+    """
+    array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
-        raise DataError(f"{name}: expected one axis of scores, found {array.ndim}")
+        raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
     if not np.isfinite(array).all():
         where = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise DataError(f"{name}: score {where} is {array[where]}; expected a finite number")
+        raise DataError(f"{name}: value {where} is {array[where]}; expected a finite number")
     if len(array) < at_least:
-        raise DataError(f"{name}: expected at least {at_least} scores, found {len(array)}")
+        of = "value" if at_least == 1 else "values"
+        raise DataError(f"{name}: expected at least {at_least} {of}, found {len(array)}")
     return array
 
 
@@ -98,6 +111,19 @@ def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarr
             f"pairs: expected as many scores of A as of B, {len(first)} != {len(second)}"
         )
     return first, second
+
+
+def as_many(of: Mapping[str, Sized], what: str) -> None:
+    """Raises DataError unless there is something of one length.
+
+    Args:
+      of: name -> what must be as long as the others.
+      what: one of each is of.
+    """
+    sizes = {name: len(values) for name, values in of.items()}
+    if len(set(sizes.values())) != 1:
+        found = ", ".join(f"{size} of {name}" for name, size in sizes.items()) or "none"
+        raise DataError(f"{what}: expected as many of each, found {found}")
 
 
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -124,17 +150,36 @@ def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
     return np.round(differences / unit) * unit
 
 
+def location(statistic: Location) -> Callable[..., np.ndarray]:
+    """numpy's mean or median.
+
+    Raises:
+      DataError: another name.
+    """
+    if statistic not in ("mean", "median"):
+        raise DataError(f"statistic: expected mean or median, found {statistic!r}")
+    return np.mean if statistic == "mean" else np.median
+
+
 def fraction(value: float, name: str) -> float:
     """A probability strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
+    if not between(value, 0.0, 1.0):
         raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
 
 
-def count(value: int, name: str) -> int:
-    """A number of resamples, shuffles or permutations."""
-    if value != int(value) or value < 1:
-        raise DataError(f"{name}: expected a whole number of at least 1, found {value}")
+def between(value: float, low: float, high: float) -> bool:
+    """Whether it is a number, and strictly between two: NaN and texts are not."""
+    try:
+        return bool(low < value < high)
+    except (TypeError, ValueError):
+        return False
+
+
+def count(value: int, name: str, at_least: int = 1) -> int:
+    """A number of resamples, shuffles or permutations, of seeds or items."""
+    if not (between(value, at_least - 1, math.inf) and value == int(value)):
+        raise DataError(f"{name}: expected a whole number of at least {at_least}, found {value}")
     return int(value)
 
 

@@ -2,11 +2,12 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.runs import metrics, units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
@@ -21,6 +22,7 @@ from jaxeval.stats.items import study as item_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import Rules, Scores
+from jaxeval.stats.results import between
 from jaxeval.stats.single_models import SingleModels
 
 _MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
@@ -83,9 +85,11 @@ def study(
       progress: is called now and then with the share that is done.
 
     Raises:
-      ConfigError: a margin of points where scores are fractions.
+      ConfigError: a gamma that is not above 0, or a margin of points where scores are fractions.
       DataError: fewer than two models on every data set, a model with one score, no such control.
     """
+    if gamma is not None and not between(gamma, 0, math.inf):
+        raise ConfigError(f"gamma: expected a number above 0, got {gamma}")
     metrics.refuse_points("margin", rules.margin or 0.0, table.stored_unit)
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)

@@ -250,6 +250,8 @@ def from_dict(tree: Any) -> History:
                 stopped = Stopped(*map(int, entry["stopped"])) if "stopped" in entry else None
                 scores = tuple(map(float, entry["scores"]))
                 history = tell(history, number, Result(scores, stopped=stopped))
+    except DataError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not the history of a tuner ({type(error).__name__}: {error})") from None
     return history

@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs import directions
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Distribution, LogUniform, Uniform, Value
 from jaxeval.space.space import Space
@@ -34,8 +35,8 @@ class Tuner:
 
     Raises:
       ConfigError: of the space or the method.
-      DataError: of a seed, or the history is none, of another direction, or has a setting that the
-        space has not.
+      DataError: of a seed or a direction, or the history is none, of another direction, or has a
+        setting that the space has not.
     """
 
     def __init__(
@@ -52,16 +53,17 @@ class Tuner:
         of, _ = spaces.of(_listed(space))
         whole = search.whole("seed", seed, 0), search.whole("seeds", seeds, 1)
         self.search = search.Search(of, method, *whole, adaptive)
+        asked = directions.asked_for(higher_is_better)
         if history is None:
-            history = History((), higher_is_better is not False)
+            history = History((), asked is not False)
         elif not isinstance(history, History):
             raise DataError(
                 f"history: expected a History, got {type(history).__name__}; "
                 "tuning.history.from_dict makes one of what to_dict wrote"
             )
-        elif higher_is_better not in (None, history.higher_is_better):
+        elif asked not in (None, history.higher_is_better):
             raise DataError(
-                f"higher_is_better: {higher_is_better}, but that of the history is "
+                f"higher_is_better: {asked}, but that of the history is "
                 f"{history.higher_is_better}; leave it out"
             )
         for evaluation in history.evaluations:

@@ -17,6 +17,8 @@ def test_state_survives_json() -> None:
     assert states.forget_pending(state).pending == ((), ())
     with pytest.raises(DataError, match="not the state of a selection"):
         states.from_dict({"models": ["a", "b"], "scores": 3})
+    with pytest.raises(DataError, match=r"^models: expected two or more"):
+        states.from_dict({"models": ["a"], "scores": {}})
     for wrong in ("NaN", float("inf")):  # JSON of Python has both
         with pytest.raises(DataError, match=r"^a: expected a finite score, found (nan|inf)$"):
             states.numbered_from_dict({"a": {"1": 0.5, "2": wrong}})

@@ -89,7 +89,7 @@ def test_other_encodings_and_ends_of_lines(tmp_path: Path) -> None:
         (OLD.replace('id="8"', "").replace("Nothing here.", " "), ":13: expected a text that"),
         (OLD.replace("</sentences>", ""), "not well-formed XML"),
         (OLD.replace("aspectTerm ", "term "), "no target found; expected <aspectTerm>"),
-        (BOMB, r"train.xml:2: a document type .* is refused"),
+        (BOMB, r"^[^(]*train.xml:2: a document type .* is refused"),
         (
             BOMB.replace("[<!ENTITY", 'SYSTEM "file:///etc/passwd" [<!ENTITY'),
             ":2: a document type",

@@ -198,7 +198,7 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
 def test_one_score_is_refused(name: str) -> None:
     """Dies if a test is made of a single score."""
-    with pytest.raises(DataError, match="at least 2 scores"):
+    with pytest.raises(DataError, match="at least 2 values"):
         (TWO | PAIRED)[name]([0.5], [0.4, 0.6])
 
 

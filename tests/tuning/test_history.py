@@ -68,6 +68,9 @@ def test_a_history_survives_json() -> None:
     for damaged in ([], {}, {"higher_is_better": True, "evaluations": [{"values": {}}]}):
         with pytest.raises(DataError, match="not the history of a tuner"):
             histories.from_dict(damaged)
+    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5]}
+    with pytest.raises(DataError, match=r"^evaluation 0: expected 2 scores"):
+        histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
 
 
 def test_results_that_cannot_be_are_refused() -> None:

@@ -35,7 +35,7 @@ _SAME_MEAN = "The score is the same over all {}: its error cannot be told."
 def mean(
     scores: Scores,
     *,
-    over: Collection[Factor] | None = None,
+    over: str | Collection[Factor] | None = None,
     clusters: Labels | None = None,
     confidence: float = 0.95,
     from_0_to_1: bool = True,
@@ -44,7 +44,8 @@ def mean(
 
     Args:
       scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
-      over: what the interval is to generalise over; None: items and, with two or more runs, runs.
+      over: what the interval is to generalise over, as "items,runs" or ["items", "runs"]; None:
+        items and, with two or more runs, runs.
       clusters: [I] labels of items that belong together, such as questions on one text.
       from_0_to_1: whether scores are from 0 to 1, so that those that are all 0 or 1 are right and
         wrong answers; False: they may be losses that happen to be so.
@@ -109,7 +110,7 @@ def difference(
     a: Scores,
     b: Scores,
     *,
-    over: Collection[Factor] | None = None,
+    over: str | Collection[Factor] | None = None,
     clusters: Labels | None = None,
     paired_runs: bool = False,
     confidence: float = 0.95,

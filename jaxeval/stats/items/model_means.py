@@ -25,7 +25,7 @@ def mean(
     tasks: Sequence[Task],
     model: str,
     *,
-    over: Collection[Factor],
+    over: str | Collection[Factor],
     shared_runs: bool = True,
     confidence: float = 0.95,
 ) -> Estimate:

@@ -21,7 +21,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats.items import crossed_power, spreads
 from jaxeval.stats.items.spreads import Size, Spread
 from jaxeval.stats.power import fewest, shown
-from jaxeval.stats.results import fraction
+from jaxeval.stats.results import count, fraction
 
 MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
 _SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
@@ -77,7 +77,7 @@ def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> 
       DataError: fewer than two items, or a difference or level that is none.
     """
     fraction(alpha, "alpha")
-    if not math.isfinite(difference) or size.items < 2 or min(size) < 1:
+    if not (math.isfinite(difference) and size.items >= 2 and all(n >= 1 for n in size)):
         raise DataError(
             "power: expected a finite difference, two or more items and one or more runs and "
             f"samples, found {difference:g} and {', '.join(map(str, size))}"
@@ -128,6 +128,7 @@ def millers_items(
 
     The test estimates the variance, and needs one or two more (`required_items`).
     """
+    count(samples, "samples")
     target = _target(difference, power, alpha)
     number = target.by_normal(of, Size(2, 1, samples))
     if math.isinf(number):

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Interval, fraction
+from jaxeval.stats.results import Interval, count, fraction
 
 Method = Literal["jeffreys", "wilson", "clopper_pearson", "beta"]
 
@@ -30,8 +30,8 @@ def proportion(
     Raises:
       DataError: no such method or numbers.
     """
-    if not 0 <= right <= n or n < 1:
-        raise DataError(f"proportion: expected 0 <= right <= n and n >= 1, found {right} of {n}")
+    if count(right, "right", 0) > count(n, "n"):
+        raise DataError(f"right: expected at most n, found {right} of {n}")
     low, high = limits(np.asarray(right / n), np.asarray(float(n)), confidence, method)
     return Interval(float(low), float(high), confidence, method.replace("_", "-"))
 

@@ -116,22 +116,31 @@ def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
     )
 
 
-def factors_of(over: Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
+def named(over: str | Collection[Factor]) -> tuple[Factor, ...]:
+    """The factors in order, each once, of a collection or of a text such as "items,runs".
+
+    Raises:
+      DataError: none, or an unknown one.
+    """
+    words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
+    factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
+    if not factors or any(word not in FACTORS for word in words):
+        raise DataError(f"over: expected items, runs or items,runs, found {over!r}")
+    return factors
+
+
+def factors_of(over: str | Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
     """The factors in order, each once; None: as `default_over`.
 
     Raises:
       DataError: none, an unknown one, or runs of which a model has one.
     """
-    if over is None:
-        over = default_over(sizes.runs)
-    wrong = set(over) - set(FACTORS)
-    if wrong or not over:
-        raise DataError(f"over: expected items, runs or both, found {', '.join(over) or 'none'}")
+    over = default_over(sizes.runs) if over is None else named(over)
     if "runs" in over and min(sizes.runs) < 2:
         raise DataError(
             "over runs: expected two or more runs of every model; one says nothing of others"
         )
-    return tuple(factor for factor in FACTORS if factor in over)
+    return over
 
 
 def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tuple[str, ...]:

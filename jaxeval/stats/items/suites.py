@@ -71,7 +71,7 @@ class Suite:
 def compare(
     tasks: Sequence[Task],
     *,
-    over: Collection[Factor] | None = None,
+    over: str | Collection[Factor] | None = None,
     shared_runs: bool = True,
     alpha: float = 0.05,
     resamples: int = 2_000,
@@ -90,7 +90,7 @@ def compare(
     fraction(alpha, "alpha")
     _check(tasks)
     runs = [tables.array(s).shape[1] for task in tasks for s in task.scores.values()]
-    factors = results.default_over(runs) if over is None else tuple(over)
+    factors = results.default_over(runs) if over is None else results.named(over)
     on_tasks = _on_tasks(tasks, factors, 1 - alpha)
     notes = task_means.not_averaged(tasks)
     if notes:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats.results import floats
 
 Scores = Sequence | np.ndarray  # [I], [I, R] or [I, R, K]; NaN where a score is missing
 Labels = Sequence[Hashable] | np.ndarray
@@ -60,16 +61,13 @@ class Groups(NamedTuple):
 
 
 def array(scores: Scores, name: str = "scores") -> np.ndarray:
-    """[I, R, K] float64, NaN where a score is missing.
+    """[I, R, K] float64, NaN where a score is missing or masked.
 
     Raises:
       DataError: another shape, no score at all, or an infinite one.
     """
     expected = f"{name}: expected [items], [items, runs] or [items, runs, samples]"
-    try:
-        values = np.asarray(scores, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{expected} of numbers, NaN where one is missing") from None
+    values = floats(scores, f"{expected} of numbers, NaN where one is missing")
     if not 1 <= values.ndim <= 3 or not values.size:
         raise DataError(f"{expected}, found shape {list(values.shape)}")
     values = values.reshape(*values.shape, *[1] * (3 - values.ndim))
@@ -122,7 +120,7 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
       clusters: [items], of all items that were given.
 
     Raises:
-      DataError: another number of labels; a single item or cluster.
+      DataError: another number of labels, or one that is missing; a single item or cluster.
     """
     count = len(table.kept)
     if count < 2:
@@ -132,6 +130,10 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
         return Groups(np.arange(count), np.arange(count), ones)
     if len(clusters) != items:
         raise DataError(f"clusters: expected one of each of {items} items, found {len(clusters)}")
+    wrong = next((k for k, label in enumerate(clusters) if not _is_label(label)), None)
+    if wrong is not None:
+        found = f"found {clusters[wrong]!r:.60} of item {wrong}"
+        raise DataError(f"clusters: expected a label of every item, {found}")
     codes = {label: code for code, label in enumerate(dict.fromkeys(clusters))}
     coded = np.array([codes[clusters[k]] for k in table.kept.tolist()])
     order = np.argsort(coded, kind="stable")
@@ -139,6 +141,11 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
     if len(sizes) < 2:
         raise DataError("clusters: expected two or more; one says nothing of others")
     return Groups(order, starts, sizes)
+
+
+def _is_label(label: object) -> bool:
+    """Whether it names a cluster: NaN, None and lists do not."""
+    return isinstance(label, Hashable) and label is not None and label == label
 
 
 def _completed(cells: np.ndarray, name: str) -> np.ndarray:

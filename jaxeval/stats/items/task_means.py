@@ -35,7 +35,7 @@ def mean_difference(
     a: str,
     b: str,
     *,
-    over: Collection[Factor],
+    over: str | Collection[Factor],
     shared_runs: bool = True,
     confidence: float = 0.95,
 ) -> Estimate:
@@ -45,8 +45,10 @@ def mean_difference(
     where runs are shared, and each task's own where not.
 
     Raises:
-      DataError: as of `estimates.difference`; tasks of several metrics.
+      DataError: as of `estimates.difference`; no task, or tasks of several metrics.
     """
+    if not tasks:
+        raise DataError("tasks: expected one or more, found none")
     notes = not_averaged(tasks, (a, b))
     if notes:
         raise DataError(notes[0])
@@ -68,7 +70,7 @@ def difference_over_tasks(
     a: str,
     b: str,
     *,
-    over: Collection[Factor],
+    over: str | Collection[Factor],
     shared_runs: bool = True,
     confidence: float = 0.95,
 ) -> Estimate:
@@ -81,7 +83,7 @@ def difference_over_tasks(
       DataError: as of `mean_difference`; a single task.
     """
     levels: list[list[np.ndarray]] = [[], []]
-    by_run = shared_runs and "runs" in over
+    by_run = shared_runs and "runs" in results.named(over)
     for task in tasks:
         pair = pairs.pair(task.scores[a], task.scores[b], task.clusters)
         for mean, of_model in zip(_by_run(pair), levels, strict=True):

@@ -215,7 +215,7 @@ def test_what_a_reader_must_know_is_said(
         (lambda: items.mean([1.0]), "two or more"),
         (lambda: items.mean([1.0, 0.0], clusters=["a", "a"]), "clusters: expected two"),
         (lambda: items.mean([1.0, 0.0], clusters=["a"]), "one of each of 2 items"),
-        (lambda: items.mean([1.0, 0.0], over=["seeds"]), "expected items, runs or both"),
+        (lambda: items.mean([1.0, 0.0], over=["seeds"]), "expected items, runs or items,runs"),
         (lambda: items.mean([1.0, np.inf]), "item 1 in run 0 is infinite"),
         (lambda: items.mean([np.nan, np.nan]), "every score is missing"),
         (lambda: items.mean([["a"], ["b"]]), "of numbers"),
