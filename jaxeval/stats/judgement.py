@@ -8,7 +8,6 @@ corrected over all pairs, and once more task by task, corrected over all pairs a
 """
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -227,9 +226,3 @@ def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
             both = (pair.scores.a, pair.scores.b)
             shown.append(both if direction > 0 else both[::-1])
     return shown
-
-
-def gaps(of: Judgement) -> list[tuple[str, str]]:
-    """Neighbours in the order of the means that were told apart, better first."""
-    shown = {*told_apart(of)}
-    return [pair for pair in itertools.pairwise(of.vectors) if pair in shown]

@@ -16,7 +16,6 @@ from jaxeval.tuning import gaussian_process
 from jaxeval.tuning.gaussian_process import Model
 
 FANTASIES = 128
-_JITTER = 1e-8
 _LOG_2PI = math.log(2 * math.pi)
 
 
