@@ -131,15 +131,15 @@ def build(settings: PairData, batch_size: int) -> Paired:
         _findings(settings, parts, pretrained)
     )
     return Paired(
-        Corpus(arrays, table.shared()),
-        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
-        table,
-        labels,
-        settings,
-        splits.fingerprint(parts),
-        widths,
-        findings,
-        rows,
+        corpus=Corpus(arrays, table.shared()),
+        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        table=table,
+        labels=labels,
+        settings=settings,
+        fingerprint=splits.fingerprint(parts),
+        widths=widths,
+        findings=findings,
+        positions=rows,
     )
 
 

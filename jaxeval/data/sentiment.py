@@ -200,19 +200,19 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     return Classified(
-        Corpus(laid_out.columns, table.shared()),
-        given_split,
-        table,
-        labels,
-        read.targeted,
-        read.tokenised,
-        groups,
-        _sizes(settings, groups, given_split),
-        settings,
-        splits.fingerprint(parts),
-        laid_out.shapes,
-        findings,
-        laid_out.numbers,
+        corpus=Corpus(laid_out.columns, table.shared()),
+        given_split=given_split,
+        table=table,
+        labels=labels,
+        targeted=read.targeted,
+        tokenised=read.tokenised,
+        groups=groups,
+        sizes=_sizes(settings, groups, given_split),
+        settings=settings,
+        fingerprint=splits.fingerprint(parts),
+        shapes=laid_out.shapes,
+        findings=findings,
+        positions=laid_out.numbers,
     )
 
 

@@ -164,21 +164,21 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     scheme = settings.scheme if entities else "none"
     pooled, where = settings.vocabulary == "all", settings.source.path or "generated corpus"
     return Tagged(
-        Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
-        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
-        table,
-        settings.min_count,
-        labels,
-        predicted,
-        of_files,
-        schemes.allowed_transitions(labels[:predicted], scheme),
-        len(numbers) + words.UNKNOWN + 1,
-        pooled,
-        splits.fingerprint(tagging_checks.items(parts)),
-        widths,
-        list(numbers),
-        tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
-        rows,
+        corpus=Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
+        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        table=table,
+        min_count=settings.min_count,
+        labels=labels,
+        predicted=predicted,
+        scheme=of_files,
+        legality=schemes.allowed_transitions(labels[:predicted], scheme),
+        alphabet=len(numbers) + words.UNKNOWN + 1,
+        pooled=pooled,
+        fingerprint=splits.fingerprint(tagging_checks.items(parts)),
+        widths=widths,
+        characters=list(numbers),
+        findings=tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
+        positions=rows,
     )
 
 

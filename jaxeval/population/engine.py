@@ -207,9 +207,4 @@ def compile_all(
         programs = {name: future.result() for name, future in compiling.items()}
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
-    return engine._replace(
-        epoch=programs["epoch"],
-        evaluate=programs["evaluate"],
-        fill=programs["fill"],
-        keep=programs["keep"],
-    )
+    return engine._replace(**programs)

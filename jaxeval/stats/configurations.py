@@ -124,10 +124,7 @@ def paired_options(
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
-    scores, values = _scores(table, score), _column(table, option)
-    compared = list(dict.fromkeys(values if options is None else options))
-    if len(compared) < 2 or not set(compared) <= set(values):
-        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
+    scores, compared = _scores(table, score), _compared(_column(table, option), option, options)
     comparisons = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
         complete = _complete(table, option, compared, key, rows)
@@ -138,6 +135,14 @@ def paired_options(
     if not comparisons:
         raise DataError(_without_complete(table, option, compared, key, by))
     return comparisons
+
+
+def _compared(values: Sequence, option: str, chosen: Sequence[Hashable] | None) -> list:
+    """The chosen values of an option, or all that it has, each once."""
+    compared = list(dict.fromkeys(values if chosen is None else chosen))
+    if len(compared) < 2 or not set(compared) <= set(values):
+        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
+    return compared
 
 
 def _without_complete(

@@ -229,21 +229,21 @@ def almost_stochastic_order(
     count(comparisons, "comparisons")
     count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
-    generator, turned = np.random.default_rng(seed), exchanged(first, second)
+    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
+    high = min(1.0, ratio + z * _sd_of_violation(first, second, resamples, seed))
+    method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
+    interval = Interval(0.0, high, confidence, method)
+    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+
+
+def _sd_of_violation(first: np.ndarray, second: np.ndarray, resamples: int, seed: int) -> float:
+    """Bootstrapped; the same of B and A, whose ratio is 1 - that of A and B."""
+    generator = np.random.default_rng(seed)
     drawn = [
         np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
-        for values in ((second, first) if turned else (first, second))
+        for values in ((second, first) if exchanged(first, second) else (first, second))
     ]
-    spread = float(np.std(_violation(*drawn)))  # of the ratio, and of 1 - ratio
-    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
-    high = min(1.0, ratio + z * spread)
-    interval = Interval(
-        0.0,
-        high,
-        confidence,
-        f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs",
-    )
-    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+    return float(np.std(_violation(*drawn)))
 
 
 def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:

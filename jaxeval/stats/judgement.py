@@ -96,18 +96,18 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         overall = _study(means, [MEAN], seeds, rules)
         by_task = _study(arrays, tasks, seeds, rules)
     return Judgement(
-        mode,
-        tasks,
-        seeds,
-        tuple(order),
-        arrays,
-        baseline,
-        reduced,
-        reductions,
-        tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
-        overall,
-        by_task,
-        (*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
+        mode=mode,
+        tasks=tasks,
+        seeds=seeds,
+        vectors=tuple(order),
+        scores=arrays,
+        baseline=baseline,
+        reduced=reduced,
+        reductions=reductions,
+        placed=tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
+        overall=overall,
+        by_task=by_task,
+        notes=(*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
     )
 
 

@@ -51,20 +51,20 @@ class Config:
 def _source(config: Config, paired: data.Paired) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        paired.corpus,
-        paired.split,
-        paired.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=paired.corpus,
+        split=paired.split,
+        fingerprint=paired.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             "pairs": {part: sum(map(len, rows)) for part, rows in paired.given_split.items()},
             "labels": [*paired.labels],
             "padded_widths": [*paired.widths],
         },
-        paired.vocabulary,
-        paired.positions,
-        paired.table.untrained(config.model.words.trained),
-        paired.findings,
-        paired.table.fingerprint,
+        vocabulary=paired.vocabulary,
+        positions=paired.positions,
+        tables=paired.table.untrained(config.model.words.trained),
+        findings=paired.findings,
+        pretrained=paired.table.fingerprint,
     )
 
 

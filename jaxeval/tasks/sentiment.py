@@ -105,11 +105,11 @@ def longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
 def _source(config: Config, classified: data.Classified) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        classified.corpus,
-        classified.split,
-        classified.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=classified.corpus,
+        split=classified.split,
+        fingerprint=classified.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             config.data.rows: {
                 part: sum(map(len, r)) for part, r in classified.given_split.items()
             },
@@ -117,11 +117,11 @@ def _source(config: Config, classified: data.Classified) -> kind.Source:
             "padded_widths": [shape.width for shape in classified.shapes],
             "padded_targets": [shape.targets for shape in classified.shapes],
         },
-        classified.vocabulary,
-        classified.positions,
-        classified.tables(config.model.words.trained),
-        classified.findings,
-        classified.table.fingerprint,
+        vocabulary=classified.vocabulary,
+        positions=classified.positions,
+        tables=classified.tables(config.model.words.trained),
+        findings=classified.findings,
+        pretrained=classified.table.fingerprint,
     )
 
 

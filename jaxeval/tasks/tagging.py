@@ -213,20 +213,20 @@ class Config:
 def _source(config: Config, tagged: data.Tagged) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        tagged.corpus,
-        tagged.split,
-        tagged.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=tagged.corpus,
+        split=tagged.split,
+        fingerprint=tagged.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given_split.items()},
             "labels": tagged.predicted,
             "padded_widths": list(tagged.widths),
         },
-        tagged.vocabulary,
-        tagged.positions,
-        tagged.tables(config.model.words.trained),
-        tagged.findings,
-        tagged.table.fingerprint,
+        vocabulary=tagged.vocabulary,
+        positions=tagged.positions,
+        tables=tagged.tables(config.model.words.trained),
+        findings=tagged.findings,
+        pretrained=tagged.table.fingerprint,
     )
 
 
