@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree, weighted_rows
 from jaxeval.data import pairs as data
 from jaxeval.data import word_tables
@@ -38,9 +38,7 @@ def task_of(choices: PairModel, scoring: classification.Scoring, sizes: models.S
 class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "pairs"
-    )
+    name: fields.Name = "pairs"
     task: Annotated[Literal["pairs"], pydantic.Field(description="what is learned")] = "pairs"
     data: PairData = PairData()
     model: PairModel = PairModel()

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import sentiment as data
 from jaxeval.data import word_tables
@@ -54,9 +54,7 @@ def _weights(batch: Batch) -> Array:
 class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "sentiment"
-    )
+    name: fields.Name = "sentiment"
     task: Annotated[Literal["sentiment"], pydantic.Field(description="what is learned")] = (
         "sentiment"
     )

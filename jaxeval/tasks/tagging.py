@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
 from jaxeval.data import schemes, word_tables, words
 from jaxeval.data import tagging as data
@@ -200,9 +200,7 @@ def decode(logits: models.TaggerLogits, length: Array) -> Array:
 class Config:
     """One experiment. No config file: these defaults, on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "default"
-    )
+    name: fields.Name = "default"
     task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
     data: TaggingData = TaggingData()
     model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
