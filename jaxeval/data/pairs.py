@@ -4,7 +4,6 @@ Notation: N pairs of a bucket, T its width in words, F word forms, V rows of the
 classes. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -96,11 +95,6 @@ class Paired(NamedTuple):
         forms = [bucket[side][of_bucket] for bucket, of_bucket in chosen for side in _SIDES]
         tables = self.table.of_split(forms, self.settings.min_count)
         return splits.split_of(rows, tables)
-
-
-def for_random_splits(settings: PairData) -> PairData:
-    """The same data with the vocabulary of all pairs: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
 
 
 def build(settings: PairData, batch_size: int) -> Paired:

@@ -4,7 +4,6 @@ Notation: N rows of a bucket, T words and K targets that they are padded to, F w
 of the word table, Y classes. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -171,11 +170,6 @@ class Classified(NamedTuple):
         splits.refuse_foreign_vocabulary(number, self.pooled)
         part = _deal(self.settings, self.groups, number)
         return group_splits.pad(group_splits.to_rows(self.groups, part), self.sizes)
-
-
-def for_random_splits(settings: SentimentData) -> SentimentData:
-    """The same data with the vocabulary of all texts: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
 
 
 def build(settings: SentimentData, batch_size: int) -> Classified:

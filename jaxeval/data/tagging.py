@@ -4,7 +4,6 @@ Notation: N sentences of a bucket, T its width, F word forms, V rows of the word
 that can be predicted. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -131,11 +130,6 @@ class Tagged(NamedTuple):
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
         tables = self.table.of_split(forms, self.min_count)
         return splits.split_of(rows, tables)
-
-
-def for_random_splits(settings: TaggingData) -> TaggingData:
-    """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
 
 
 def build(settings: TaggingData, batch_size: int) -> Tagged:

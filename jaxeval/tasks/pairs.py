@@ -3,7 +3,6 @@
 Notation: B pairs, Y classes. The loss is the cross-entropy averaged over pairs.
 """
 
-import dataclasses
 from typing import Annotated, Literal
 
 import pydantic
@@ -77,6 +76,6 @@ KIND = kind.Kind(
     lambda config: (config.data, config.training.batch_size),
     data.build,
     lambda config, paired: (_source(config, paired), _task(config, paired)),
-    lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

@@ -4,7 +4,6 @@ Notation: B sentences, T positions, K targets of a sentence, Y classes. The loss
 cross-entropy averaged over targets; a text without targets counts as one.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -129,6 +128,6 @@ KIND = kind.Kind(
     lambda config: (config.data, config.training.batch_size),
     data.build,
     lambda config, classified: (_source(config, classified), build(config, classified)),
-    lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

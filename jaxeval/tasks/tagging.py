@@ -5,7 +5,6 @@ sentence, averaged over sentences (not divided by their lengths, as in UKPLab's 
 code); that of a softmax is the cross-entropy averaged over words.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -228,15 +227,6 @@ def _source(config: Config, tagged: data.Tagged) -> kind.Source:
     )
 
 
-def _random_splits(config: Config) -> Config:
-    """Random splits need the vocabulary of all sentences.
-
-    That changes the parameters' shapes, and so it is written into the config, by which experiments
-    are told apart.
-    """
-    return dataclasses.replace(config, data=data.for_random_splits(config.data))
-
-
 KIND = kind.Kind(
     Config,
     "data.source.path",
@@ -246,6 +236,6 @@ KIND = kind.Kind(
         _source(config, tagged),
         build(config.model, config.scoring, tagged),
     ),
-    _random_splits,
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )
