@@ -74,6 +74,9 @@ def seed_effect(
       score: column of scores.
       key: columns that make a configuration; rows equal in all of them are its repeats.
       by: columns whose values are reported apart.
+
+    Raises:
+      DataError: no such column, scores that are no numbers, or no configuration has two.
     """
     scores = _scores(table, score)
     effects = []
@@ -119,6 +122,10 @@ def paired_options(
       key: columns that must be equal, without `option`, `by` and what depends on the option.
       repeats: which score stands for several of one cell.
       ddof: of the standard deviations; 0 as published.
+
+    Raises:
+      DataError: an option with one value or in the key, no such column or value, or no
+        configuration that has all values.
     """
     if repeats not in _REDUCE:
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")

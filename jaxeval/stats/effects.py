@@ -73,14 +73,14 @@ def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effe
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Mean difference of pairs, its standard error and degrees of freedom."""
+    """Mean difference of pairs [n], its standard error and degrees of freedom."""
     differences = gaps(first, second)
     error = describe.sd(differences) / math.sqrt(len(differences))
     return float(np.mean(differences)), error, len(differences) - 1.0
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Difference of means, its standard error and Welch's degrees of freedom.
+    """Difference of means of [n] and [m], its standard error and Welch's degrees of freedom.
 
     Equal scores have no error: what their variance is computed to be is rounding.
     """
@@ -151,7 +151,7 @@ def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float
 
 
 def share_won(first: np.ndarray, second: np.ndarray) -> float:
-    """Share of all pairs that the first wins, ties 1/2; by sorting, in n log n."""
+    """Share of all pairs of [n] and [m] that the first wins, ties 1/2; by sorting, in n log n."""
     ordered = np.sort(second)
     below = np.searchsorted(ordered, first, "left")
     not_above = np.searchsorted(ordered, first, "right")

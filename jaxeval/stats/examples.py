@@ -26,7 +26,11 @@ _AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
-    """McNemar's exact test on two vectors of right (1) and wrong (0) answers."""
+    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers.
+
+    Raises:
+      DataError: other answers, or not as many of both.
+    """
     from scipy import stats
 
     first, second = pairs(a, b, at_least=1)

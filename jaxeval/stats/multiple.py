@@ -20,6 +20,9 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
 
     Returns:
       [m] float64, in the given order.
+
+    Raises:
+      DataError: numbers that are no probabilities, or an unknown method.
     """
     values = sample(p_values, "p-values", at_least=0)
     if np.any((values < 0) | (values > 1)):

@@ -148,7 +148,15 @@ def power(
 
 
 def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
-    """Fewest seeds per model (as many of each) that see a difference with a given probability."""
+    """Fewest seeds per model (as many of each) that see a difference with a given probability.
+
+    Args:
+      difference, sd: of the scores, in one unit.
+      design: as of `TestDesign`.
+
+    Raises:
+      DataError: a difference of 0, or one that no number of seeds shows.
+    """
     fraction(power, "power")
     plan = TestDesign(sd, **design)
     if difference == 0:

@@ -53,7 +53,7 @@ class Effect:
 
 
 def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """Scores as a float64 vector.
+    """Scores as [n] float64.
 
     Raises:
       DataError: fewer than `at_least` scores, more than one axis, or one that is not finite.
@@ -78,7 +78,11 @@ def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np
 
 
 def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of two models of which the k-th belong together (same seed, split or example)."""
+    """Scores [n] of two models of which the k-th belong together (same seed, split or example).
+
+    Raises:
+      DataError: as of `sample`; not as many of both.
+    """
     first, second = two_samples(a, b, at_least)
     if len(first) != len(second):
         raise DataError(
@@ -112,14 +116,14 @@ def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
 
 
 def fraction(value: float, name: str) -> float:
-    """A probability strictly between 0 and 1."""
+    """A probability strictly between 0 and 1; anything else raises DataError."""
     if not 0.0 < value < 1.0:
         raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
 
 
 def count(value: int, name: str) -> int:
-    """A number of resamples, shuffles or permutations."""
+    """A number of resamples, shuffles or permutations from 1; anything else raises DataError."""
     if value != int(value) or value < 1:
         raise DataError(f"{name}: expected a whole number of at least 1, found {value}")
     return int(value)

@@ -84,7 +84,7 @@ def prior(columns: Features, warped: bool, known: bool) -> Prior:
 
 
 def unpack(theta: np.ndarray, columns: Features) -> tuple[Kernel, float]:
-    """The kernel and log noise of a vector of fitted numbers."""
+    """The kernel and log noise of fitted numbers [2 + G + 2 W]; see `kernels.Kernel`."""
     lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
     a, b = np.split(warps, 2)
     return Kernel(float(theta[0]), lengths, a, b), float(theta[1])
@@ -251,7 +251,7 @@ def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Prior covariance with that of the constant mean."""
+    """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
     of, columns = model.kernel, model.columns
     sides = encoding.complete(columns, left), encoding.complete(columns, right)
     return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE
