@@ -64,12 +64,7 @@ def probability_of_best(
       DataError: a model has too few scores for this prior, or a number is not finite.
     """
     m, v, t = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in (means, variances, counts)))
-    if not (np.isfinite(m).all() and np.isfinite(v).all() and np.all(v >= 0)):
-        raise DataError("posterior: expected finite means and variances of at least 0")
-    if np.any(t < fewest(alpha)):
-        raise DataError(f"posterior: expected at least {fewest(alpha)} scores of every model")
-    if epsilon < 0:
-        raise DataError(f"epsilon: expected a number of at least 0, found {epsilon}")
+    _check(m, v, t, alpha, epsilon)
     shape = m.shape
     m, v, t = (a.reshape(-1, shape[-1]) for a in (m, v, t))
     nu = t + 2 * alpha - 1
@@ -78,6 +73,15 @@ def probability_of_best(
     scale = np.maximum(np.sqrt(v / nu), least)
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
     return _in_parts(centred, scale, nu, float(epsilon)).reshape(shape)
+
+
+def _check(m: np.ndarray, v: np.ndarray, t: np.ndarray, alpha: float, epsilon: float) -> None:
+    if not (np.isfinite(m).all() and np.isfinite(v).all() and np.all(v >= 0)):
+        raise DataError("posterior: expected finite means and variances of at least 0")
+    if np.any(t < fewest(alpha)):
+        raise DataError(f"posterior: expected at least {fewest(alpha)} scores of every model")
+    if epsilon < 0:
+        raise DataError(f"epsilon: expected a number of at least 0, found {epsilon}")
 
 
 def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray, epsilon: float) -> np.ndarray:
@@ -142,9 +146,7 @@ def _integrate(
     best = mass if epsilon == 0 else _density(x - epsilon, m, scale, nu, half)
     weighted = _products_of_others(below)
     weighted *= best
-    upto = np.cumsum(
-        _over_nodes(weighted, _WEIGHTS), axis=2
-    )  # in order: empty panels change nothing
+    upto = np.cumsum(_over_nodes(weighted, _WEIGHTS), axis=2)
     return np.clip(upto[..., -1], 0.0, 1.0)  # summed in order: empty panels change no bit
 
 

@@ -120,7 +120,11 @@ class Rule:
         raise NotImplementedError
 
     def transformed(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of which higher is better, on the scale on which they are taken as normal."""
+        """Scores of which higher is better, on the scale on which they are taken as normal: [...].
+
+        Raises:
+          DataError: scores outside 0 to 1 under `logit`.
+        """
         values = np.asarray(scores, np.float64)
         if self.logit:
             if np.any((values < 0) | (values > 1)):
@@ -131,7 +135,7 @@ class Rule:
         return values if self.higher_is_better else -values
 
     def means(self, state: State) -> np.ndarray:
-        """Mean transformed score of each model; -inf without scores and for excluded ones."""
+        """[N] mean transformed score of each model; -inf without scores and for excluded ones."""
         means = np.full(len(state.models), -math.inf)
         for arm in state.alive:
             scores = state.scores_of(state.models[arm])

@@ -40,7 +40,11 @@ class State:
         return tuple(k for k, name in enumerate(self.models) if name not in self.excluded)
 
     def index_of(self, model: str) -> int:
-        """Where a model stands in `models`."""
+        """Where a model stands in `models`.
+
+        Raises:
+          DataError: no such model.
+        """
         if model not in self.models:
             raise DataError(f"{model}: no such model; expected {', '.join(self.models)}")
         return self.models.index(model)
@@ -58,7 +62,11 @@ class State:
 
 
 def begin(models: Iterable[str]) -> State:
-    """Nothing told yet."""
+    """Nothing told yet.
+
+    Raises:
+      DataError: fewer than two models, or two of one name.
+    """
     names = tuple(models)
     if len(names) < 2 or len(set(names)) < len(names):
         raise DataError(f"models: expected two or more different names, found {', '.join(names)}")

@@ -5,6 +5,8 @@ from typing import Annotated
 import pydantic
 from pydantic.fields import FieldInfo
 
+from jaxeval.config import markers
+
 # the recurrent kernel of a layer of H units, [2H, 4H], then has 2^31 numbers, 8 GB
 _WIDEST = 2**14
 _MOST = 2**31 - 1  # devices count in 32 bits
@@ -19,6 +21,14 @@ Rows = Annotated[int, pydantic.Field(ge=1, le=2**20)]  # of a batch, all in memo
 Rate = Annotated[float, pydantic.Field(ge=0, lt=1)]  # of dropout, and other probabilities
 LearningRate = Annotated[float, pydantic.Field(ge=0, le=1000)]
 FilePattern = Annotated[str, pydantic.Field(description="file name pattern")]
+Name = Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")]
+CorpusPath = Annotated[
+    str | None,
+    markers.IMMATERIAL,
+    pydantic.Field(
+        min_length=1, description="folder of the files, or one file; absent: generated"
+    ),
+]
 
 
 def about(text: str) -> FieldInfo:

@@ -279,19 +279,9 @@ def to_dict(instance: object) -> dict[str, Any]:
     return tree
 
 
-def to_json(instance: object) -> str:
-    """Canonical JSON: sorted keys, no spaces."""
-    return canonical(to_dict(instance))
-
-
 def canonical(tree: object) -> str:
-    """Canonical JSON of plain data; equal data give equal text."""
+    """JSON of plain data with sorted keys and no spaces: equal data give equal text."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def from_json(cls: type[T], text: str) -> T:
-    """The settings that `to_json` wrote."""
-    return _validate(cls, json.loads(text))
 
 
 def digest(text: str) -> str:

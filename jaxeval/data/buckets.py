@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHAPE_COST = 3000.0  # a compiled width costs about as much as training so many padded positions...
-EPOCHS = 10.0  # ... in each of so many epochs
+# a compiled width costs about as much as training so many padded positions in each of ten epochs
+SHAPE_COST = 3000.0
 
 
 def choose_widths(

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.data import folders, generated_pairs, splits, text, tokens, tsv
 from jaxeval.data.labelled_pairs import LabelledPair
 from jaxeval.errors import DataError
@@ -24,13 +24,7 @@ _SUFFIXES = {".json": "snli", ".jsonl": "snli", ".txt": "tsv", ".tsv": "tsv"}
 class PairSource:
     """Files, or the generated corpus."""
 
-    path: Annotated[
-        str | None,
-        markers.IMMATERIAL,
-        pydantic.Field(
-            min_length=1, description="folder of the files, or one file; absent: generated"
-        ),
-    ] = None
+    path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "snli", "tsv", "ppdb"],
         pydantic.Field(

@@ -4,7 +4,6 @@ Notation: N pairs of a bucket, T its width in words, F word forms, V rows of the
 classes. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -98,11 +97,6 @@ class Paired(NamedTuple):
         return splits.split_of(rows, tables)
 
 
-def for_random_splits(settings: PairData) -> PairData:
-    """The same data with the vocabulary of all pairs: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
-
-
 def build(settings: PairData, batch_size: int) -> Paired:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
@@ -131,15 +125,15 @@ def build(settings: PairData, batch_size: int) -> Paired:
         _findings(settings, parts, pretrained)
     )
     return Paired(
-        Corpus(arrays, table.shared()),
-        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
-        table,
-        labels,
-        settings,
-        splits.fingerprint(parts),
-        widths,
-        findings,
-        rows,
+        corpus=Corpus(arrays, table.shared()),
+        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        table=table,
+        labels=labels,
+        settings=settings,
+        fingerprint=splits.fingerprint(parts),
+        widths=widths,
+        findings=findings,
+        positions=rows,
     )
 
 

@@ -4,7 +4,6 @@ Notation: N rows of a bucket, T words and K targets that they are padded to, F w
 of the word table, Y classes. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -173,11 +172,6 @@ class Classified(NamedTuple):
         return group_splits.pad(group_splits.to_rows(self.groups, part), self.sizes)
 
 
-def for_random_splits(settings: SentimentData) -> SentimentData:
-    """The same data with the vocabulary of all texts: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
-
-
 def build(settings: SentimentData, batch_size: int) -> Classified:
     """Reads the texts of `settings` and lays them out for batches of `batch_size`.
 
@@ -200,19 +194,19 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     given_split = splits.given_split(names, laid_out.numbers)
     groups = _groups(rows, names, laid_out.numbers)
     return Classified(
-        Corpus(laid_out.columns, table.shared()),
-        given_split,
-        table,
-        labels,
-        read.targeted,
-        read.tokenised,
-        groups,
-        _sizes(settings, groups, given_split),
-        settings,
-        splits.fingerprint(parts),
-        laid_out.shapes,
-        findings,
-        laid_out.numbers,
+        corpus=Corpus(laid_out.columns, table.shared()),
+        given_split=given_split,
+        table=table,
+        labels=labels,
+        targeted=read.targeted,
+        tokenised=read.tokenised,
+        groups=groups,
+        sizes=_sizes(settings, groups, given_split),
+        settings=settings,
+        fingerprint=splits.fingerprint(parts),
+        shapes=laid_out.shapes,
+        findings=findings,
+        positions=laid_out.numbers,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.data import (
     folders,
     generated_sentiment,
@@ -50,13 +50,7 @@ _PatternIfAny = Annotated[
 class SentimentSource:
     """Files, or the generated corpus."""
 
-    path: Annotated[
-        str | None,
-        markers.IMMATERIAL,
-        pydantic.Field(
-            min_length=1, description="folder of the files, or one file; absent: generated"
-        ),
-    ] = None
+    path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
         pydantic.Field(description="auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),

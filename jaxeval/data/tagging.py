@@ -4,7 +4,6 @@ Notation: N sentences of a bucket, T its width, F word forms, V rows of the word
 that can be predicted. Form 0 and row 0 are padding.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -133,11 +132,6 @@ class Tagged(NamedTuple):
         return splits.split_of(rows, tables)
 
 
-def for_random_splits(settings: TaggingData) -> TaggingData:
-    """The same data with the vocabulary of all sentences: random splits deal all of them anew."""
-    return dataclasses.replace(settings, vocabulary="all")
-
-
 def build(settings: TaggingData, batch_size: int) -> Tagged:
     """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
@@ -164,21 +158,21 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     scheme = settings.scheme if entities else "none"
     pooled, where = settings.vocabulary == "all", settings.source.path or "generated corpus"
     return Tagged(
-        Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
-        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
-        table,
-        settings.min_count,
-        labels,
-        predicted,
-        of_files,
-        schemes.allowed_transitions(labels[:predicted], scheme),
-        len(numbers) + words.UNKNOWN + 1,
-        pooled,
-        splits.fingerprint(tagging_checks.items(parts)),
-        widths,
-        list(numbers),
-        tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
-        rows,
+        corpus=Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
+        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        table=table,
+        min_count=settings.min_count,
+        labels=labels,
+        predicted=predicted,
+        scheme=of_files,
+        legality=schemes.allowed_transitions(labels[:predicted], scheme),
+        alphabet=len(numbers) + words.UNKNOWN + 1,
+        pooled=pooled,
+        fingerprint=splits.fingerprint(tagging_checks.items(parts)),
+        widths=widths,
+        characters=list(numbers),
+        findings=tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
+        positions=rows,
     )
 
 

@@ -30,7 +30,7 @@ def is_word2vec(start: bytes) -> bool:
     if not end or sizes is None:
         return False
     fields = rest.partition(b"\n")[0].split()
-    if len(fields) > sizes[1] and all(map(_is_number, fields[-sizes[1] :])):
+    if len(fields) > sizes[1] and all(map(vector_rows.is_number, fields[-sizes[1] :])):
         return False
     vector = rest[rest.find(b" ") + 1 :][: 4 * sizes[1]]
     return bool(vector.translate(None, _TEXT))
@@ -153,11 +153,3 @@ def _add(names: list[str], table: np.ndarray, into: Collection, path: str | Path
         raise DataError(message, path)
     kept = into.choose(names)
     into.add(kept, table[kept.rows], None if kept.unknown is None else table[kept.unknown].copy())
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

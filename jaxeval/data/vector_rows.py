@@ -87,8 +87,17 @@ def check_size(size: int, path: str | Path, line: int | None = None) -> None:
         raise DataError(message, path, line)
 
 
+def is_number(field: str | bytes) -> bool:
+    """Whether a field of a file reads as a number, nan and inf included."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
 def usable(table: np.ndarray) -> bool:
-    """Whether all numbers are finite and of a size that vectors have."""
+    """Whether all numbers [R, D] are finite and of a size that vectors have."""
     return not table.size or bool(table.min() >= -MOST and table.max() <= MOST)
 
 

@@ -99,7 +99,7 @@ def _at_once(lines: list[bytes], size: int, into: Collection) -> bool:
 
 
 def _may_be_vector(line: bytes, size: int) -> bool:
-    return line.count(b" ") == size and _is_number(line[line.rindex(b" ") + 1 :])
+    return line.count(b" ") == size and vector_rows.is_number(line[line.rindex(b" ") + 1 :])
 
 
 def _numbers_at_once(lines: list[bytes], size: int) -> np.ndarray | None:
@@ -139,12 +139,12 @@ def _check_line(fields: list[str], size: int, path: str | Path, number: int) -> 
     if (
         size < 1
         or len(fields) <= size
-        or (len(fields) > size + 1 and _is_number(fields[-size - 1]))
+        or (len(fields) > size + 1 and vector_rows.is_number(fields[-size - 1]))
     ):
         _refuse_table(fields, path, number)
         message = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
         raise DataError(message, path, number)
-    if not _is_number(fields[-1]):  # the other numbers of words that are kept are all read
+    if not vector_rows.is_number(fields[-1]):  # the others of words that are kept are all read
         _refuse_table(fields, path, number)
         last = vector_rows.shown(fields[-1])
         raise DataError(f"expected numbers after the word, found {last}", path, number)
@@ -156,17 +156,9 @@ def _refuse_table(fields: list[str], path: str | Path, number: int) -> None:
     for separator, name in _SEPARATORS.items():
         word, _, others = " ".join(fields).partition(separator)
         numbers = others.replace(separator, " ").split()
-        if word.strip() and numbers and all(map(_is_number, numbers)):
+        if word.strip() and numbers and all(map(vector_rows.is_number, numbers)):
             message = f"expected numbers between blanks, found them between {name}; replace the"
             raise DataError(f"{message} {name} by blanks", path, number)
-
-
-def _is_number(field: str | bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers(fields: list[str], size: int, path: str | Path, number: int) -> np.ndarray:

@@ -6,25 +6,14 @@ Uploads of different vocabularies are judged on one common vocabulary (Nayak, An
 
 import dataclasses
 from collections.abc import Container
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from jaxeval.data import text
 from jaxeval.data.vectors import Vectors
 
 Rule = Literal["mean", "random", "zeros"]
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (Kim 2014)
-
-
-def read_vocabulary(path: str | Path) -> frozenset[str]:
-    """The words of a file, one a line.
-
-    Raises:
-      DataError: it cannot be read.
-    """
-    return frozenset(word for line in text.iterate_lines(path) if (word := line.strip()))
 
 
 def common(read: Vectors, vocabulary: Container[str]) -> Vectors:

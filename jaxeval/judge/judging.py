@@ -170,9 +170,7 @@ def describe(of: Plan) -> dict[str, Json]:
     }
 
 
-def judge(
-    of: Plan, folder: Path, store: str | None, rules: Rules, quiet: bool = False
-) -> data.Judged:
+def judge(of: Plan, folder: Path, store: str | None, rules: Rules) -> data.Judged:
     """Trains what has not ended yet, and compares.
 
     Raises:
@@ -182,7 +180,7 @@ def judge(
     begin = time.perf_counter(), time.process_time()
     members: list[runs.MemberRow] = []
     for cohort in of.cohorts():  # one after the other: programs and tables of each are let go
-        members += observe.train_cohorts([cohort], folder, store, quiet=quiet)
+        members += observe.train_cohorts([cohort], folder, store)
         del cohort  # before the next one is stacked
     spent = time.perf_counter() - begin[0], time.process_time() - begin[1]
     by_key = {

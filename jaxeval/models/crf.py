@@ -64,7 +64,7 @@ def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array)
 def negative_log_likelihood(
     emissions: Array, potentials: Potentials, labels: Array, valid: Array
 ) -> Array:
-    """-log p(labels | emissions), scalar >= 0."""
+    """-log p(labels | emissions), [] >= 0; arguments as of `score`."""
     total = log_partition(emissions, potentials, valid)
     return total - score(emissions, potentials, labels, valid)
 

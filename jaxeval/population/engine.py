@@ -204,12 +204,7 @@ def compile_all(
             begin = time.perf_counter()
             lowered = getattr(engine, name).lower(engine.shared, *each)
             compiling[name] = pool.submit(compiled, name, lowered, begin)
-        programs = {name: future.result() for name, future in compiling.items()}
+        programs: dict[str, Any] = {name: f.result() for name, f in compiling.items()}
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
-    return engine._replace(
-        epoch=programs["epoch"],
-        evaluate=programs["evaluate"],
-        fill=programs["fill"],
-        keep=programs["keep"],
-    )
+    return engine._replace(**programs)

@@ -15,7 +15,6 @@ from jaxeval.data import text
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 
-_FIRST_ROW = 2  # the header is row 1
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )

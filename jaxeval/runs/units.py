@@ -12,7 +12,6 @@ from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.tables import ScoreTable
 
 Unit = Literal["seed", "split", "dataset", "row"]
-UNITS: tuple[Unit, ...] = ("seed", "split", "dataset", "row")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -209,7 +209,7 @@ class BestSystem(NamedTuple):
 
 
 def best_system(scores: np.ndarray, axes: Sequence[Axis]) -> BestSystem:
-    """What was drawn for the best run."""
+    """What was drawn for the best run, the first of equal ones. scores: [n]."""
     best = int(np.argmax(scores))
     setting = {axis.name: axis.values[best] for axis in axes if axis.active[best]}
     return BestSystem(setting, float(scores[best]), int(np.sum(scores == scores[best])))

@@ -36,7 +36,7 @@ def draws(
     resamples: int,
     seed: int,
 ) -> Draws:
-    """What other runs could have given, for all metrics."""
+    """Path of a metric -> [resamples] what other runs could have given. scores: [n]."""
     generator, n = np.random.default_rng(seed), len(scores)
     chosen = generator.integers(n, size=(resamples, n))
     halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
@@ -125,7 +125,7 @@ def _path(axis: Axis) -> str:
 
 
 def profiles(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> dict[str, Profile]:
-    """Path -> profile, of all hyperparameters together and of each alone."""
+    """Path -> profile, of all hyperparameters together and of each alone. scores: [n]."""
     return {
         ALL: metrics.of_all(scores, all_axes, how),
         **{_path(axis): metrics.of_axis(scores, axis, how) for axis in all_axes},
@@ -135,7 +135,7 @@ def profiles(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> d
 def interval(
     path: str, estimate: float, drawn: np.ndarray, confidence: float, method: str
 ) -> Interval | None:
-    """Of one metric, from what other runs could have given.
+    """Of one metric, from what other runs gave it [resamples].
 
     None where too few have a value, and where all have the same: how it varies is not known.
     """

@@ -33,7 +33,7 @@ def rel_at_k(falling: np.ndarray, k: int, how: Convention) -> np.ndarray:
 
 
 def mean_at_k(falling: np.ndarray, k: int, how: Convention) -> np.ndarray:
-    """Mean of k top scores in percent of the best."""
+    """Mean of k top scores in percent of the best. falling: [..., n] sorted, best first."""
     first = 0 if how.best_in_mean else 1
     return _percent(falling[..., first : first + k].mean(axis=-1), falling[..., 0])
 
@@ -112,7 +112,7 @@ def used_runs(axis: Axis, how: Convention) -> np.ndarray:
 
 
 def of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> Profile:
-    """All hyperparameters together."""
+    """All hyperparameters together. scores: [n]."""
     n = len(scores)
     if n < 3 or not all_axes:
         return Profile(None, None, None, n)
@@ -128,7 +128,7 @@ def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.
 
 
 def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> float | None:
-    """Spearman between loss and distance from the (first) best run, over all hyperparameters."""
+    """Spearman between loss and distance from the (first) best of n runs, over all axes."""
     distance = places(scores, all_axes, how)
     if how.path == "average rank":
         distance = np.abs(distance - distance[int(np.argmax(scores))])

@@ -128,17 +128,17 @@ def describe(
     interval = stats.binomtest(near, len(scores)).proportion_ci(method="wilson")
     columns = {name: np.array([settings[k][name] for k in kept]) for name in settings[0]}
     return Neighbourhood(
-        len(scores),
-        len(scores) - len(kept),
-        best,
-        float(np.median(values)),
-        float(values.min() if higher_is_better else values.max()),
-        float(np.std(values, ddof=1)),
-        within,
-        near,
-        near / len(scores),
-        (float(interval.low), float(interval.high)),
-        _trends(columns, values),
+        settings=len(scores),
+        failed=len(scores) - len(kept),
+        best=best,
+        median=float(np.median(values)),
+        worst=float(values.min() if higher_is_better else values.max()),
+        sd=float(np.std(values, ddof=1)),
+        within=within,
+        near=near,
+        share=near / len(scores),
+        share_interval=(float(interval.low), float(interval.high)),
+        trends=_trends(columns, values),
     )
 
 

@@ -256,14 +256,14 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
     experiment = table.texts("experiment")[0]
     planned = recorded.planned(location, experiment) if request.rows is None else None
     return SweepScores(
-        name,
-        [experiment[:8], table.source, f"{table.source}, {experiment[:8]}"],
-        scores[keep],
-        chosen,
-        request.declared.over(recorded.declared(of)).only(chosen),
-        unusable,
-        labels.of_sweep(location, table, request.file_name),
-        table.texts("data")[0],
-        recorded.seed_of(table.texts("config")[0]),
-        max(0, (planned or 0) - len(table["seed"])),
+        name=name,
+        details=[experiment[:8], table.source, f"{table.source}, {experiment[:8]}"],
+        scores=scores[keep],
+        values=chosen,
+        declared=request.declared.over(recorded.declared(of)).only(chosen),
+        unusable=unusable,
+        labels=labels.of_sweep(location, table, request.file_name),
+        data=table.texts("data")[0],
+        seed=recorded.seed_of(table.texts("config")[0]),
+        missing=max(0, (planned or 0) - len(table["seed"])),
     )

@@ -78,19 +78,19 @@ def across(
     three = len(models) > 2
     several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
     return Across(
-        common,
-        means,
-        _ranked(means, rules) if three else None,
-        control,
-        ranking.against(means, control, higher_is_better=rules.higher_is_better)
+        datasets=common,
+        means=means,
+        ranking=_ranked(means, rules) if three else None,
+        control=control,
+        against=ranking.against(means, control, higher_is_better=rules.higher_is_better)
         if three and control
         else (),
-        ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
+        control_difference=ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
         if three and control
         else None,
-        None if three else _signed(*means.values()),
-        _aggregated(runs, rules, gamma) if several else None,
-        _one_scale(means),
+        signed_rank=None if three else _signed(*means.values()),
+        aggregates=_aggregated(runs, rules, gamma) if several else None,
+        one_scale=_one_scale(means),
     )
 
 

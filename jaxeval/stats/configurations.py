@@ -75,6 +75,9 @@ def seed_effect(
       score: column of scores.
       key: columns that make a configuration; rows equal in all of them are its repeats.
       by: columns whose values are reported apart.
+
+    Raises:
+      DataError: no such column, scores that are no numbers, or no configuration has two.
     """
     scores = _scores(table, score)
     effects = []
@@ -120,16 +123,17 @@ def paired_options(
       key: columns that must be equal, without `option`, `by` and what depends on the option.
       repeats: which score stands for several of one cell.
       ddof: of the standard deviations; 0 as published.
+
+    Raises:
+      DataError: an option with one value or in the key, no such column or value, or no
+        configuration that has all values.
     """
     if repeats not in _REDUCE:
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
     higher = directions.asked_for(higher_is_better) is not False
-    scores, values = _scores(table, score), _column(table, option)
-    compared = list(dict.fromkeys(values if options is None else options))
-    if len(compared) < 2 or not set(compared) <= set(values):
-        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
+    scores, compared = _scores(table, score), _compared(_column(table, option), option, options)
     comparisons = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
         complete = _complete(table, option, compared, key, rows)
@@ -140,6 +144,14 @@ def paired_options(
     if not comparisons:
         raise DataError(_without_complete(table, option, compared, key, by))
     return comparisons
+
+
+def _compared(values: Sequence, option: str, chosen: Sequence[Hashable] | None) -> list:
+    """The chosen values of an option, or all that it has, each once."""
+    compared = list(dict.fromkeys(values if chosen is None else chosen))
+    if len(compared) < 2 or not set(compared) <= set(values):
+        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
+    return compared
 
 
 def _without_complete(

@@ -129,14 +129,14 @@ def _strata(runs: Runs, name: str = "scores") -> list[np.ndarray]:
 
 
 def pooled_interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
-    """Mean of the middle half of all runs on all data sets."""
+    """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each."""
     from scipy import stats
 
     return np.asarray(stats.trim_mean(np.concatenate(strata, axis=-1), 0.25, axis=-1))
 
 
 def mean_of_means(strata: list[np.ndarray]) -> np.ndarray:
-    """Mean over data sets of the mean over runs."""
+    """[...] mean over data sets of the mean over runs; strata: [..., n] each."""
     return np.mean([values.mean(axis=-1) for values in strata], axis=0)
 
 
@@ -201,6 +201,9 @@ def average_probability_of_improvement(a: Runs, b: Runs, *, confidence: float = 
     The interval is that of `probability_of_improvement`, of the average: it has a width where A
     wins every pair, as bootstraps have not (of two data sets with five runs each and a true
     probability of .99 theirs cover .30).
+
+    Raises:
+      DataError: other numbers of data sets, or a confidence that is not between 0 and 1.
     """
     fraction(confidence, "confidence")
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")

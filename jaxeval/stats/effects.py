@@ -81,14 +81,14 @@ def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effe
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Mean difference of pairs, its standard error and degrees of freedom."""
+    """Mean difference of pairs [n], its standard error and degrees of freedom."""
     differences = gaps(first, second)
     error = describe.sd(differences) / math.sqrt(len(differences))
     return float(np.mean(differences)), error, len(differences) - 1.0
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Difference of means, its standard error and Welch's degrees of freedom.
+    """Difference of means of [n] and [m], its standard error and Welch's degrees of freedom.
 
     Equal scores have no error: what their variance is computed to be is rounding.
     """
@@ -159,7 +159,7 @@ def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float
 
 
 def share_won(first: np.ndarray, second: np.ndarray) -> float:
-    """Share of all pairs that the first wins, ties 1/2; by sorting, in n log n."""
+    """Share of all pairs of [n] and [m] that the first wins, ties 1/2; by sorting, in n log n."""
     ordered = np.sort(second)
     below = np.searchsorted(ordered, first, "left")
     not_above = np.searchsorted(ordered, first, "right")
@@ -237,21 +237,21 @@ def almost_stochastic_order(
     count(comparisons, "comparisons")
     count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
-    generator, turned = np.random.default_rng(seed), exchanged(first, second)
+    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
+    high = min(1.0, ratio + z * _sd_of_violation(first, second, resamples, seed))
+    method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
+    interval = Interval(0.0, high, confidence, method)
+    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+
+
+def _sd_of_violation(first: np.ndarray, second: np.ndarray, resamples: int, seed: int) -> float:
+    """Bootstrapped; the same of B and A, whose ratio is 1 - that of A and B."""
+    generator = np.random.default_rng(seed)
     drawn = [
         np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
-        for values in ((second, first) if turned else (first, second))
+        for values in ((second, first) if exchanged(first, second) else (first, second))
     ]
-    spread = float(np.std(_violation(*drawn)))  # of the ratio, and of 1 - ratio
-    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
-    high = min(1.0, ratio + z * spread)
-    interval = Interval(
-        0.0,
-        high,
-        confidence,
-        f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs",
-    )
-    return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
+    return float(np.std(_violation(*drawn)))
 
 
 def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:

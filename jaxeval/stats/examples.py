@@ -27,7 +27,11 @@ _AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
-    """McNemar's exact test on two vectors of right (1) and wrong (0) answers."""
+    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers.
+
+    Raises:
+      DataError: other answers, or not as many of both.
+    """
     from scipy import stats
 
     first, second = pairs(a, b, at_least=1)
@@ -71,9 +75,7 @@ def approximate_randomization(
       DataError: counts of another shape, or no shuffle.
     """
     count(iterations, "iterations")
-    first, second = _counts(a, "counts of A"), _counts(b, "counts of B")
-    if first.shape != second.shape:
-        raise DataError(f"counts: expected the same shape, found {first.shape} and {second.shape}")
+    first, second = _of_both(a, b)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
     observed = float(score(start) - score(both - start))
     kinds, sizes = _kinds(second - first)
@@ -112,9 +114,7 @@ def paired_bootstrap(
     of percentiles. Arguments and errors as of `approximate_randomization`.
     """
     count(resamples, "resamples")
-    first, second = _counts(a, "counts of A"), _counts(b, "counts of B")
-    if first.shape != second.shape:
-        raise DataError(f"counts: expected the same shape, found {first.shape} and {second.shape}")
+    first, second = _of_both(a, b)
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
     generator, block = np.random.default_rng(seed), _block(len(kinds))
     drawn = []
@@ -159,6 +159,13 @@ def _moved(
         bits = np.unpackbits(drawn.reshape(rounds, -1), axis=1, count=len(single))
         moved += bits.astype(np.float32) @ single.astype(np.float32)
     return moved
+
+
+def _of_both(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, second = _counts(a, "counts of A"), _counts(b, "counts of B")
+    if first.shape != second.shape:
+        raise DataError(f"counts: expected the same shape, found {first.shape} and {second.shape}")
+    return first, second
 
 
 def _counts(values: np.ndarray, name: str) -> np.ndarray:

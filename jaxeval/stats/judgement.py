@@ -8,7 +8,6 @@ corrected over all pairs, and once more task by task, corrected over all pairs a
 """
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -97,18 +96,18 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         overall = _study(means, [MEAN], seeds, rules)
         by_task = _study(arrays, tasks, seeds, rules)
     return Judgement(
-        mode,
-        tasks,
-        seeds,
-        tuple(order),
-        arrays,
-        baseline,
-        reduced,
-        reductions,
-        tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
-        overall,
-        by_task,
-        (*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
+        mode=mode,
+        tasks=tasks,
+        seeds=seeds,
+        vectors=tuple(order),
+        scores=arrays,
+        baseline=baseline,
+        reduced=reduced,
+        reductions=reductions,
+        placed=tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
+        overall=overall,
+        by_task=by_task,
+        notes=(*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
     )
 
 
@@ -227,9 +226,3 @@ def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
             both = (pair.scores.a, pair.scores.b)
             shown.append(both if direction > 0 else both[::-1])
     return shown
-
-
-def gaps(of: Judgement) -> list[tuple[str, str]]:
-    """Neighbours in the order of the means that were told apart, better first."""
-    shown = {*told_apart(of)}
-    return [pair for pair in itertools.pairwise(of.vectors) if pair in shown]

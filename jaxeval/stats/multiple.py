@@ -20,6 +20,9 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
 
     Returns:
       [m] float64, in the given order; NaN where it is not known.
+
+    Raises:
+      DataError: numbers that are no probabilities, or an unknown method.
     """
     unknown = [p != p for p in p_values]
     known = [1.0 if nan else p for p, nan in zip(p_values, unknown, strict=True)]

@@ -27,6 +27,9 @@ def variance_components(scores: Sequence[Sample]) -> Components:
 
     Args:
       scores: for each of at least two splits the scores of its seeds, two or more somewhere.
+
+    Raises:
+      DataError: fewer splits or seeds.
     """
     groups = [sample(group, f"split {k}") for k, group in enumerate(scores)]
     counts = np.array([len(group) for group in groups])
@@ -51,7 +54,7 @@ def variance_components(scores: Sequence[Sample]) -> Components:
 
 
 def squares_within(scores: np.ndarray) -> float:
-    """Sum of squared deviations from the mean; exactly 0 for equal scores, of whatever size."""
+    """Sum of squared deviations of [n] from the mean; exactly 0 for equal scores of any size."""
     apart = scores - scores[0]
     return float(np.sum((apart - apart.mean()) ** 2))
 
@@ -64,6 +67,9 @@ def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest
 
     Args:
       a, b: for each split the scores of its seeds; the k-th split is the same for both.
+
+    Raises:
+      DataError: fewer than two splits, or not as many of both.
     """
     from scipy import stats
 

@@ -134,18 +134,18 @@ def nemenyi(
     names, ordered = [list(scores)[k] for k in order], averages[order]
     plain = 12 * sets / (models * (models + 1)) * float(np.sum((averages - (models + 1) / 2) ** 2))
     return Ranking(
-        tuple(names),
-        tuple(map(float, ordered)),
-        quantile * error,
-        alpha,
-        _groups(names, ordered, quantile * error),
-        {
+        models=tuple(names),
+        average_ranks=tuple(map(float, ordered)),
+        critical_difference=quantile * error,
+        alpha=alpha,
+        groups=_groups(names, ordered, quantile * error),
+        p_values={
             (a, b): float(stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
             for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
         },
-        friedman(table),
-        iman_davenport(table, resamples=resamples, seed=seed),
-        (plain, _f(plain, ranks.shape)),
+        friedman=friedman(table),
+        iman_davenport=iman_davenport(table, resamples=resamples, seed=seed),
+        without_ties=(plain, _f(plain, ranks.shape)),
     )
 
 

@@ -134,7 +134,7 @@ def _labellings(n: int, m: int) -> int:
 
 
 def permuted(n: int, m: int, ties: Ties, seed: int) -> np.ndarray:
-    """|T| of all labellings of the pooled scores, or of random ones, sorted.
+    """[labellings] |T| of all labellings of the pooled scores, or of random ones, sorted.
 
     The smaller sample is drawn, so that A and B may be exchanged (Neubert & Brunner 2007).
     """

@@ -38,34 +38,41 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
     Raises:
       DataError: fewer, or not equally many.
     """
-    from scipy import stats
-
     if len({len(row) for row in scores}) != 1 or len(scores) < 2 or len(scores[0]) < 2:
         sizes = [len(row) for row in scores]
         raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
     table = np.array(scores, float)
     components = variance_components(list(table))
     seeds, repeats = table.shape
+    of_repeats, of_seeds = _sd_intervals(table, confidence)
+    return Noise(
+        seeds,
+        repeats,
+        components.mean,
+        components.sd_seed,
+        of_repeats,
+        components.sd_split,
+        of_seeds,
+        math.hypot(components.sd_split, components.sd_seed),
+    )
+
+
+def _sd_intervals(table: np.ndarray, confidence: float) -> tuple[Interval, Interval]:
+    """Of the repeats' standard deviation and of the seeds', from scores [S, R]."""
+    from scipy import stats
+
+    seeds, repeats = table.shape
     between, within = seeds - 1, seeds * (repeats - 1)
     ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
     ssw = sum(squares_within(row) for row in table)
-    tails = ((1 + confidence) / 2, (1 - confidence) / 2)
+
+    def of_repeats(tail: float) -> float:
+        return math.sqrt(ssw / stats.chi2.ppf(tail, within))
 
     def of_seeds(tail: float) -> float:
         # F_tail times the mean square of repeats: what it would add to the seeds' sum of squares
         noise = between * stats.f.ppf(tail, between, within) * ssw / within
         return math.sqrt(max(0.0, ssb - noise) / (repeats * stats.chi2.ppf(tail, between)))
 
-    return Noise(
-        seeds,
-        repeats,
-        components.mean,
-        components.sd_seed,
-        (
-            math.sqrt(ssw / stats.chi2.ppf(tails[0], within)),
-            math.sqrt(ssw / stats.chi2.ppf(tails[1], within)),
-        ),
-        components.sd_split,
-        (of_seeds(tails[0]), of_seeds(tails[1])),
-        math.hypot(components.sd_split, components.sd_seed),
-    )
+    low, high = (1 + confidence) / 2, (1 - confidence) / 2
+    return (of_repeats(low), of_repeats(high)), (of_seeds(low), of_seeds(high))

@@ -104,7 +104,11 @@ def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np
 
 
 def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of two models of which the k-th belong together (same seed, split or example)."""
+    """Scores [n] of two models of which the k-th belong together (same seed, split or example).
+
+    Raises:
+      DataError: as of `sample`; not as many of both.
+    """
     first, second = two_samples(a, b, at_least)
     if len(first) != len(second):
         raise DataError(
@@ -162,7 +166,7 @@ def location(statistic: Location) -> Callable[..., np.ndarray]:
 
 
 def fraction(value: float, name: str) -> float:
-    """A probability strictly between 0 and 1."""
+    """A probability strictly between 0 and 1; anything else raises DataError."""
     if not between(value, 0.0, 1.0):
         raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
@@ -177,7 +181,7 @@ def between(value: float, low: float, high: float) -> bool:
 
 
 def count(value: int, name: str, at_least: int = 1) -> int:
-    """A number of resamples, shuffles or permutations, of seeds or items."""
+    """A number of resamples, permutations, seeds or items; anything else raises DataError."""
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
         raise DataError(f"{name}: expected a whole number of at least {at_least}, found {value}")
     return int(value)

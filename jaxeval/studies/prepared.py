@@ -165,10 +165,10 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
     )
 
 
-def member_of(prepared: Prepared, seed: int = 1, split: int = 0) -> Member:
-    """A member with the hyperparameters of its config."""
+def member_of(prepared: Prepared, seed: int = 1) -> Member:
+    """A member of the first split with the hyperparameters of its config."""
     hparams = markers.active(prepared.config)
-    return Member(seed, split, tuple(sorted(hparams.items())))
+    return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
 def parameter_shapes(problem: Problem, who: Member) -> Tree:

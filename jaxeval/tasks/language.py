@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
@@ -196,9 +196,7 @@ _TRAINING = Training(
 class Config:
     """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "language"
-    )
+    name: fields.Name = "language"
     task: Annotated[Literal["language"], pydantic.Field(description="what is learned")] = (
         "language"
     )

@@ -3,12 +3,11 @@
 Notation: B pairs, Y classes. The loss is the cross-entropy averaged over pairs.
 """
 
-import dataclasses
 from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree, weighted_rows
 from jaxeval.data import pairs as data
 from jaxeval.data import word_tables
@@ -38,9 +37,7 @@ def task_of(choices: PairModel, scoring: classification.Scoring, sizes: models.S
 class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "pairs"
-    )
+    name: fields.Name = "pairs"
     task: Annotated[Literal["pairs"], pydantic.Field(description="what is learned")] = "pairs"
     data: PairData = PairData()
     model: PairModel = PairModel()
@@ -51,20 +48,20 @@ class Config:
 def _source(config: Config, paired: data.Paired) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        paired.corpus,
-        paired.split,
-        paired.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=paired.corpus,
+        split=paired.split,
+        fingerprint=paired.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             "pairs": {part: sum(map(len, rows)) for part, rows in paired.given_split.items()},
             "labels": [*paired.labels],
             "padded_widths": [*paired.widths],
         },
-        paired.vocabulary,
-        paired.positions,
-        paired.table.untrained(config.model.words.trained),
-        paired.findings,
-        paired.table.fingerprint,
+        vocabulary=paired.vocabulary,
+        positions=paired.positions,
+        tables=paired.table.untrained(config.model.words.trained),
+        findings=paired.findings,
+        pretrained=paired.table.fingerprint,
     )
 
 
@@ -79,6 +76,6 @@ KIND = kind.Kind(
     lambda config: (config.data, config.training.batch_size),
     data.build,
     lambda config, paired: (_source(config, paired), _task(config, paired)),
-    lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

@@ -4,7 +4,6 @@ Notation: B sentences, T positions, K targets of a sentence, Y classes. The loss
 cross-entropy averaged over targets; a text without targets counts as one.
 """
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import sentiment as data
 from jaxeval.data import word_tables
@@ -54,9 +53,7 @@ def _weights(batch: Batch) -> Array:
 class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "sentiment"
-    )
+    name: fields.Name = "sentiment"
     task: Annotated[Literal["sentiment"], pydantic.Field(description="what is learned")] = (
         "sentiment"
     )
@@ -105,11 +102,11 @@ def longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
 def _source(config: Config, classified: data.Classified) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        classified.corpus,
-        classified.split,
-        classified.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=classified.corpus,
+        split=classified.split,
+        fingerprint=classified.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             config.data.rows: {
                 part: sum(map(len, r)) for part, r in classified.given_split.items()
             },
@@ -117,11 +114,11 @@ def _source(config: Config, classified: data.Classified) -> kind.Source:
             "padded_widths": [shape.width for shape in classified.shapes],
             "padded_targets": [shape.targets for shape in classified.shapes],
         },
-        classified.vocabulary,
-        classified.positions,
-        classified.tables(config.model.words.trained),
-        classified.findings,
-        classified.table.fingerprint,
+        vocabulary=classified.vocabulary,
+        positions=classified.positions,
+        tables=classified.tables(config.model.words.trained),
+        findings=classified.findings,
+        pretrained=classified.table.fingerprint,
     )
 
 
@@ -131,6 +128,6 @@ KIND = kind.Kind(
     lambda config: (config.data, config.training.batch_size),
     data.build,
     lambda config, classified: (_source(config, classified), build(config, classified)),
-    lambda config: dataclasses.replace(config, data=data.for_random_splits(config.data)),
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

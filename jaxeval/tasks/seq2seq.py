@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
@@ -177,9 +177,7 @@ _TRAINING = Training(
 class Config:
     """One experiment on pairs of your own (--data)."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "seq2seq"
-    )
+    name: fields.Name = "seq2seq"
     task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
     data: Seq2SeqData = Seq2SeqData()
     model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()

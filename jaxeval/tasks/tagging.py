@@ -5,7 +5,6 @@ sentence, averaged over sentences (not divided by their lengths, as in UKPLab's 
 code); that of a softmax is the cross-entropy averaged over words.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -14,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
 from jaxeval.data import schemes, word_tables, words
 from jaxeval.data import tagging as data
@@ -200,9 +199,7 @@ def decode(logits: models.TaggerLogits, length: Array) -> Array:
 class Config:
     """One experiment. No config file: these defaults, on the generated corpus."""
 
-    name: Annotated[str, markers.IMMATERIAL, pydantic.Field(description="shown in tables")] = (
-        "default"
-    )
+    name: fields.Name = "default"
     task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
     data: TaggingData = TaggingData()
     model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
@@ -213,30 +210,21 @@ class Config:
 def _source(config: Config, tagged: data.Tagged) -> kind.Source:
     source = config.data.source
     return kind.Source(
-        tagged.corpus,
-        tagged.split,
-        tagged.fingerprint,
-        source.path or f"generated, seed {source.seed}",
-        {
+        corpus=tagged.corpus,
+        split=tagged.split,
+        fingerprint=tagged.fingerprint,
+        name=source.path or f"generated, seed {source.seed}",
+        facts={
             "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given_split.items()},
             "labels": tagged.predicted,
             "padded_widths": list(tagged.widths),
         },
-        tagged.vocabulary,
-        tagged.positions,
-        tagged.tables(config.model.words.trained),
-        tagged.findings,
-        tagged.table.fingerprint,
+        vocabulary=tagged.vocabulary,
+        positions=tagged.positions,
+        tables=tagged.tables(config.model.words.trained),
+        findings=tagged.findings,
+        pretrained=tagged.table.fingerprint,
     )
-
-
-def _random_splits(config: Config) -> Config:
-    """Random splits need the vocabulary of all sentences.
-
-    That changes the parameters' shapes, and so it is written into the config, by which experiments
-    are told apart.
-    """
-    return dataclasses.replace(config, data=data.for_random_splits(config.data))
 
 
 KIND = kind.Kind(
@@ -248,6 +236,6 @@ KIND = kind.Kind(
         _source(config, tagged),
         build(config.model, config.scoring, tagged),
     ),
-    _random_splits,
+    word_vectors.for_random_splits,
     joining=kind.Joining(word_vectors.program_key, word_tables.joined),
 )

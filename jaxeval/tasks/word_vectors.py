@@ -1,5 +1,6 @@
 """Word vectors: those of a saved model, and which files' members can share a program."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,16 @@ def program_key(config: Any, data: Any) -> list[int]:
         or getattr(words, "initialiser", "") == "normal"
     )
     return [dimension, vocabulary, outside] if words.trained and summed else [dimension]
+
+
+def for_random_splits(config: Any) -> Any:
+    """The config with the vocabulary of all parts: a random split deals all of them anew.
+
+    That changes the parameters' shapes, and so it is written into the config, by which experiments
+    are told apart.
+    """
+    data = dataclasses.replace(config.data, vocabulary="all")
+    return dataclasses.replace(config, data=data)
 
 
 def of_saved(model: SavedModel, table: str, trained: bool, least: int) -> tuple[np.ndarray, int]:

@@ -16,7 +16,6 @@ from jaxeval.tuning import gaussian_process
 from jaxeval.tuning.gaussian_process import Model
 
 FANTASIES = 128
-_JITTER = 1e-8
 _LOG_2PI = math.log(2 * math.pi)
 
 
@@ -49,23 +48,16 @@ def log_improvement(u: np.ndarray) -> np.ndarray:
     v = u[near]
     logs[near] = np.log(np.exp(-0.5 * (v * v + _LOG_2PI)) + v * special.ndtr(v))
     v = u[middle := ~(near | far)]
+    # log(-u Phi / phi), from -.42 to -1e-12: its exponential less 1 keeps its digits
     ratio = np.log(-v * special.erfcx(-v / math.sqrt(2))) + math.log(math.pi / 2) / 2
-    logs[middle] = _log_one_minus_exp(ratio) - 0.5 * (v * v + _LOG_2PI)
+    logs[middle] = np.log(-np.expm1(ratio)) - 0.5 * (v * v + _LOG_2PI)
     v = u[far]
     logs[far] = -2.0 * np.log(-v) - 0.5 * (v * v + _LOG_2PI)
     return logs
 
 
-def _log_one_minus_exp(w: np.ndarray) -> np.ndarray:
-    """log(1 - exp w) of w <= 0 (Maechler 2012)."""
-    logs, close = np.empty_like(w), w > -math.log(2)
-    logs[close] = np.log(-np.expm1(np.minimum(w[close], -1e-300)))
-    logs[~close] = np.log1p(-np.exp(w[~close]))
-    return logs
-
-
 def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """log E max(0, f - best) of normal f; arrays that broadcast."""
+    """[...] log E max(0, f - best) of normal f; arrays that broadcast."""
     return log_improvement((mean - best) / sd) + np.log(sd)
 
 

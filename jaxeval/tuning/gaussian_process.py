@@ -84,7 +84,7 @@ def prior(columns: Features, warped: bool, known: bool) -> Prior:
 
 
 def unpack(theta: np.ndarray, columns: Features) -> tuple[Kernel, float]:
-    """The kernel and log noise of a vector of fitted numbers."""
+    """The kernel and log noise of fitted numbers [2 + G + 2 W]; see `kernels.Kernel`."""
     lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
     a, b = np.split(warps, 2)
     return Kernel(float(theta[0]), lengths, a, b), float(theta[1])
@@ -164,7 +164,7 @@ def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) -> Model:
+def fit(data: Data, columns: Features) -> Model:
     """The process at the posterior mode of its hyperparameters, conditioned on all data.
 
     L-BFGS-B from the prior's mode and from the best of a few fixed draws of it.
@@ -175,7 +175,7 @@ def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) 
     draws[:, 2 + columns.groups :] = 0.0
     starts = np.clip(priors.mean + 0.7 * priors.sd * draws, *priors.bounds.T)
     arguments = columns, data, priors
-    scored = sorted(starts, key=lambda theta: negative_log_posterior(theta, *arguments)[0])
+    likeliest = min(starts, key=lambda theta: negative_log_posterior(theta, *arguments)[0])
     ends = [
         optimize.minimize(
             negative_log_posterior,
@@ -184,9 +184,9 @@ def fit(data: Data, columns: Features, restarts: int = 2, iterations: int = 50) 
             method="L-BFGS-B",
             jac=True,
             bounds=priors.bounds,
-            options={"maxiter": iterations},
+            options={"maxiter": 50},
         )
-        for start in [priors.mean, *scored[: restarts - 1]]
+        for start in (priors.mean, likeliest)
     ]
     best = min(ends, key=lambda end: end.fun).x
     return condition(*unpack(best, columns), columns, data)
@@ -251,7 +251,7 @@ def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Prior covariance with that of the constant mean."""
+    """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
     of, columns = model.kernel, model.columns
     sides = encoding.complete(columns, left), encoding.complete(columns, right)
     return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE

@@ -1,4 +1,4 @@
-"""Asynchronous successive halving over epochs: hopeless trainings are stopped early.
+"""Asynchronous successive halving over epochs: trainings that are not promoted stop early.
 
 ASHA (Li et al. 2020, algorithm 2) in the variant that stops trainings where the published one
 pauses them (as schedulers of Ray Tune and Syne Tune do): at each rung, of r, r eta, r eta^2 ...
@@ -80,8 +80,8 @@ def judge(
     for number, (score, _) in reached.items():
         rungs = (*history.evaluations[number].rungs, score)
         history = histories.change(history, number, rungs=rungs)
-    hopeless = [n for n in reached if n not in ended and not goes_on(halving, history, n)]
-    for number in hopeless:
+    not_promoted = [n for n in reached if n not in ended and not goes_on(halving, history, n)]
+    for number in not_promoted:
         score, stopped = reached[number]
         history = histories.tell(history, number, Result((score,), stopped=stopped))
     return history

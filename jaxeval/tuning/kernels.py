@@ -42,7 +42,7 @@ def covariance(
 
 
 def matern(squared: np.ndarray) -> np.ndarray:
-    """Correlation at squared distances."""
+    """Correlation (Matern, 5/2) at squared distances [...], in units of the length scale."""
     r = np.sqrt(5.0 * squared)
     return (1.0 + r + r * r / 3.0) * np.exp(-r)
 

@@ -162,6 +162,9 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
 
     Args:
       margin: in the metric's unit, from 0.
+
+    Raises:
+      DataError: a margin below 0.
     """
     if margin < 0:
         raise DataError(f"margin: expected a number of at least 0, got {margin}")

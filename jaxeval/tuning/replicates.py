@@ -107,7 +107,7 @@ def _running(history: History, fitted: Fitted) -> np.ndarray:
 
 
 def expected_rise(means: np.ndarray, slopes: np.ndarray) -> float:
-    """E max_i (means_i + slopes_i Z) - max_i means_i of standard normal Z, exactly.
+    """E max_i (means_i + slopes_i Z) - max_i means_i of standard normal Z, exactly; both [n].
 
     The upper envelope of the lines, and for each of its corners c the change of slope times
     h(-|c|) with h(u) = phi(u) + u Phi(u) (Frazier, Powell & Dayanik 2009, equation 14).

@@ -26,7 +26,7 @@ class Search:
       seeds: of each evaluation: it has as many scores.
       adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
         is worth more to the final choice (`replicates`).
-      halving: stops hopeless trainings; None: nobody does.
+      halving: stops trainings that are not promoted; None: all go on to the end.
     """
 
     space: Space

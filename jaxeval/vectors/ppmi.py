@@ -42,11 +42,8 @@ def ppmi(
     return positive
 
 
-def factors(matrix: "sparse.csr_array", dimension: int, seed: int = 0) -> Factors:
+def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
     """Truncated SVD by ARPACK, the same at every call: signs make each column's largest positive.
-
-    Args:
-      seed: of the vector that the iteration starts from.
 
     Raises:
       ConfigError: as many dimensions as words, or more.
@@ -58,7 +55,7 @@ def factors(matrix: "sparse.csr_array", dimension: int, seed: int = 0) -> Factor
         raise ConfigError(
             f"dimension: expected fewer than the {min(matrix.shape)} words, found {dimension}"
         )
-    start = np.random.default_rng(seed).standard_normal(min(matrix.shape))
+    start = np.random.default_rng(0).standard_normal(min(matrix.shape))
     try:
         left, values, right = linalg.svds(matrix, k=dimension, v0=start, solver="arpack")
     except linalg.ArpackError as error:

@@ -120,5 +120,13 @@ def _questions(
     sorted_strata = np.array(strata, np.int64)[order]
     names = tuple(sections)
     return Questions(
-        path.name, triples, answers, numbers, names, groups, first, second, sorted_strata
+        name=path.name,
+        asked=triples,
+        answers=answers,
+        section=numbers,
+        sections=names,
+        groups=groups,
+        first=first,
+        second=second,
+        strata=sorted_strata,
     )

@@ -174,18 +174,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         reading.read(Outer, tmp_path / "latin.toml")
 
 
-def test_json_round_trip_and_digest() -> None:
+def test_canonical_json_and_digest() -> None:
     """Dies if the hash of a config depends on anything but its contents."""
     read = reading.read(Outer, None, ["inner.units=[1,2]"])
-    text = reading.to_json(read)
-    assert reading.from_json(Outer, text) == read
+    text = reading.canonical(reading.to_dict(read))
     inner = '{"kind":"cnn","limit":null,"rate":0.25,"units":[1,2]}'
     assert text == '{"flag":false,"inner":' + inner + ',"name":"x"}'
-    assert reading.digest(text) == reading.digest(reading.canonical(reading.to_dict(read)))
     assert reading.digest('{"a":1}') == "015abd7f5cc57a2d"
-    with pytest.raises(pydantic.ValidationError):
-        reading.from_json(Outer, '{"nam":"x"}')
-    assert reading.digest(text) != reading.digest(reading.to_json(Outer()))
 
 
 def test_keys_for_help() -> None:

@@ -1,7 +1,5 @@
 """Vectors for unknown words, and a common vocabulary."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -39,9 +37,3 @@ def test_a_random_vector_is_the_seeds() -> None:
     assert drawn[0] is not None and (np.abs(drawn[0]) < 0.25).all()
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert drawn[2] is not None and not np.array_equal(drawn[0], drawn[2])
-
-
-def test_a_vocabulary_file(tmp_path: Path) -> None:
-    """Dies if blank lines become words."""
-    (tmp_path / "v").write_text("the\ncat \n\nsat\n")
-    assert vector_unknown.read_vocabulary(tmp_path / "v") == {"the", "cat", "sat"}

@@ -3,6 +3,7 @@
 Bit for bit: scores and losses are compared with ==.
 """
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxeval.contracts import Member
+from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
 from jaxeval.population import loop
 from jaxeval.population.problem import lanes_for
@@ -221,9 +222,16 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
 
 def test_shared_tables_are_arguments() -> None:
     """Dies if a table is closed over: the program's text would then hold its numbers."""
-    big = toy.problem()
-    table = {**big.corpus.shared, "big": np.zeros(300_000, np.float32)}
-    problem = big._replace(corpus=big.corpus._replace(shared=table))
+
+    def loss(params: Any, carry: Any, batch: Batch, *rest: Any) -> tuple:
+        value, carry = toy.TASK.loss(params, carry, batch, *rest)
+        return value + batch.shared["big"].sum(), carry
+
+    toys = toy.problem()._replace(task=dataclasses.replace(toy.TASK, loss=loss))
+    # equal numbers would be written as one
+    table = np.random.default_rng(0).random(300_000, np.float32)
+    corpus = toys.corpus._replace(shared={**toys.corpus.shared, "big": table})
+    problem = toys._replace(corpus=corpus)
     population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
     flags = population.flags([True] * len(population.slots))
     lowered = population.engine.epoch.lower(

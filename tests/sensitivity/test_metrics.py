@@ -66,6 +66,40 @@ def test_profiles_against_loops(values: np.ndarray) -> None:
     assert profile.points == len(distinct)
 
 
+@pytest.mark.parametrize("convention", ["default", "text"])
+def test_all_hyperparameters_together_against_loops(convention: str) -> None:
+    """Dies if distances are not Gower's from the best run, words are more than the same or not, or
+    the average of ranks is another order; distances are multiples of 1/32, without rounding."""
+    draw = np.random.default_rng(2)
+    values: dict[str, list] = {
+        "batch": draw.choice([16, 32, 64, 128, 256], 60).tolist(),
+        "layers": draw.choice(9, 60).tolist(),
+        "depth": draw.choice([1, 2, 4], 60).tolist(),
+        "cell": draw.choice(["gru", "lstm", "nas"], 60).tolist(),
+    }
+    scores = 0.9 * SCORES + 1e-5 * np.arange(60)
+    best = int(np.argmax(scores))
+    ranks = {name: [sorted({*of}).index(value) for value in of] for name, of in values.items()}
+    if convention == "default":
+        parts = [
+            [abs(rank - of[best]) / (1 if name == "cell" else max(of)) for rank in of]
+            for name, of in ranks.items()
+        ]
+        path = np.mean(np.minimum(parts, 1), axis=0)
+        line = [scores[path == place].mean() for place in sorted({*path})]
+        distance, steps = path, len(line) - 1
+    else:
+        path = np.mean([*ranks.values()], axis=0)
+        line = [scores[k] for k in sorted(range(60), key=lambda k: (-path[k], -scores[k]))]
+        distance, steps = np.abs(path - path[best]), 60
+    actual = _quick(scores, values, convention=convention).all_hyperparameters
+    assert actual.rho == pytest.approx(stats.spearmanr(distance, -scores).statistic)
+    assert actual.points == len(line) > 9
+    inner = range(1, len(line) - 1)
+    assert actual.maxima == sum(line[k - 1] < line[k] > line[k + 1] for k in inner)
+    assert actual.mean_change == pytest.approx(100 * np.abs(np.diff(line)).sum() / steps)
+
+
 def test_conventions_differ_as_documented() -> None:
     """Dies if published and text lose their off-by-ones (hand-computed)."""
     scores = np.array([0.5, 1.0, 0.995, 0.8, 0.8])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -40,6 +41,26 @@ def test_split_means_hold_their_level_where_seeds_do_not() -> None:
         pooled += stats.welch_t(np.concatenate(a), np.concatenate(b)).p_value < 0.05
     assert nested <= 33  # .05 and three standard errors
     assert pooled > 150
+
+
+def test_split_means_are_compared_by_the_paired_t_test() -> None:
+    """Dies if splits are not paired, or means without a spread give nan: against SciPy."""
+    a, b = [[3.0, 5.0], [7.0], [1.0, 2.0, 6.0]], [[1.0], [4.0, 5.0], [3.0]]
+    expected = scipy_stats.ttest_rel([4, 7, 3], [1, 4.5, 3])
+    result = stats.split_means_test(a, b)
+    assert (result.statistic, result.p_value) == pytest.approx(
+        (expected.statistic, expected.pvalue)
+    )
+    for other, statistic, p_value in ((0.0, np.inf, 0.0), (2.0, -np.inf, 0.0), (1.0, 0.0, 1.0)):
+        constant = stats.split_means_test([[1.0]] * 3, [[other]] * 3)
+        assert (constant.statistic, constant.p_value) == (statistic, p_value)
+
+
+def test_splits_that_differ_less_than_their_seeds() -> None:
+    """Dies if a negative estimate stands, or equal scores of a split differ by rounding."""
+    components = stats.variance_components([[0.0, 4.0], [1.0, 3.0]])
+    assert (components.sd_split, components.share_split) == (0.0, 0.0)
+    assert stats.variance_components([[0.1] * 3, [0.7] * 3]).sd_seed == 0.0
 
 
 def test_designs_that_cannot_carry_it_are_refused() -> None:

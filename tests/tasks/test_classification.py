@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.tasks import classification
+from jaxeval.config import reading
+from jaxeval.tasks import classification, registry
 
 
 def _macro_f1(gold: list[int], predicted: list[int], classes: int) -> float:
@@ -60,3 +61,14 @@ def test_nll_is_of_the_gold_class() -> None:
     expected = -np.log([[p[k] for p, k in zip(*row, strict=True)] for row in rows])
     actual = classification.nll(jnp.asarray(logits), jnp.asarray(labels))
     np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["tagging", "sentiment", "pairs"])
+def test_random_splits_have_the_words_of_all_parts(task: str) -> None:
+    """Dies if words of a random split's train have no row, or another key changes."""
+    kind = registry.KINDS[task]
+    plain, pooled = (
+        reading.to_dict(of(kind.Config())) for of in (lambda c: c, kind.random_splits)
+    )
+    assert pooled["data"].pop("vocabulary") == "all" != plain["data"].pop("vocabulary")
+    assert pooled == plain

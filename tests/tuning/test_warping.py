@@ -19,6 +19,13 @@ def test_half_rank_against_the_formula() -> None:
     assert (np.argsort(warped, kind="stable") == np.argsort(values, kind="stable")).all()
 
 
+def test_half_rank_of_a_good_half_that_is_all_equal() -> None:
+    """Dies if a scale of 0, or another than the gap to the best of the bad, is taken."""
+    warped = warping.half_rank(np.array([5.0, 5.0, 5.0, 4.0, 1.0]))
+    quantiles = stats.norm.ppf(0.5 * (np.array([1, 2]) - 0.5) / 2.5)
+    np.testing.assert_allclose(warped, [5, 5, 5, *(5.0 + 1.0 * quantiles[::-1])])
+
+
 def test_one_diverged_perplexity_does_not_hide_the_rest() -> None:
     """Dies if scores are standardised as they are: good ones would differ by 1e-5."""
     perplexities = [(60.0,), (61.0,), (63.0,), (70.0,), (90.0,), (1e7,)]

@@ -71,13 +71,12 @@ def draw(
     """
     names, label = list(settings[0]), scores.label(metric, unit)
     drawing, panels = plots.grid(len(names), _COLUMNS, (2.5, 2.4), share_y=True)
+    factor, band = scores.factor(unit), _band(around, unit)
     scored = [
-        (k, scores.factor(unit) * score)
+        (k, factor * score)
         for k, score in enumerate(dev)
         if score is not None and np.isfinite(score)
     ]
-    end = around.best + math.copysign(around.within, around.median - around.best)
-    band = sorted(scores.factor(unit) * bound for bound in (around.best, end))
     for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
         _show(panel, [(settings[k][name], value) for k, value in scored], band)
         panel.set_xlabel(literal(name))
@@ -97,6 +96,12 @@ def draw(
             for k, value in scored
         ],
     )
+
+
+def _band(around: Neighbourhood, unit: str) -> list[float]:
+    """Ends of what is near the best, on the side where the other scores are."""
+    end = around.best + math.copysign(around.within, around.median - around.best)
+    return sorted(scores.factor(unit) * bound for bound in (around.best, end))
 
 
 def _show(panel: "Axes", points: Sequence[tuple[float, float]], band: Sequence[float]) -> None:

@@ -183,17 +183,19 @@ def of_gap(
     low, high = t_limits(np.asarray(np.nan if unknown else middle), tested, confidence)
     warnings = results.warnings_of(sizes, over, clustered)
     return Estimate(
-        gap.value,
-        float(np.sqrt(part.variance)),
-        float(tested.df),
-        Interval(float(low), float(high), confidence, _T + ", two items added" * with_two),
-        over,
-        sizes,
-        math.nan if unknown else _two_sided(float(middle), tested, rounding),
-        float(np.sqrt(unpaired.variance)),
-        gap.correlation,
-        (*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
-        gap.binary,
+        value=gap.value,
+        se=float(np.sqrt(part.variance)),
+        df=float(tested.df),
+        interval=Interval(
+            float(low), float(high), confidence, _T + ", two items added" * with_two
+        ),
+        over=over,
+        sizes=sizes,
+        p_value=math.nan if unknown else _two_sided(float(middle), tested, rounding),
+        unpaired_se=float(np.sqrt(unpaired.variance)),
+        correlation=gap.correlation,
+        warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
+        binary=gap.binary,
     )
 
 

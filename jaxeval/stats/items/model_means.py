@@ -45,8 +45,8 @@ def mean(
         raise DataError(notes[0])
     each = [_checked(task, model) for task in tasks]
     sizes = [size for _, _, size in each]
-    for size in sizes:
-        factors = results.factors_of(over, size)
+    whole = task_means.together(sizes)
+    factors = results.factors_of(over, whole)
     levels = None
     if shared_runs and "runs" in factors:
         task_means.check_shared((model,), sizes)
@@ -58,7 +58,6 @@ def mean(
         float(np.mean(shares)), task_means.mean_parts(parts, levels), False, largest
     )
     clustered = any(task.clusters is not None for task in tasks)
-    whole = task_means.together(sizes)
     estimate = estimates.of_level(level, whole, factors, confidence, clustered)
     from_0_to_1 = all(task_means.from_0_to_1(task.scores) for task in tasks)
     if not from_0_to_1 or not all(table.binary for table, _, _ in each):

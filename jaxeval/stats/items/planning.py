@@ -127,6 +127,9 @@ def millers_items(
     """Miller's (2024, section 5) number, of one run each and a variance that is known.
 
     The test estimates the variance, and needs one or two more (`required_items`).
+
+    Raises:
+      DataError: a difference of 0, or one that needs more items than can be counted.
     """
     count(samples, "samples")
     target = _target(difference, power, alpha)

@@ -230,15 +230,15 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
     )
     return tuple(
         TaskPair(
-            by_name[pair.task],
-            pair.a,
-            pair.b,
-            (means[pair.task, pair.a], means[pair.task, pair.b]),
-            pair.difference,
-            pair.p_adjusted,
-            by_margin,
-            _by_over(by_name[pair.task], pair, rules),
-            _tests(by_name[pair.task], pair.a, pair.b, rules)
+            task=by_name[pair.task],
+            a=pair.a,
+            b=pair.b,
+            means=(means[pair.task, pair.a], means[pair.task, pair.b]),
+            difference=pair.difference,
+            p_adjusted=pair.p_adjusted,
+            by_margin=by_margin,
+            estimates=_by_over(by_name[pair.task], pair, rules),
+            tests=_tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
         )

@@ -54,15 +54,15 @@ def mean_difference(
         raise DataError(notes[0])
     both = [pairs.pair(task.scores[a], task.scores[b], task.clusters) for task in tasks]
     sizes = [results.sizes_of((pair.a, pair.b), pair.groups, pair.dropped) for pair in both]
-    for each in sizes:
-        factors = results.factors_of(over, each)
+    whole = together(sizes)
+    factors = results.factors_of(over, whole)
     levels = None
     if shared_runs and "runs" in factors:
         check_shared((a, b), sizes)
         levels = [np.stack(means) for means in zip(*map(_by_run, both), strict=True)]
     gap = _mean([estimates.gap_of(pair) for pair in both], levels)
     clustered = any(task.clusters is not None for task in tasks)
-    return estimates.of_gap(gap, together(sizes), factors, confidence, clustered)
+    return estimates.of_gap(gap, whole, factors, confidence, clustered)
 
 
 def difference_over_tasks(

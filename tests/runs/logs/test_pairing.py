@@ -94,6 +94,17 @@ def test_failed_items_count_as_0_where_asked(tmp_path: Path) -> None:
         _paired(folder, missing="zero", higher_is_better=False)
 
 
+def test_scores_are_those_of_the_chosen_metric(tmp_path: Path) -> None:
+    """Dies if another metric of the same items is taken, or counts as more answers to them."""
+    both = {"acc": True, "acc_norm": True}
+    for model in "ab":
+        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics=both, acc_norm=0.25)
+    for metric, expected in (("acc", [0.0, 1.0]), ("acc_norm", [0.25, 0.25])):
+        (task,) = _paired(tmp_path, metrics=(metric,)).tasks
+        assert (task.metric, task.scores["b"].shape) == (metric, (2, 1, 1))
+        assert task.scores["b"].ravel().tolist() == expected
+
+
 def test_scores_that_are_not_finite(tmp_path: Path) -> None:
     """Dies if NaN without a reason passes for a score, or is dropped in silence."""
     folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, NAN, 0.5]}).parent

@@ -56,7 +56,9 @@ def test_over_runs_is_the_spread_of_the_runs_means_over_tasks() -> None:
     means = [np.mean([t.scores[m].mean(0) for t in tasks], axis=0) for m in ("m0", "m1")]
     estimate = items.mean_difference(tasks, "m0", "m1", over=["runs"])
     assert estimate.value == pytest.approx(means[0].mean() - means[1].mean())
-    assert estimate.se == pytest.approx(np.sqrt(sum(m.var(ddof=1) for m in means) / 3))
+    each = [m.var(ddof=1) / 3 for m in means]
+    assert estimate.se == pytest.approx(np.sqrt(sum(each)))
+    assert estimate.df == pytest.approx(2 * sum(each) ** 2 / sum(v**2 for v in each))  # Welch's
 
 
 def test_tasks_as_a_sample_is_the_t_test_of_their_differences() -> None:
@@ -69,6 +71,23 @@ def test_tasks_as_a_sample_is_the_t_test_of_their_differences() -> None:
     )
     assert (
         estimate.df == 2 and estimate.over == ("tasks",) and "Only 3 tasks" in estimate.warnings[0]
+    )
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_tasks_as_a_sample_with_runs(shared: bool) -> None:
+    """Dies if shared runs are averaged before they are compared, or a task's own runs are not."""
+    tasks = _tasks()
+    means = [np.stack([t.scores[m].mean(0) for t in tasks]) for m in ("m0", "m1")]  # [T, R]
+    of_tasks = means if shared else [mean.mean(1) for mean in means]
+    expected = items.difference(*of_tasks, over=BOTH if shared else ["items"])
+    estimate = items.difference_over_tasks(tasks, "m0", "m1", over=BOTH, shared_runs=shared)
+    assert estimate.over == (("tasks", "runs") if shared else ("tasks",))
+    assert (estimate.value, estimate.se, estimate.df, estimate.interval) == (
+        expected.value,
+        expected.se,
+        expected.df,
+        expected.interval,
     )
 
 
