@@ -130,22 +130,20 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
         return Groups(np.arange(count), np.arange(count), ones)
     if len(clusters) != items:
         raise DataError(f"clusters: expected one of each of {items} items, found {len(clusters)}")
-    wrong = next((k for k, label in enumerate(clusters) if not _is_label(label)), None)
-    if wrong is not None:
-        found = f"found {clusters[wrong]!r:.60} of item {wrong}"
-        raise DataError(f"clusters: expected a label of every item, {found}")
-    codes = {label: code for code, label in enumerate(dict.fromkeys(clusters))}
+    expected = "clusters: expected a label of every item"
+    try:
+        codes = {label: code for code, label in enumerate(dict.fromkeys(clusters))}
+    except TypeError:
+        raise DataError(f"{expected}, found lists or arrays") from None
+    missing = [label for label in codes if label is None or label != label]
+    if missing:
+        raise DataError(f"{expected}, found {missing[0]}")
     coded = np.array([codes[clusters[k]] for k in table.kept.tolist()])
     order = np.argsort(coded, kind="stable")
     _, starts, sizes = np.unique(coded[order], return_index=True, return_counts=True)
     if len(sizes) < 2:
         raise DataError("clusters: expected two or more; one says nothing of others")
     return Groups(order, starts, sizes)
-
-
-def _is_label(label: object) -> bool:
-    """Whether it names a cluster: NaN, None and lists do not."""
-    return isinstance(label, Hashable) and label is not None and label == label
 
 
 def _completed(cells: np.ndarray, name: str) -> np.ndarray:
