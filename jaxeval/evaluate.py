@@ -59,6 +59,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="F",
         help="of a mean's rates (0.8)",
     )
+    _add_dynamic(verb)
+    return verb
+
+
+def _add_dynamic(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
     )
@@ -75,7 +80,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="E",
         help="of the mean root mean square (1)",
     )
-    return verb
 
 
 def _batches(text: str) -> list[int]:

@@ -11,37 +11,9 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import Tuner, methods, with_optuna
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.history import History, Result, Stopped
 from jaxeval.tuning.search import Search
 from jaxeval.tuning.tuner import is_setting
-
-SPACE = spaces.from_dict(
-    {
-        "rate": {"log_uniform": [1e-4, 1.0]},
-        "rows": {"choices": [8, 16, 64], "ordered": True},
-        "layers": {"integer": [1, 8], "step": 2},
-        "cell": {"choices": ["lstm", "gru"]},
-        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
-    }
-)
-
-
-def _loss(values: Any) -> float:
-    return abs(np.log10(values["rate"]) + 2) + (values["cell"] == "gru") + values["layers"] / 8
-
-
-def _searched(search: Search, trials: int = 40, failing: bool = True) -> History:
-    """Four at once; every fifth one fails, every seventh one is stopped."""
-    history = History((), higher_is_better=False)
-    while len(histories.ended(history)) < trials:
-        history, _ = searches.ask(search, history, 4 - len(histories.pending(history)))
-        evaluation = histories.pending(history)[0]
-        number, loss = evaluation.number, _loss(evaluation.values)
-        result = Result((loss,), stopped=Stopped(1, 9) if failing and number % 7 == 6 else None)
-        if failing and number % 5 == 4:
-            result = Result(failure="diverged")
-        history = histories.tell(history, number, result)
-    return history
+from tests.tuning.engines import SPACE, loss, searched
 
 
 def test_what_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +40,7 @@ def test_proposals_are_settings_and_depend_on_the_history_alone() -> None:
     proposed depends on how it was asked for."""
     pytest.importorskip("optuna")
     search = Search(SPACE, "optuna:tpe", 3)
-    history = _searched(search)
+    history = searched(search, 40, stopping=True)
     values = [evaluation.values for evaluation in history.evaluations]
     assert all(is_setting(SPACE, setting) for setting in values)
     assert len({histories.identity(setting) for setting in values}) == len(values)
@@ -85,8 +57,8 @@ def test_a_sampler_learns() -> None:
     pytest.importorskip("optuna")
     losses = []
     for method in ("optuna:tpe", "random"):
-        history = _searched(Search(SPACE, method, 1), 60)  # type: ignore[arg-type]
-        later = [_loss(e.values) for e in history.evaluations[20:]]
+        history = searched(Search(SPACE, method, 1), 60, stopping=True)  # type: ignore[arg-type]
+        later = [loss(e.values) for e in history.evaluations[20:]]
         losses.append(np.median(later))
     assert losses[0] < losses[1] - 0.3
 

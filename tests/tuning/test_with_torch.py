@@ -1,7 +1,5 @@
 """Engines that need torch, their whole path; skipped where they are not installed."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -9,19 +7,10 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import Tuner, methods
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.history import History, Result
 from jaxeval.tuning.search import Search
 from jaxeval.tuning.tuner import is_setting
+from tests.tuning.engines import SPACE, loss, searched
 
-SPACE = spaces.from_dict(
-    {
-        "rate": {"log_uniform": [1e-4, 1.0]},
-        "rows": {"choices": [8, 16, 64], "ordered": True},
-        "layers": {"integer": [1, 8], "step": 2},
-        "cell": {"choices": ["lstm", "gru"]},
-        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
-    }
-)
 NEEDED = {"optuna:gp": ("optuna", "torch"), "botorch": ("botorch", "torch")}
 
 
@@ -34,35 +23,19 @@ def method(request: pytest.FixtureRequest) -> methods.Name:
     return name
 
 
-def _loss(values: Any) -> float:
-    return abs(np.log10(values["rate"]) + 2) + (values["cell"] == "gru") + values["layers"] / 8
-
-
-def _searched(search: Search, trials: int, history: History | None = None) -> History:
-    """Four at once; every fifth one fails."""
-    history = history or History((), higher_is_better=False)
-    while len(histories.ended(history)) < trials:
-        history, _ = searches.ask(search, history, 4 - len(histories.pending(history)))
-        evaluation = histories.pending(history)[0]
-        failed = evaluation.number % 5 == 4
-        result = Result(failure="diverged") if failed else Result((_loss(evaluation.values),))
-        history = histories.tell(history, evaluation.number, result)
-    return history
-
-
 def test_the_whole_path(method: methods.Name) -> None:
     """Dies if conditions, grids or failures are lost, a setting is proposed twice, nothing is
     learned, or a search that was killed goes on otherwise than one that was not."""
     search = Search(SPACE, method, 3)
-    history = _searched(search, 16)
+    history = searched(search, 16)
     values = [evaluation.values for evaluation in history.evaluations]
     assert all(is_setting(SPACE, of) for of in values)
     assert len({histories.identity(of) for of in values}) == len(values)
     random = [spaces.draw(SPACE, 1, run) for run in range(200)]
-    assert np.median([_loss(of) for of in values[10:]]) < np.median([_loss(of) for of in random])
-    half = _searched(search, 12)
+    assert np.median([loss(of) for of in values[10:]]) < np.median([loss(of) for of in random])
+    half = searched(search, 12)
     on_disk = histories.from_dict(histories.to_dict(half))
-    assert _searched(search, 16, on_disk) == history
+    assert searched(search, 16, on_disk) == history
     at_once = [dict(of.values) for of in searches.ask(search, history, 2)[1]]
     singly, (first,) = searches.ask(search, history, 1)
     assert at_once == [dict(first.values), dict(searches.ask(search, singly, 1)[1][0].values)]

@@ -180,15 +180,13 @@ def of_gap(
     tested = errors_of_means.total(gap.tested, over) if with_two else part
     rounding = _ROUNDING * gap.largest
     unknown = np.sqrt(tested.variance) <= rounding < abs(middle)
-    low, high = t_limits(np.asarray(np.nan if unknown else middle), tested, confidence)
+    low, high = map(float, t_limits(np.asarray(np.nan if unknown else middle), tested, confidence))
     warnings = results.warnings_of(sizes, over, clustered)
     return Estimate(
         value=gap.value,
         se=float(np.sqrt(part.variance)),
         df=float(tested.df),
-        interval=Interval(
-            float(low), float(high), confidence, _T + ", two items added" * with_two
-        ),
+        interval=Interval(low, high, confidence, _T + ", two items added" * with_two),
         over=over,
         sizes=sizes,
         p_value=math.nan if unknown else _two_sided(float(middle), tested, rounding),
