@@ -65,7 +65,7 @@ def _caption(study: ItemStudy, ranked: bool) -> str:
     if ranked:
         lines.append(
             "ranks: those that are left open, for all models at once; models with a letter in "
-            "common were not told apart"
+            "common were not told apart; all rest on p-values corrected by Holm's method"
         )
     else:
         lines.append("no order over tasks, since these are not averaged")

@@ -151,10 +151,18 @@ def _direction(
     if study.withheld:
         return f"Nothing is said of {a} against {b}, since {_WITHHELD}"
     if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
-        return f"No difference between {a} and {b} was shown"
+        return f"No difference between {a} and {b} was shown{_though(difference, study)}"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"
     return f"{higher} scores higher than {lower}{better}"
+
+
+def _though(difference: Estimate, study: ItemStudy) -> str:
+    """Why an interval beside it excludes 0: its test is that of the p-value before correction."""
+    p = difference.p_value
+    if p is None or not p <= study.rules.alpha:
+        return ""
+    return f" after the correction (p {text.p_value(p)} without it), though the CI excludes 0"
 
 
 def _by_margin(

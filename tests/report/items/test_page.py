@@ -56,6 +56,9 @@ def test_boards_are_those_of_the_study() -> None:
             3,
         )
         assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
+        for row in each.rows:
+            sides = [sum(pair[side] == row.model for pair in each.told_apart) for side in (1, 0)]
+            assert (row.place.low, row.place.high) == (1 + sides[0], 3 - sides[1])
         of = {row.model: set(row.groups) for row in each.rows}
         assert of["good"] & of["fair"] and not of["good"] & of["poor"]
 
