@@ -61,11 +61,11 @@ def overview(board: Leaderboard, study: ItemStudy) -> Table:
 
 def _caption(study: ItemStudy, ranked: bool) -> str:
     level = f"{100 * study.rules.confidence:.3g} %"
-    lines = [f"Means with {level} intervals; bold: no model was shown to be better"]
+    lines = [f"Means with {level} intervals"]
     if ranked:
         lines.append(
             "ranks: those that are left open, for all models at once; models with a letter in "
-            "common were not told apart; all rest on p-values corrected by Holm's method"
+            "common were not told apart; both rest on p-values corrected by Holm's method"
         )
     else:
         lines.append("no order over tasks, since these are not averaged")

@@ -60,8 +60,8 @@ def _legal(said: str) -> str:
 
 
 def markdown(study: ItemStudy) -> str:
-    """A line: what is said of the first model against the second, and its differences."""
-    models, by_task = study.models[:2], verdict.scales(study)
+    """A line: what is said of the first of two models against the second, and its differences."""
+    models, by_task = study.models, verdict.scales(study)
     parts = []
     if len(study.tasks) > 1:
         for pair, shown in zip(study.suite.overall, study.overall, strict=True):
