@@ -135,6 +135,11 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert "Mean over these 3 tasks: a scores higher than c" in shown
     assert "No difference in the mean over tasks was shown between " in shown
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
+    assert (
+        "95 % CIs of means by Jeffreys, effective number of answers; of differences by t, "
+        "Satterthwaite, two items added; of tasks as a sample by t, Satterthwaite; of ranks by "
+        "Holm's tests of all pairs"
+    ) in tree["signature"]
 
 
 def test_only_some_tasks(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -38,10 +38,16 @@ class Detectable(NamedTuple):
 
     Of the pair of models of which the smallest can be shown, and of that of which the largest is
     needed; None: of no pair or, the second, not of all.
+
+    Attributes:
+      never: whether of a pair no difference is shown, however large: too few runs or items.
+      unknown: whether the error of a pair's difference is not known: scores without spread.
     """
 
     smallest: float | None
     largest: float | None
+    never: bool
+    unknown: bool
 
 
 class Board(NamedTuple):
@@ -102,7 +108,7 @@ def detectable(difference: Estimate, level: float) -> float | None:
       level: of the two-sided test.
 
     Returns:
-      None where its error is not known, or no difference is shown with so few runs.
+      None where its error is not known; infinity where none is shown with so few runs or items.
     """
     from scipy import special
 
@@ -110,17 +116,16 @@ def detectable(difference: Estimate, level: float) -> float | None:
     if math.isnan(low) or low == high:
         return None
     error = (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
-    shift = _shift(difference.df, level)
-    return None if shift is None else shift * error
+    return _shift(difference.df, level) * error
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _shift(df: float, level: float) -> float | None:
-    """The difference in standard errors; None: none is far enough."""
+def _shift(df: float, level: float) -> float:
+    """The difference in standard errors; infinity: none is far enough."""
     from scipy import optimize
 
     if shown(_FAR, df, level) < POWER:
-        return None
+        return math.inf
     return float(optimize.brentq(lambda s: shown(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6))
 
 
@@ -185,9 +190,9 @@ def _board(
 
 def _detectable(compared: Sequence[Compared], level: float) -> Detectable:
     """At the level of the first step of Holm's correction."""
-    known = [
-        least for pair in compared if (least := detectable(pair.difference, level)) is not None
-    ]
-    if not known:
-        return Detectable(None, None)
-    return Detectable(min(known), max(known) if len(known) == len(compared) else None)
+    least = [detectable(pair.difference, level) for pair in compared]
+    known = [of for of in least if of is not None and of < math.inf]
+    every = len(known) == len(least)
+    return Detectable(
+        min(known, default=None), max(known) if every else None, math.inf in least, None in least
+    )

@@ -33,7 +33,7 @@ def proportion(
     if not 0 <= right <= n or n < 1:
         raise DataError(f"proportion: expected 0 <= right <= n and n >= 1, found {right} of {n}")
     low, high = limits(np.asarray(right / n), np.asarray(float(n)), confidence, method)
-    return Interval(float(low), float(high), confidence, method.replace("_", "-"))
+    return Interval(float(low), float(high), confidence, method.replace("_", "-").title())
 
 
 def difference(

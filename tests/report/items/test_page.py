@@ -11,7 +11,7 @@ from scipy import stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError
-from jaxeval.report.items import page
+from jaxeval.report.items import boards, page
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
@@ -71,7 +71,7 @@ def test_detectable_difference_has_the_power_that_is_said() -> None:
     board = leaderboard.of(study).tasks[0]
     level = 0.05 / len(study.pairs)
     differences = [pair.difference for pair in study.pairs if pair.task.task == "task0"]
-    for end, extreme in zip(board.detectable, (max, min), strict=True):
+    for end, extreme in zip(board.detectable[:2], (max, min), strict=True):
         powers = []
         for of in differences:
             low, high, *_ = of.interval
@@ -92,6 +92,23 @@ def test_copies_of_a_model_do_not_hide_what_can_be_detected() -> None:
     assert board.detectable.smallest is not None and board.detectable.largest is None
     html = page.render(study)
     assert "known best a difference of" in html and "however large" not in html
+    assert "; of other pairs what difference is shown is not known, as scores do not vary." in html
+
+
+def test_too_few_runs_are_the_reason_where_none_can_be_shown() -> None:
+    """Dies if scores that vary are called scores without spread, where two runs of each
+    leave too few degrees of freedom."""
+    draw = np.random.default_rng(0)
+    items = tuple(map(str, range(40)))
+    scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
+    task = TaskScores("t", "score", True, items, scores)
+    rules = studies.Rules(over=("runs",), alpha=1e-5, resamples=99)
+    study = studies.study(Paired(tuple(scores), (task,)), rules)
+    board = leaderboard.of(study).tasks[0]
+    assert board.detectable == (None, None, True, False)
+    assert boards.detectable(board, study) == (
+        "t, score: no difference, however large, is shown with so few runs or items."
+    )
 
 
 def test_many_models_are_in_tables_not_in_sentences() -> None:
