@@ -91,10 +91,10 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
 
 
 def test_costs_are_written_out_with_their_unit(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if millions have an exponent, or answers, the cost without --run-cost, are not named."""
+    """Dies if millions have an exponent, or the unit of the default is not named."""
     _table(tmp_path / "items.csv")
     words = ["--items", str(tmp_path / "items.csv"), "--model", "A", "--minus", "B"]
-    for more in ([], ["--run-cost", "3000000"]):
+    for more in ([], ["--answer-cost", "3000"]):
         assert plan.main([*words, "--difference", "0.05", *more]) == 0
         shown = capsys.readouterr().out
         assert ("cost (answers)" in shown) is ("answers." in shown) is (not more)
