@@ -122,6 +122,15 @@ def test_many_models_are_in_tables_not_in_sentences() -> None:
     assert "Mean over these 2 tasks" in said and "Not told apart: good and fair" in said
 
 
+def test_names_and_captions_fit_a_phone() -> None:
+    """Dies if a caption is cut with its table, or a name without a blank widens the page."""
+    html = page.render(_study("acc", "acc", names=("x" * 90, "fair", "poor")))
+    assert re.search(r"<p class=\"soft\">Means with 95 % intervals; ranks: ", html)
+    assert not re.search(r"class=\"scroll\"><table>\s*<caption", html)
+    breaking = re.search(r"([^{}]*)\{ overflow-wrap: anywhere; \}", html)
+    assert breaking and {"h2", "h3", "p", "li"} <= {*re.split(r"[,\s]+", breaking[1])}
+
+
 def test_unequal_metrics_have_no_common_order() -> None:
     """Dies if tasks of two metrics are averaged, or models ordered over them."""
     study = _study("acc", "bleu")
