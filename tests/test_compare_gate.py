@@ -174,6 +174,9 @@ def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, ca
     gate = f"gate: {said} (exit code {status})"
     assert " ".join(shown.split()).endswith(gate)
     assert ElementTree.parse(junit).getroot().findtext("system-out", "").endswith(gate)
+    assert (
+        "(95 % CIs of differences by t, Satterthwaite, two items added; over" in line.read_text()
+    )
     assert gate in page.read_text() and line.read_text().startswith(f"**{said}**")
     result = json.loads(as_json.read_text())
     assert result["outcome_text"] == said
