@@ -102,7 +102,8 @@ def main(words: Sequence[str] | None = None) -> int:
         how = {"pilot": pilot is not None, "power": args.power, "alpha": args.alpha}
         return items.plan(args.difference, of, now, costs, **how)
 
-    summary = report.Planned(pilot, spread, planned(spread), runs=runs)
+    unit = "answers" if costs == items.Costs() else ""
+    summary = report.Planned(pilot, spread, planned(spread), runs=runs, unit=unit)
     if pilot:
         low = planned(pilot.low) if pilot.low else None
         summary = summary._replace(low=low, high=planned(pilot.high))

@@ -133,6 +133,24 @@ def test_missing_answers_withhold_the_outcome_without_the_gate(
         assert ("(beyond the margin)" in capsys.readouterr().out) is shown
 
 
+def test_of_three_models_markdown_is_their_leaderboard(tmp_path: Path, capsys: Any) -> None:
+    """Dies if Markdown or JSON of many models silently speaks of the first two."""
+    for task in ("arc", "boolq"):
+        models.logs(tmp_path, {"a": 0.0, "b": -0.1, "c": 1.4}, task)
+    assert _run("--log", tmp_path, "--markdown", "-") == 0
+    table, said, _ = capsys.readouterr().out.split("\n\n")
+    head, _, *rows = table.splitlines()
+    assert _run("--log", tmp_path, "--json", "-") == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["outcome"] is tree["outcome_text"] is None
+    assert [column in head for column in ("Mean over tasks", "arc", "boolq")] == [True] * 3
+    board = tree["leaderboard"]["overall"]["rows"]
+    for line, row in zip(rows, board, strict=True):
+        assert line.startswith(f"| {row['model']} | {row['place']['rank']}")
+        assert f"{100 * row['mean']['value']:.2f} [" in line
+    assert "* acc: higher is better." in said and "c scores higher than a" in said
+
+
 @pytest.mark.parametrize(("margin", "status"), [("0.2", 0), ("0.5", 1)])
 def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, capsys: Any) -> None:
     """Dies if the sentence on the mean over tasks does not speak of the margin, with the p-value
@@ -156,6 +174,9 @@ def test_the_gate_says_what_decides(margin: str, status: int, tmp_path: Path, ca
     gate = f"gate: {said} (exit code {status})"
     assert " ".join(shown.split()).endswith(gate)
     assert ElementTree.parse(junit).getroot().findtext("system-out", "").endswith(gate)
+    assert (
+        "(95 % CIs of differences by t, Satterthwaite, two items added; over" in line.read_text()
+    )
     assert gate in page.read_text() and line.read_text().startswith(f"**{said}**")
     result = json.loads(as_json.read_text())
     assert result["outcome_text"] == said

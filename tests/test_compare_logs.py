@@ -135,6 +135,11 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert "Mean over these 3 tasks: a scores higher than c" in shown
     assert "No difference in the mean over tasks was shown between " in shown
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
+    assert (
+        "95 % CIs of means by Jeffreys, effective number of answers; of differences by t, "
+        "Satterthwaite, two items added; of tasks as a sample by t, Satterthwaite; of ranks by "
+        "Holm's tests of all pairs"
+    ) in tree["signature"]
 
 
 def test_only_some_tasks(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -227,12 +232,18 @@ def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.Captur
 def test_sentences_rest_on_corrected_p_values(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if a difference that the correction does not leave is called one."""
+    """Dies if a difference that the correction does not leave is called one, or if it is not said
+    why its interval excludes 0."""
     for task in ("arc", "boolq", "copa"):
         models.logs(tmp_path, {"a": 0.9, "b": 0.7, "c": -0.3}, task)
     pairs = verb.as_json(capsys, "--log", tmp_path)["pairs"]
     between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
     assert between
+    for pair in pairs:
+        uncorrected, interval = pair["difference"]["p_value"], pair["difference"]["interval"]
+        reason = f"after the correction (p = {uncorrected:.3f} without it)".replace("0.", ".")
+        assert (reason + ", though the CI excludes 0: " in pair["text"]) is (pair in between)
+        assert (interval["low"] > 0 or interval["high"] < 0) is (uncorrected <= 0.05)
     assert all(pair["text"].startswith("No difference between a and b") for pair in between)
 
 

@@ -1,6 +1,7 @@
 """The verb `plan`."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,21 @@ def test_pilot_is_that_of_the_table(tmp_path: Path, capsys: Shown) -> None:
     assert [tree["now"][name] for name in ("items", "runs", "samples")] == [40, 3, 1]
     assert expected.cheapest is not None
     assert tree["cheapest"]["cost"] == expected.cheapest.cost
+
+
+def test_costs_are_written_out_with_their_unit(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if millions have an exponent, or the unit of the default is not named."""
+    _table(tmp_path / "items.csv")
+    words = ["--items", str(tmp_path / "items.csv"), "--model", "A", "--minus", "B"]
+    for more in ([], ["--answer-cost", "3000"]):
+        assert plan.main([*words, "--difference", "0.05", *more]) == 0
+        shown = capsys.readouterr().out
+        assert ("cost (answers)" in shown) is ("answers." in shown) is (not more)
+        assert not re.search(r"\de[+-]", shown)
+        assert plan.main([*words, "--difference", "0.05", *more, "--json", "-"]) == 0
+        cost = json.loads(capsys.readouterr().out)["cheapest"]["cost"]
+        assert f"{cost:,.0f}" in shown and (cost > 1e6 or not more)
+    assert "% CIs, modified large-sample)" in shown
 
 
 @pytest.mark.parametrize(

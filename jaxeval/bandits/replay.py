@@ -19,7 +19,6 @@ from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample, sample
 
 Pairing = Literal["kept", "broken"]
-RECORD_SPENT = "the recorded scores are spent"
 CONFIDENT_OF_RECORD = "confident of the recorded scores alone"  # drawn with replacement
 _CHUNK = 64  # draws with replacement made at a time
 _MOST_REPLAYS, _LEAST_CAP = 20, 1000
@@ -100,9 +99,11 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
     rule = prepared(rule, replay)
     state = rule.begin(list(replay.scores))
     while models := rule.ask(state):
-        for model, times in Counter(models).items():
-            if is_spent(len(state.scores[state.index_of(model)]) + times, replay.most(model)):
-                return state, cut_short(rule, state, model, RECORD_SPENT)
+        planned = Counter(models)
+        for model, scores in zip(state.models, state.scores, strict=True):
+            most = replay.most(model)
+            if is_spent(len(scores) + planned[model], most):
+                return state, cut_short(rule, state, model, record_spent(model, most))
         for model in models:
             number = state.next_number(model)
             state = rule.tell(state, model, replay(model, number), number)
@@ -137,6 +138,11 @@ def prepared(rule: R, replay: Replay) -> R:
         return rule
     bound = max(_LEAST_CAP, _MOST_REPLAYS * sum(map(len, replay.scores.values())))
     return dataclasses.replace(rule, budget=bound)
+
+
+def record_spent(model: str, most: float | None) -> str:
+    """Why a replay ended: the first model of which more is asked for than was recorded."""
+    return f"more than the {most:.0f} recorded scores of {model} are asked for"
 
 
 def is_spent(evaluations: int, most: int | None) -> bool:

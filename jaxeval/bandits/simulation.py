@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.bandits import replay as replaying
 from jaxeval.bandits.fixed_confidence import Confident, Decision, Moments
-from jaxeval.bandits.replay import RECORD_SPENT, Pairing, Replay
+from jaxeval.bandits.replay import Pairing, Replay, record_spent
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample
@@ -129,7 +129,10 @@ def trials(
         uniforms = [rules[r].uniforms(n) for r, n in zip(active[going], spent[going], strict=True)]
         places = _places(rule, _rows(moments, going), known, uniforms)
         fits = _planned(places, len(models)) + moments.counts[going] <= limits
-        reasons[going[~fits.all(axis=1)]] = RECORD_SPENT
+        for k, of_models in zip(going, fits, strict=True):
+            if not of_models.all():
+                first_spent = int(np.argmin(of_models))
+                reasons[k] = record_spent(models[first_spent], limits[first_spent])
         for k in np.flatnonzero(reasons != ""):
             answers[active[k]] = _answer(models, decision, int(k), str(reasons[k]), int(spent[k]))
         active, places = active[reasons == ""], places[fits.all(axis=1)]

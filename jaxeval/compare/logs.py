@@ -87,12 +87,13 @@ def write(
     Raises:
       RunError: a file cannot be written.
     """
-    from jaxeval.report.items import as_json, ci, page, terminal
+    from jaxeval.report.items import as_json, ci, page, paste, terminal
 
     if args.json:
         cli.write_json(args.json, as_json.to_dict(study, gated))
     if args.markdown:
-        cli.write_out(args.markdown, ci.markdown(study))
+        of_models = ci if len(study.models) == 2 else paste
+        cli.write_out(args.markdown, of_models.markdown(study))
     if args.junit:
         cli.write_out(args.junit, ci.junit(study, gate))
     if args.html:

@@ -13,6 +13,7 @@ from jaxeval.stats.results import Interval
 
 _NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
+_SIGNIFICANT = 12  # digits of a float that rounding leaves alone
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 
@@ -68,7 +69,8 @@ class ScoreFormat:
         return label(metric, self.unit)
 
     def __call__(self, value: float | None) -> str:
-        """A score."""
+        """A score; sums in another order, .09625 and .09625000000000017, are the same one."""
+        value = value if value is None else float(f"{value:.{_SIGNIFICANT}g}")
         if value is None or not math.isfinite(value):
             return "-"
         return f"{value * self.factor:.{self.decimals}f}"

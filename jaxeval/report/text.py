@@ -2,7 +2,7 @@
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 
 from jaxeval.errors import argument
@@ -34,6 +34,15 @@ def p_cell(value: float | None) -> str:
 def confidence(interval: Interval) -> str:
     """What kind of interval it is: 95 % CI."""
     return f"{100 * interval.confidence:.3g} % CI"
+
+
+def methods(intervals: Mapping[str, Iterable[Interval | None]]) -> str:
+    """How the intervals of each kind were made: CIs of means by t; of differences by Welch."""
+    said = []
+    for kind, of in intervals.items():
+        found = dict.fromkeys(i.method for i in of if i is not None and not i.absent)
+        said += [f"of {kind} by {' or '.join(found)}"] if found else []
+    return f"CIs {'; '.join(said)}" if said else "no CIs"
 
 
 def bounds(interval: Interval | None, digits: int = 2) -> str:

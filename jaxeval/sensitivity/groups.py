@@ -167,7 +167,9 @@ def _gaps(
         for path in first:
             if path in second:
                 gaps.setdefault(path, []).append(first[path] - second[path])
-    return {path: mean(values, confidence) for path, values in gaps.items()}
+    return {
+        path: mean(values, confidence, _of_gaps(*_range(path))) for path, values in gaps.items()
+    }
 
 
 def mean(
@@ -198,6 +200,11 @@ def _range(path: str) -> tuple[float, float]:
     if path.endswith(".rho"):
         return -1.0, 1.0
     return (0.0, math.inf) if path.endswith(".maxima") else (0.0, 100.0)
+
+
+def _of_gaps(low: float, high: float) -> tuple[float, float]:
+    """The range of differences of two values in a range."""
+    return low - high, high - low
 
 
 class BestSystem(NamedTuple):

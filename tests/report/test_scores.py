@@ -41,6 +41,14 @@ def test_scores_on_their_own() -> None:
     assert said == ["1 point", "2.5 points", "0.05 bits", "3"]
 
 
+def test_rounding_of_sums_is_not_shown() -> None:
+    """Dies if one difference has two last digits, by the order in which it was summed."""
+    percent, number = (scores.scale(unit, [0.014], 0.9) for unit in ("fraction", "number"))
+    for value, nearly in ((0.09625, 0.09625000000000017), (0.375 / 3, 0.12499999999999989)):
+        assert percent(value) == percent(nearly) and number(value) == number(nearly)
+    assert percent(float("nan")) == percent(None) == "-"
+
+
 def test_digits_are_those_of_the_spread() -> None:
     """Dies if equal scores get eight decimals, or one nearly constant model decides for all."""
     percent = scores.scale("fraction", [0.014, 0.012], 0.9)

@@ -146,6 +146,7 @@ def test_the_verb_prints_and_draws_groups(tmp_path: Path, capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("lstm (4)") for line in lines)
     assert any(line.startswith("lstm - transformer (4)") for line in lines)
+    assert any("of averages by t over 4 datasets; not corrected" in line for line in lines)
     assert "transformer: ga, hu, nl, sq" in lines
     assert sum(line.startswith(("ga-", "hu-", "nl-", "sq-")) for line in lines) == 8
     assert {path.name for path in out.glob("*.png")} == {"ranks.png", "best_systems.png"}
@@ -225,6 +226,21 @@ def test_intervals_over_datasets_cover(n: int) -> None:
         [interval is not None and interval.low <= 98 <= interval.high for interval in intervals]
     )
     assert 0.90 <= hits <= 0.97
+
+
+def test_differences_end_where_the_metric_does() -> None:
+    """Dies if the difference of two percentages is -174 points, or one of counts has a bound."""
+    averaged = groups.average(
+        [analyze([*row, 0.0], {}, ks=(), resamples=0) for row in ([0.9, 0.1], [0.2, 0.2]) * 2],
+        [{"a": a, "d": d} for a, d in ("x1", "x2", "y2", "y1")],
+        "ABCD",
+        ["a"],
+        "d",
+    )
+    gap = averaged.contrasts[0].means["best_equivalent"].interval
+    assert gap is not None and (gap.low, gap.high) == (-100.0, 100.0)
+    assert groups._of_gaps(*groups._range("x.maxima")) == (-np.inf, np.inf)
+    assert groups._of_gaps(*groups._range("x.rho")) == (-2.0, 2.0)
 
 
 def test_one_dataset_has_no_spread() -> None:

@@ -12,6 +12,7 @@ from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
+from jaxeval.stats.results import Interval
 from jaxeval.stats.study import ScoreStudy
 
 TESTS = {
@@ -231,6 +232,27 @@ def direction(study: ScoreStudy) -> str:
     return f"{table.metric or 'score'}: {better}"
 
 
+def _intervals(study: ScoreStudy) -> dict[str, list[Interval | None]]:
+    """Kind -> all that are shown."""
+    effects = [pair.effects for pair in study.comparison.pairs]
+    named: dict[str, list[Interval | None]] = {
+        "means": [described.summary.mean_interval for described in study.described],
+        "differences": [of["difference"].interval for of in effects],
+        "P(A better)": [of["probability_of_improvement"].interval for of in effects],
+    }
+    together = study.across.aggregates if study.across else None
+    if together:
+        named |= {
+            "interquartile means": [e.interval for e in together.interquartile_mean.values()],
+            "optimality gaps": [e.interval for e in together.optimality_gap.values()],
+            "P(A better) over data sets": [e.interval for e in together.improvement.values()],
+        }
+    if study.items:
+        of_items = (each for pair in study.items.pairs for each in pair.estimates)
+        named["differences item by item"] = [each.interval for each in of_items]
+    return named
+
+
 def signature(study: ScoreStudy) -> str:
     """Everything that fixes the numbers: versions, rules, corrections, seeds."""
     rules, compared = study.comparison.rules, study.comparison
@@ -241,7 +263,7 @@ def signature(study: ScoreStudy) -> str:
         f"level {rules.alpha:g}, {CORRECTIONS[rules.correction]} over "
         f"{text.counted(compared.verdict_tests, 'primary test')} and over "
         f"{compared.further_tests} secondary ones",
-        f"CIs of {100 * rules.confidence:g} %",
+        f"{100 * rules.confidence:g} % {text.methods(_intervals(study))}",
         f"resamples {rules.resamples}, seed {rules.seed}",
         f"missing {study.table.missing}",
     ]

@@ -19,6 +19,7 @@ def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]
     """
     gated = gated or study
     suite, by_task = study.suite, verdict.scales(study)
+    two = len(study.models) == 2  # which alone a gate judges
     return {
         "source": study.source,
         "signature": verdict.signature(study),
@@ -35,8 +36,8 @@ def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]
         "tie_groups": plain(suite.tie_groups),
         "notes": list(suite.notes),
         "leaderboard": plain(leaderboard.of(study)),
-        "outcome": studies.decision(gated).outcome,
-        "outcome_text": verdict.outcome(gated),
+        "outcome": studies.decision(gated).outcome if two else None,
+        "outcome_text": verdict.outcome(gated) if two else None,
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),
     }

@@ -61,11 +61,11 @@ def overview(board: Leaderboard, study: ItemStudy) -> Table:
 
 def _caption(study: ItemStudy, ranked: bool) -> str:
     level = f"{100 * study.rules.confidence:.3g} %"
-    lines = [f"Means with {level} intervals; bold: no model was shown to be better"]
+    lines = [f"Means with {level} intervals"]
     if ranked:
         lines.append(
             "ranks: those that are left open, for all models at once; models with a letter in "
-            "common were not told apart"
+            "common were not told apart; both rest on p-values corrected by Holm's method"
         )
     else:
         lines.append("no order over tasks, since these are not averaged")
@@ -112,17 +112,13 @@ def _sign(apart: set[tuple[str, str]], a: str, b: str) -> str:
 
 def detectable(board: Board, study: ItemStudy) -> str:
     """What differences the design could have shown."""
-    unit, (small, large) = scale(board, study), board.detectable
+    unit, (small, large, *_) = scale(board, study), board.detectable
     if small is None:
-        return (
-            f"{title(board)}: what difference this design shows is not known, or none is shown "
-            "however large: scores without spread, or too few runs."
-        )
+        return f"{title(board)}: {' or, of other pairs, '.join(_why_none(board))}."
     if large is None:
         return (
             f"{title(board)}: of the pair known best a difference of {unit.difference(small)} is "
-            f"shown with probability {POWER:g}; of some pairs none is, or it is not known (scores "
-            "without spread)."
+            f"shown with probability {POWER:g}; of other pairs {' or '.join(_why_none(board))}."
         )
     between = unit.difference(small)
     if unit(small) != unit(large):
@@ -131,6 +127,14 @@ def detectable(board: Board, study: ItemStudy) -> str:
         f"{title(board)}: this design shows a true difference of {between} between two models "
         f"with probability {POWER:g}, smaller ones less often."
     )
+
+
+def _why_none(board: Board) -> list[str]:
+    """Why of some pairs no difference can be named that is shown."""
+    never = "no difference, however large, is shown with so few runs or items"
+    unknown = "what difference is shown is not known, as scores do not vary"
+    of = board.detectable
+    return [why for why, true in ((never, of.never), (unknown, of.unknown)) if true]
 
 
 def sizes(study: ItemStudy) -> Table:

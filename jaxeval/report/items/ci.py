@@ -60,8 +60,8 @@ def _legal(said: str) -> str:
 
 
 def markdown(study: ItemStudy) -> str:
-    """A line: what is said of the first model against the second, and its differences."""
-    models, by_task = study.models[:2], verdict.scales(study)
+    """A line: what is said of the first of two models against the second, and its differences."""
+    models, by_task = study.models, verdict.scales(study)
     parts = []
     if len(study.tasks) > 1:
         for pair, shown in zip(study.suite.overall, study.overall, strict=True):
@@ -75,11 +75,13 @@ def markdown(study: ItemStudy) -> str:
             p = _p_values(on_task.p_adjusted, on_task.by_margin, study)
             parts.append(_shown(label, on_task.difference, p, scale))
     over = verdict.OVER[study.pairs[0].difference.over]
-    level = f"{100 * study.rules.confidence:.3g}"
+    intervals = [on_task.difference.interval for on_task in study.pairs]
+    intervals += [pair.mean_over_tasks.interval for pair in study.suite.overall]
+    level = f"{100 * study.rules.confidence:.3g} % {text.methods({'differences': intervals})}"
     said = latex_markdown.escaped(verdict.outcome(study))
     better = latex_markdown.escaped("; ".join(verdict.directions(study)))
     warned = "".join(f" Warning: {latex_markdown.escaped(line)}." for line in study.warnings)
-    return f"**{said}**: {'; '.join(parts)} ({level} % CI, over {over}; {better}).{warned}\n"
+    return f"**{said}**: {'; '.join(parts)} ({level}; over {over}; {better}).{warned}\n"
 
 
 def _shown(label: str, difference: Estimate, p_values: str, scale: ScoreFormat) -> str:

@@ -25,8 +25,8 @@ def render(study: ItemStudy, gate: str = "") -> str:
         version=VERSION,
         source=study.source,
         level=f"{study.rules.alpha:g}",
-        warnings=_warnings(study),
-        headline=[*_headline(study), *([gate] if gate else [])],
+        warnings=warnings(study),
+        headline=[*headline(study), *([gate] if gate else [])],
         overview=boards.overview(board, study),
         boards=[_section(each, study, k) for k, each in enumerate(every, 1)],
         sizes=boards.sizes(study),
@@ -34,7 +34,7 @@ def render(study: ItemStudy, gate: str = "") -> str:
     )
 
 
-def _headline(study: ItemStudy) -> list[str]:
+def headline(study: ItemStudy) -> list[str]:
     """What is said of all tasks; of more pairs than sentences, of which none is chosen, notes."""
     few = len(study.suite.overall) <= verdict.MOST_PAIRS
     return verdict.headline(study) if few else list(study.suite.notes)
@@ -51,7 +51,7 @@ def _section(board: Board, study: ItemStudy, number: int) -> dict[str, object]:
     }
 
 
-def _warnings(study: ItemStudy) -> list[str]:
+def warnings(study: ItemStudy) -> list[str]:
     """Of the logs, and of what the comparisons rest on, each once."""
     of_task = {
         task.task: {

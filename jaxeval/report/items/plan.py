@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jaxeval.files import Json
 from jaxeval.report import tables, text
 from jaxeval.stats.items import Design, Pilot, Plan, Size, Spread
+from jaxeval.stats.items.pilots import METHOD
 from jaxeval.stats.items.results import FEW_CLUSTERS
 
 Parts = Mapping[str, float | None]
@@ -23,6 +24,7 @@ class Planned(NamedTuple):
         pilot or no design.
       millers_items: of one run each, without a pilot.
       runs: of the pilot's two models.
+      unit: of costs; "" for one of the caller's own.
     """
 
     pilot: Pilot | None
@@ -33,6 +35,7 @@ class Planned(NamedTuple):
     expected_power: float | None = None
     millers_items: int | None = None
     runs: tuple[int, int] | None = None
+    unit: str = ""
 
     def parts(self, of: Spread) -> Parts:
         """Variances by name; None where a pilot of one run or sample has them in items."""
@@ -87,15 +90,16 @@ def show(planned: Planned) -> None:
     sds = (
         f"{name.replace('_', ' ')} {_sd(planned, name)}" for name in planned.parts(planned.spread)
     )
-    level = f" ({100 * pilot.confidence:g} % intervals)" if pilot else ""
+    level = f" ({100 * pilot.confidence:g} % CIs, {METHOD})" if pilot else ""
     console.print(f"Standard deviations of the difference{level}: {', '.join(sds)}")
     rows = _rows(planned)
-    head = ("", "items", "runs", "samples", "cost", "power")
+    cost = f"cost ({planned.unit})" if planned.unit else "cost"
+    head = ("", "items", "runs", "samples", cost, "power")
     tables.print_table(console, head, [[name, *_cells(of)] for name, of in rows.items()])
     if None in list(rows.values())[:-1]:
         console.print("-: no number that was tried suffices; what the others leave open stays.")
     if plan.cheapest and pilot:
-        console.print(f"To buy next: {_bought(plan.now.size, plan.cheapest)}.")
+        console.print(f"To buy next: {_bought(planned, plan.cheapest)}.")
         console.print(_how_sure(planned))
         console.print(_on_average(planned))
     if planned.millers_items is not None:
@@ -140,27 +144,34 @@ def _sd(planned: Planned, name: str) -> str:
     return f"{value**0.5:.3g} [{low:.3g}, {high:.3g}]"
 
 
-def _bought(now: Size, design: Design) -> str:
+def _bought(planned: Planned, design: Design) -> str:
     """What is new: 200 items, 1 run of each model."""
+    now, unit = planned.plan.now.size, f" {planned.unit}".rstrip()
     items, runs = design.size.items - now.items, design.size.runs - now.runs
     new = [text.counted(items, "item")] if items else []
     new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
     if design.size.samples > now.samples:
         new.append(f"{design.size.samples - now.samples} more of each answer")
-    return f"{text.listed(new)}, for {design.cost:,.6g}" if new else "nothing; this is enough"
+    return f"{text.listed(new)}, for {_cost(design)}{unit}" if new else "nothing; this is enough"
+
+
+def _cost(design: Design) -> str:
+    """Without an exponent: 2,789,184 or 0.125."""
+    cost = design.cost
+    return f"{cost:,.0f}" if cost >= 1000 else f"{cost:.6g}"
 
 
 def _how_sure(planned: Planned) -> str:
     """What the ends of the pilot's intervals lead to."""
     assert planned.pilot is not None
-    now, ends = planned.plan.now.size, []
+    ends = []
     for name, of in (("low", planned.low), ("high", planned.high)):
         if of is None:
             ends.append(f"at their {name} ends nothing")
         elif of.cheapest is None:
             ends.append(f"at their {name} ends nothing that was tried suffices")
         else:
-            ends.append(f"at their {name} ends {_bought(now, of.cheapest)}")
+            ends.append(f"at their {name} ends {_bought(planned, of.cheapest)}")
     return f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
 
 
@@ -189,4 +200,4 @@ def _rows(planned: Planned) -> dict[str, Design | None]:
 def _cells(design: Design | None) -> list[str]:
     if design is None:
         return [*"-----"]
-    return [*map(str, design.size), f"{design.cost:,.6g}", f"{design.power:.2f}"]
+    return [*map(str, design.size), _cost(design), f"{design.power:.2f}"]

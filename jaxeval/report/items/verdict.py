@@ -151,10 +151,18 @@ def _direction(
     if study.withheld:
         return f"Nothing is said of {a} against {b}, since {_WITHHELD}"
     if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
-        return f"No difference between {a} and {b} was shown"
+        return f"No difference between {a} and {b} was shown{_though(difference, study)}"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"
     return f"{higher} scores higher than {lower}{better}"
+
+
+def _though(difference: Estimate, study: ItemStudy) -> str:
+    """Why an interval beside it excludes 0: its test is that of the p-value before correction."""
+    p = difference.p_value
+    if p is None or not p <= study.rules.alpha:
+        return ""
+    return f" after the correction (p {text.p_value(p)} without it), though the CI excludes 0"
 
 
 def _by_margin(
@@ -219,6 +227,21 @@ def _where(study: ItemStudy, on: Sequence[str | None]) -> str:
     return f" {text.listed(parts)}"
 
 
+def _methods(study: ItemStudy) -> str:
+    """How intervals of each kind were made."""
+    overall = study.suite.overall
+    differences = [each.interval for pair in study.pairs for each in pair.estimates]
+    differences += [pair.mean_over_tasks.interval for pair in overall]
+    as_sample = (pair.tasks_as_sample for pair in overall)
+    named = {
+        "means": [mean.interval for pair in study.pairs for mean in pair.means],
+        "differences": differences,
+        "tasks as a sample": [each.interval for each in as_sample if each is not None],
+    }
+    level = f"{100 * study.rules.confidence:.3g} %"
+    return f"{level} {text.methods(named)}; of ranks by Holm's tests of all pairs"
+
+
 def signature(study: ItemStudy) -> str:
     """Everything that fixes the numbers."""
     rules = study.rules
@@ -226,6 +249,7 @@ def signature(study: ItemStudy) -> str:
         text.versions(),
         f"level {rules.alpha:g}, Holm over {text.counted(len(study.pairs), 'pair')}"
         + (" and tasks" if len(study.tasks) > 1 else ""),
+        _methods(study),
         f"margin {rules.margin:g}",
         f"resamples {rules.resamples}, seed {rules.seed}",
     ]

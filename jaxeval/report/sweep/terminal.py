@@ -39,11 +39,36 @@ def show(
     first = analyses[0]
     margin = scores.difference(first.rope, "fraction")
     console.print(
-        f"\nROPE {margin} | convention {first.convention} | [95 % CI], not corrected for several "
+        f"\nROPE {margin} | convention {first.convention} | "
+        f"95 % {text.methods(_intervals(analyses, gaps, averaged))}; not corrected for several "
         f"looks | {text.versions()}",
         markup=False,
         style="dim",
     )
+
+
+def _intervals(
+    analyses: Sequence[Analysis], gaps: Mapping[str, Difference], averaged: Averaged | None
+) -> dict[str, list[Interval | None]]:
+    """Kind -> those that are shown; of the first sweep, as others differ in their seed alone."""
+    named: dict[str, list[Interval | None]] = {}
+    for path, interval in analyses[0].intervals.items():
+        named.setdefault(_kind(path), []).append(interval)
+    named["differences"] = [gap.interval for gap in gaps.values()]
+    if averaged is not None:
+        means = [group.means for group in averaged.groups]
+        means += [contrast.means for contrast in averaged.contrasts]
+        named["averages"] = [mean.interval for each in means for mean in each.values()]
+    return named
+
+
+def _kind(path: str) -> str:
+    if path == "share_zero":
+        return METRICS[path]
+    if path.endswith((".maxima", ".mean_change")):
+        return "profiles"
+    of_scores = path in METRICS or path.startswith(tuple(SERIES))
+    return "scores" if of_scores else "correlations"
 
 
 def _side_by_side(

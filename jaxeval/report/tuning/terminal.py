@@ -257,7 +257,8 @@ def _retrained(tree: Result) -> Iterator[str]:
         mean = scores.shown(summary["mean"], tree["unit"])
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
-        yield f"retrained with {seeds}: {part} {mean}{interval}"
+        sd = f", sd {scores.shown(summary['sd'], tree['unit'])}" if summary["sd"] else ""
+        yield f"retrained with {seeds}: {part} {mean}{interval}{sd}"
         if summary["n"] > 1 and summary["mean_interval"] is None:
             yield (
                 f"{part}: its {summary['n']} scores are equal, so their spread is not known; do "
@@ -291,4 +292,5 @@ def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
     if bounds is None:
         return ""
     of = Interval(**bounds)
-    return f", {text.confidence(of)} [{scores.shown(of.low, unit)}, {scores.shown(of.high, unit)}]"
+    low, high = (scores.shown(end, unit) for end in (of.low, of.high))
+    return f", {text.confidence(of)} ({of.method}) [{low}, {high}]"

@@ -1,21 +1,20 @@
 """Models in order on each task and over all: means, ranks, ties, and what could be told apart."""
 
-import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.runs.item_scores import TaskScores
+from jaxeval.stats import tie_groups
 from jaxeval.stats.items import model_means, places, results
-from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.power import shown
 
 POWER = 0.8
-MOST_RESAMPLES = 2000
 _FAR = 60.0  # standard errors: what is not shown there never is
 
 
@@ -39,10 +38,16 @@ class Detectable(NamedTuple):
 
     Of the pair of models of which the smallest can be shown, and of that of which the largest is
     needed; None: of no pair or, the second, not of all.
+
+    Attributes:
+      never: whether of a pair no difference is shown, however large: too few runs or items.
+      unknown: whether the error of a pair's difference is not known: scores without spread.
     """
 
     smallest: float | None
     largest: float | None
+    never: bool
+    unknown: bool
 
 
 class Board(NamedTuple):
@@ -73,35 +78,25 @@ class Leaderboard(NamedTuple):
     tasks: tuple[Board, ...]
 
 
-class _Compared(NamedTuple):
-    """A pair of models: which is which, their difference and its corrected p-value."""
-
-    a: str
-    b: str
-    difference: Estimate
-    p_adjusted: float
-
-
 def of(study: ItemStudy) -> Leaderboard:
     """The boards of a study."""
     tasks = [_task(task) for task in study.tasks]
-    over = study.pairs[0].difference.over
     boards = []
     for task in tasks:
         compared, means = [], dict[str, Estimate]()
         for pair in study.pairs:
             if pair.task.task == task.name:
                 means |= zip((pair.a, pair.b), pair.means, strict=True)
-                compared.append(_Compared(pair.a, pair.b, pair.difference, pair.p_adjusted))
-        boards.append(_board(study, [task], over, means, compared, len(study.pairs)))
+                compared.append(Compared(pair.a, pair.b, pair.difference, pair.p_adjusted))
+        boards.append(_board(study, [task], means, compared, len(study.pairs)))
     if len(tasks) == 1 or not study.suite.overall:
         return Leaderboard(None, tuple(boards))
     compared = [
-        _Compared(pair.a, pair.b, pair.mean_over_tasks, pair.p_adjusted)
+        Compared(pair.a, pair.b, pair.mean_over_tasks, pair.p_adjusted)
         for pair in study.suite.overall
     ]
-    means = _means(study, tasks, over)
-    overall = _board(study, tasks, over, means, compared, len(compared))
+    means = _means(study, tasks, study.pairs[0].difference.over)
+    overall = _board(study, tasks, means, compared, len(compared))
     return Leaderboard(overall, tuple(boards))
 
 
@@ -113,7 +108,7 @@ def detectable(difference: Estimate, level: float) -> float | None:
       level: of the two-sided test.
 
     Returns:
-      None where its error is not known, or no difference is shown with so few runs.
+      None where its error is not known; infinity where none is shown with so few runs or items.
     """
     from scipy import special
 
@@ -121,17 +116,16 @@ def detectable(difference: Estimate, level: float) -> float | None:
     if math.isnan(low) or low == high:
         return None
     error = (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
-    shift = _shift(difference.df, level)
-    return None if shift is None else shift * error
+    return _shift(difference.df, level) * error
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _shift(df: float, level: float) -> float | None:
-    """The difference in standard errors; None: none is far enough."""
+def _shift(df: float, level: float) -> float:
+    """The difference in standard errors; infinity: none is far enough."""
     from scipy import optimize
 
     if shown(_FAR, df, level) < POWER:
-        return None
+        return math.inf
     return float(optimize.brentq(lambda s: shown(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6))
 
 
@@ -160,9 +154,8 @@ def _means(study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...]) -> di
 def _board(
     study: ItemStudy,
     tasks: Sequence[Task],
-    over: tuple[str, ...],
     means: Mapping[str, Estimate],
-    compared: Sequence[_Compared],
+    compared: Sequence[Compared],
     tests: int,
 ) -> Board:
     """Of one task, or over several.
@@ -171,17 +164,16 @@ def _board(
       tests: over which p-values are corrected.
     """
     rules, higher = study.rules, tasks[0].higher_is_better
-    ranked = _ranked(study, tasks, over, compared)
-    apart = () if study.withheld else _told_apart(compared, rules.alpha, higher)
-    ordered = [place.model for place in ranked]
-    groups = places.tie_groups(ordered, {frozenset(pair) for pair in apart})
+    apart = () if study.withheld else places.told_apart(compared, rules.alpha, higher)
+    ranked = places.places(tasks, apart)
+    tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
     beaten = {worse for _, worse in apart}
     rows = (
         Row(
             place.model,
             means[place.model],
             place,
-            tuple(k for k, group in enumerate(groups, 1) if place.model in group),
+            tuple(k for k, group in enumerate(tied, 1) if place.model in group),
             place.model in beaten,
         )
         for place in ranked
@@ -196,40 +188,11 @@ def _board(
     )
 
 
-def _ranked(
-    study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...], compared: Sequence[_Compared]
-) -> tuple[places.Place, ...]:
-    """The models in order; any place is possible where answers are withheld."""
-    ranked = places.places(
-        tasks,
-        {frozenset((pair.a, pair.b)): pair.difference for pair in compared},
-        over,
-        study.suite.shared_runs,
-        study.rules.alpha,
-        min(study.rules.resamples, MOST_RESAMPLES),
-        study.rules.seed,
-    )
-    if not study.withheld:
-        return ranked
-    return tuple(dataclasses.replace(place, low=1, high=len(ranked)) for place in ranked)
-
-
-def _told_apart(
-    compared: Sequence[_Compared], alpha: float, higher_is_better: bool
-) -> tuple[tuple[str, str], ...]:
-    """(better, worse) of the pairs that differ at the level."""
-    return tuple(
-        (pair.a, pair.b) if (pair.difference.value > 0) == higher_is_better else (pair.b, pair.a)
-        for pair in compared
-        if pair.p_adjusted <= alpha
-    )
-
-
-def _detectable(compared: Sequence[_Compared], level: float) -> Detectable:
+def _detectable(compared: Sequence[Compared], level: float) -> Detectable:
     """At the level of the first step of Holm's correction."""
-    known = [
-        least for pair in compared if (least := detectable(pair.difference, level)) is not None
-    ]
-    if not known:
-        return Detectable(None, None)
-    return Detectable(min(known), max(known) if len(known) == len(compared) else None)
+    least = [detectable(pair.difference, level) for pair in compared]
+    known = [of for of in least if of is not None and of < math.inf]
+    every = len(known) == len(least)
+    return Detectable(
+        min(known, default=None), max(known) if every else None, math.inf in least, None in least
+    )

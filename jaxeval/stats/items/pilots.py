@@ -17,6 +17,7 @@ from jaxeval.stats.items.variances import MeanSquares
 from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
 from jaxeval.stats.results import fraction
 
+METHOD = "modified large-sample"  # of the intervals of variances
 _DRAWS = 100
 
 

@@ -33,7 +33,7 @@ def proportion(
     if count(right, "right", 0) > count(n, "n"):
         raise DataError(f"right: expected at most n, found {right} of {n}")
     low, high = limits(np.asarray(right / n), np.asarray(float(n)), confidence, method)
-    return Interval(float(low), float(high), confidence, method.replace("_", "-"))
+    return Interval(float(low), float(high), confidence, method.replace("_", "-").title())
 
 
 def difference(

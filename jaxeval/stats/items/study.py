@@ -18,7 +18,6 @@ from jaxeval.stats.results import HypothesisTest, count, fraction
 
 Over = tuple[Factor, ...]
 MOST_TESTED = 12  # pairs on tasks of which tests are made beside their intervals
-_MOST_RESAMPLES = 2000  # of joint bootstraps over all tasks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Rules:
       over: what is generalised over; None: items and, where all models have several, runs.
       alpha: level of the tests, after Holm's correction.
       margin: difference from which on A counts as better or worse, in the unit of the scores.
-      resamples: of permutations and bootstraps.
+      resamples: of permutations.
       complete: whether nothing is shown where answers or tasks are missing (`completeness`).
     """
 
@@ -161,8 +160,6 @@ def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
         [Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better) for of in tasks],
         over=rules.over,
         alpha=rules.alpha,
-        resamples=min(rules.resamples, _MOST_RESAMPLES),
-        seed=rules.seed,
     )
 
 

@@ -2,7 +2,7 @@
 
 Two questions are told apart. The mean over these very tasks: its error is that of the items within
 tasks and of runs. The tasks as a sample of such tasks: its error is the spread between tasks.
-Notation: T tasks, M models, I items, R runs, C clusters of items, B resamples.
+Notation: T tasks, M models, I items, R runs, C clusters of items.
 """
 
 import dataclasses
@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import multiple
+from jaxeval.stats import multiple, tie_groups
 from jaxeval.stats.items import estimates, places, results, tables, task_means
-from jaxeval.stats.items.places import Place
+from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import fraction
@@ -55,8 +55,8 @@ class Suite:
 
     Attributes:
       overall, places, tie_groups: empty where tasks have several metrics, which `notes` says.
-      tie_groups: the largest groups of neighbouring places of which no two models differ
-        (`OverallPair.p_adjusted` at alpha), best first.
+      tie_groups: the largest groups of which no two models differ (`OverallPair.p_adjusted` at
+        alpha), best first. The intervals of `places` rest on the same pairs.
       shared_runs: whether run r of a model was taken as one network on all tasks.
     """
 
@@ -74,8 +74,6 @@ def compare(
     over: str | Collection[Factor] | None = None,
     shared_runs: bool = True,
     alpha: float = 0.05,
-    resamples: int = 2_000,
-    seed: int = 0,
 ) -> Suite:
     """Compares all pairs of models on every task and over all tasks.
 
@@ -99,11 +97,11 @@ def compare(
         shared_runs = False
         notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
     overall = _overall(tasks, on_tasks, factors, shared_runs, 1 - alpha)
-    differences = {frozenset((p.a, p.b)): p.mean_over_tasks for p in overall}
-    ranked = places.places(tasks, differences, factors, shared_runs, alpha, resamples, seed)
-    differ = {frozenset((p.a, p.b)) for p in overall if p.p_adjusted <= alpha}
-    groups = places.tie_groups([place.model for place in ranked], differ)
-    return Suite(on_tasks, overall, ranked, groups, notes, shared_runs)
+    compared = (Compared(p.a, p.b, p.mean_over_tasks, p.p_adjusted) for p in overall)
+    apart = places.told_apart(compared, alpha, tasks[0].higher_is_better)
+    ranked = places.places(tasks, apart)
+    tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
+    return Suite(on_tasks, overall, ranked, tuple(tied), notes, shared_runs)
 
 
 def _check(tasks: Sequence[Task]) -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError
-from jaxeval.report.items import page
+from jaxeval.report.items import boards, page
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
@@ -56,6 +56,9 @@ def test_boards_are_those_of_the_study() -> None:
             3,
         )
         assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
+        for row in each.rows:
+            sides = [sum(pair[side] == row.model for pair in each.told_apart) for side in (1, 0)]
+            assert (row.place.low, row.place.high) == (1 + sides[0], 3 - sides[1])
         of = {row.model: set(row.groups) for row in each.rows}
         assert of["good"] & of["fair"] and not of["good"] & of["poor"]
 
@@ -68,7 +71,7 @@ def test_detectable_difference_has_the_power_that_is_said() -> None:
     board = leaderboard.of(study).tasks[0]
     level = 0.05 / len(study.pairs)
     differences = [pair.difference for pair in study.pairs if pair.task.task == "task0"]
-    for end, extreme in zip(board.detectable, (max, min), strict=True):
+    for end, extreme in zip(board.detectable[:2], (max, min), strict=True):
         powers = []
         for of in differences:
             low, high, *_ = of.interval
@@ -89,6 +92,23 @@ def test_copies_of_a_model_do_not_hide_what_can_be_detected() -> None:
     assert board.detectable.smallest is not None and board.detectable.largest is None
     html = page.render(study)
     assert "known best a difference of" in html and "however large" not in html
+    assert "; of other pairs what difference is shown is not known, as scores do not vary." in html
+
+
+def test_too_few_runs_are_the_reason_where_none_can_be_shown() -> None:
+    """Dies if scores that vary are called scores without spread, where two runs of each
+    leave too few degrees of freedom."""
+    draw = np.random.default_rng(0)
+    items = tuple(map(str, range(40)))
+    scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
+    task = TaskScores("t", "score", True, items, scores)
+    rules = studies.Rules(over=("runs",), alpha=1e-5, resamples=99)
+    study = studies.study(Paired(tuple(scores), (task,)), rules)
+    board = leaderboard.of(study).tasks[0]
+    assert board.detectable == (None, None, True, False)
+    assert boards.detectable(board, study) == (
+        "t, score: no difference, however large, is shown with so few runs or items."
+    )
 
 
 def test_many_models_are_in_tables_not_in_sentences() -> None:
@@ -100,6 +120,15 @@ def test_many_models_are_in_tables_not_in_sentences() -> None:
     assert "Mean over these" not in html and "Not told apart: m" not in html
     said = page.render(_study("acc", "acc"))
     assert "Mean over these 2 tasks" in said and "Not told apart: good and fair" in said
+
+
+def test_names_and_captions_fit_a_phone() -> None:
+    """Dies if a caption is cut with its table, or a name without a blank widens the page."""
+    html = page.render(_study("acc", "acc", names=("x" * 90, "fair", "poor")))
+    assert re.search(r"<p class=\"soft\">Means with 95 % intervals; ranks: ", html)
+    assert not re.search(r"class=\"scroll\"><table>\s*<caption", html)
+    breaking = re.search(r"([^{}]*)\{ overflow-wrap: anywhere; \}", html)
+    assert breaking and {"h2", "h3", "p", "li"} <= {*re.split(r"[,\s]+", breaking[1])}
 
 
 def test_unequal_metrics_have_no_common_order() -> None:

@@ -46,6 +46,14 @@ def _tree(
     return as_json.result(search, history, taken, "ended", 1.0, Metric(), retrained)
 
 
+def test_the_mean_with_fresh_seeds_has_its_sd_and_method() -> None:
+    """Dies if the spread of fresh seeds, or how the interval was made, is not said."""
+    fresh = [0.8, 0.82, 0.87]
+    said = " ".join(terminal.answer(_tree(_history([[0.9], [0.5]]), fresh)))
+    low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
+    assert f"0.83, 95 % CI (t) [{low:.4g}, {high:.4g}], sd {np.std(fresh, ddof=1):.4g}" in said
+
+
 def test_the_optimism_is_said_in_the_direction_of_the_metric() -> None:
     """Dies if a loss's optimism is said to be the score less the mean, or 0 is printed as -0."""
     lower = _tree(_history([[4.51], [6.0]], higher=False), [5.2, 5.3, 5.25])
