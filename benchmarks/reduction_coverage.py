@@ -88,7 +88,7 @@ def _coverage(case: Case, count: int) -> Mapping[str, Mapping[str, float]]:
         held = []
         for _ in range(count):
             _, mean = relative_error.reductions(*draw(random, seeds))
-            if mean is not None and not relative_error.without_interval(mean):
+            if mean is not None and not mean.interval.absent:
                 held.append(mean.interval.low <= true <= mean.interval.high)
         shares[f"{seeds} seeds"] = {
             "covered": round(float(np.mean(held)), 3),
