@@ -41,7 +41,8 @@ def variance_components(scores: Sequence[Sample]) -> Components:
     within = sum(squares_within(g) for g in groups) / (n - splits)
     between = float(np.sum(counts * (means - grand) ** 2)) / (splits - 1)
     size = (n - float(np.sum(counts**2)) / n) / (splits - 1)
-    of_split = max(0.0, (between - within) / size)
+    varying = np.ptp(np.concatenate(groups)) > 0  # or means differ by rounding alone
+    of_split = max(0.0, (between - within) / size) if varying else 0.0
     total = of_split + within
     return Components(
         splits,

@@ -65,6 +65,8 @@ def test_splits_that_differ_less_than_their_seeds() -> None:
     components = stats.variance_components([[0.0, 4.0], [1.0, 3.0]])
     assert (components.sd_split, components.share_split) == (0.0, 0.0)
     assert stats.variance_components([[0.1] * 3, [0.7] * 3]).sd_seed == 0.0
+    equal = stats.variance_components([[0.1] * 3, [0.1] * 3])
+    assert (equal.sd_split, equal.sd_seed, equal.share_split) == (0.0, 0.0, None)
 
 
 def test_designs_that_cannot_carry_it_are_refused() -> None:
