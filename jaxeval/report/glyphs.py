@@ -24,7 +24,7 @@ def drawn(drawing: "Drawing") -> Iterator[None]:
     from matplotlib.text import Text
 
     texts = [text for text in drawing.findobj(Text) if isinstance(text, Text)]
-    letters = {letter for text in texts for letter in text.get_text() if letter.isprintable()}
+    letters = {letter for text in texts for letter in text.get_text() if not letter.isspace()}
     first = rcParams["font.family"]
     families, lacking = _families(frozenset(filter(lambda letter: ord(letter) > 127, letters)))
     for text in texts if families else ():

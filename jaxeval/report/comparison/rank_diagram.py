@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxeval.report import plots
+from jaxeval.report import glyphs, plots
 from jaxeval.report.figures import Figure
 from jaxeval.stats.across import Across
 
@@ -109,7 +109,9 @@ def _names(axes: "Axes", ranks: Mapping[str, float], marked: set[str], bars: int
 def _widen(drawing: "Drawing", axes: "Axes") -> None:
     """Makes room for names that reach beyond the drawing, beside an axis of the same length."""
     width, height = drawing.get_size_inches()
-    texts = axes.get_tightbbox()
+    axes.autoscale_view()
+    with glyphs.drawn(drawing):
+        texts = axes.get_tightbbox()
     assert texts is not None
     left = max(0.0, _MARGIN - texts.x0 / drawing.dpi)
     right = max(0.0, _MARGIN + texts.x1 / drawing.dpi - width)

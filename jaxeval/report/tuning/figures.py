@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
 _PANELS = 3  # in a row
+_LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 
 
@@ -195,7 +196,9 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
             edgecolors=plots.COLOURS[1],
         )
     if scale.categories is not None:
-        panel.set_xticks(range(len(scale.categories)), map(plots.literal, scale.categories))
+        letters = max(_FEWEST_LETTERS, _LETTERS // len(scale.categories))
+        names = [plots.wrapped(name, letters) for name in scale.categories]
+        panel.set_xticks(range(len(names)), names, fontsize=8)
         panel.set_xlim(-0.5, len(scale.categories) - 0.5)
     elif scale.log:
         panel.set_xscale("log")
@@ -235,19 +238,16 @@ def parallel_coordinates(tree: Result) -> Figure:
         heights = [_height(p, values[p.name]) if p.name in values else np.nan for p in parameters]
         share = (rank + 1) / len(ordered)
         best = rank >= len(ordered) - max(1, len(ordered) // 10)
-        colour, alpha = (1, 0.9) if best else (0, 0.4 * share)
-        axes.plot(
-            range(len(parameters)), heights, marker=".", markersize=4, linewidth=1.0,
-            color=plots.COLOURS[colour], alpha=alpha,
-        )  # fmt: skip
+        style: Any = {"alpha": 0.4 * share, "linewidth": 1.0, "marker": ".", "markersize": 4}
+        if best:
+            style = {"alpha": 0.9, "linewidth": 2.2, "marker": "D", "markersize": 5}
+        axes.plot(range(len(parameters)), heights, color=plots.COLOURS[int(best)], **style)
         score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
         rows.append((score, *(values.get(p.name, "") for p in parameters)))
     for column, parameter in enumerate(parameters):
         axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
-        low, high = (_shown(parameter.distribution.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
-        axes.annotate(low, (column, -0.07), ha="center", fontsize=7, annotation_clip=False)
-        axes.annotate(high, (column, 1.04), ha="center", fontsize=7, annotation_clip=False)
-    names = [plots.literal(parameter.name) for parameter in parameters]
+        _label(axes, column, parameter)
+    names = [_with_scale(parameter) for parameter in parameters]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     axes.set(ylim=(-0.1, 1.1), yticks=[])
     axes.spines[["left", "bottom"]].set_visible(False)
@@ -255,13 +255,31 @@ def parallel_coordinates(tree: Result) -> Figure:
     return Figure(
         "parallel_coordinates",
         "Settings",
-        "Each line is a setting; those of the best tenth are in the second colour, and the better "
+        "Each line is a setting; those of the best tenth are thick, with diamonds, and the better "
         "another one is the stronger is its line. A gap: the hyperparameter was inactive."
         + _left_out(tree),
         drawing,
         (label, *names),
         rows[::-1],
     )
+
+
+def _label(axes: "Axes", column: int, parameter: Parameter) -> None:
+    """The ends of a range, or all choices."""
+    of = parameter.distribution
+    low, high = (_shown(of.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
+    style: Any = {"fontsize": 7, "annotation_clip": False}
+    axes.annotate(low, (column, -0.07), ha="center", **style)
+    axes.annotate(high, (column, 1.04), ha="center", **style)
+    for value in of.values[1:-1] if isinstance(of, distributions.Choices) else ():
+        place = (column, _height(parameter, value))
+        axes.annotate(_shown(value), place, (4, 3), textcoords="offset points", **style)
+
+
+def _with_scale(parameter: Parameter) -> str:
+    """A name as a label, with its scale where that is logarithmic."""
+    log = " (log)" if isinstance(parameter.distribution, distributions.LogUniform) else ""
+    return plots.literal(parameter.name + log)
 
 
 def _parameters(tree: Result) -> tuple[Parameter, ...]:
