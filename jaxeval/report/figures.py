@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxeval.errors import RunError
 from jaxeval.report import glyphs
@@ -44,7 +44,7 @@ def to_svg(figure: Figure, salt: str) -> str:
 
     _lay_out(figure)
     stream = io.StringIO()
-    style = {"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}
     with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
         figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
@@ -81,7 +81,7 @@ def save(figure: Figure, into: Path, stem: str) -> list[Path]:
     import matplotlib
 
     _lay_out(figure)
-    style = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}
     paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "png")]
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}

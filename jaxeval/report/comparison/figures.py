@@ -172,8 +172,8 @@ def _ecdfs(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
         yield Figure(
             f"ecdf{ending}",
             "Empirical distribution functions",
-            f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic is "
-            "the largest vertical gap of two curves.",
+            f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
+            "is the largest vertical gap of two curves.",
             drawing,
             ("data set", "model", "n"),
             rows,
@@ -204,10 +204,10 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     rows: list[tuple[str, str, str]] = []
     for axes, models in zip(all_axes, parts, strict=True):
         for model in models:
-            share, *band = (ends if higher else 1 - ends for ends in profiles.shares[model])
+            share, low, high = (v if higher else 1 - v for v in profiles.shares[model])
             axes.plot(taus, share, **plots.line_style(order[model]))
             colour = plots.colour(order[model])
-            axes.fill_between(taus, *band, color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(taus, low, high, color=colour, alpha=0.15, linewidth=0)
             rows += [
                 (model, scale(t), f"{s:.4f}")
                 for t, s in zip(profiles.thresholds, share, strict=True)
@@ -221,8 +221,9 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     return Figure(
         "profiles",
         "Performance profiles",
-        f"Share of scores {side} a threshold, so that higher is better, {len(study.across.datasets)} data sets weighted "
-        "equally; bands: stratified bootstrap, point by point.",
+        f"Share of scores {side} a threshold, so that a higher curve is better, "
+        f"{len(study.across.datasets)} data sets weighted equally; bands: stratified "
+        "bootstrap, point by point.",
         drawing,
         ("model", "threshold", f"share {side}"),
         rows,

@@ -55,7 +55,7 @@ def scores(mode: Judgement, of: Judged) -> Figure:
         else:
             panel.tick_params("x", rotation=30)
             for label in panel.get_xticklabels():
-                label.set_ha("right")
+                label.set_horizontalalignment("right")
     more = len(mode.vectors) - len(shown)
     return Figure(
         f"scores_{mode.mode}",
