@@ -5,9 +5,10 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxeval.errors import RunError
+from jaxeval.report import glyphs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -27,8 +28,9 @@ class Figure(NamedTuple):
 def _lay_out(figure: Figure) -> None:
     """Places everything once: left to itself matplotlib does so anew for every file."""
     if figure.drawing.get_layout_engine() is not None:
-        figure.drawing.draw_without_rendering()
-        figure.drawing.set_layout_engine("none")
+        with glyphs.drawn(figure.drawing):
+            figure.drawing.draw_without_rendering()
+            figure.drawing.set_layout_engine("none")
 
 
 def to_svg(figure: Figure, salt: str) -> str:
@@ -42,7 +44,8 @@ def to_svg(figure: Figure, salt: str) -> str:
 
     _lay_out(figure)
     stream = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}):
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}
+    with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
         figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     return _own_ids(text[text.index("<svg") :], _hash(salt)[:8])
@@ -78,11 +81,12 @@ def save(figure: Figure, into: Path, stem: str) -> list[Path]:
     import matplotlib
 
     _lay_out(figure)
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}
     paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "png")]
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
         try:
-            with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}):
+            with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
                 figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
         except OSError as error:
             message = f"{path}: cannot be written ({error.strerror or error})"

@@ -1,13 +1,17 @@
 """Tables and text as LaTeX or Markdown."""
 
+import re
 from collections.abc import Sequence
 
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
+    | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"\\": r"\textbackslash{}"}
 )
-
+_MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # of numbers, not of names
+# brackets, which intervals have too, only where they make a link or a box to tick
+_MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 
 Row = Sequence[str]
 
@@ -16,7 +20,9 @@ def latex_table(head: Row, rows: Sequence[Row]) -> str:
     """A tabular (booktabs), names to the left and numbers to the right."""
 
     def line(cells: Row) -> str:
-        return " & ".join(cell.translate(_LATEX).replace("<", "$<$") for cell in cells) + r" \\"
+        text = " & ".join(_MINUS.sub("$-$", cell.translate(_LATEX)) for cell in cells)
+        # else read as an argument of the command before
+        return ("{}" if text.startswith(("[", "*")) else "") + text + r" \\"
 
     columns = "l" + "r" * (len(head) - 1)
     body = "\n".join(map(line, rows))
@@ -28,12 +34,11 @@ def latex_table(head: Row, rows: Sequence[Row]) -> str:
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    for mark in "\\|*_`<":
-        text = text.replace(mark, "\\" + mark)
-    return text
+    return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def markdown_table(head: Row, rows: Sequence[Row]) -> str:
     """A table, all of whose cells are text."""
-    lines = [head, ["---"] * len(head), *([escaped(cell) for cell in row] for row in rows)]
+    first, *others = ([escaped(cell) for cell in row] for row in (head, *rows))
+    lines = [first, ["---"] * len(head), *others]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,8 +1,10 @@
 """Parts of figures (matplotlib, object API): canvases, colours, legends, one violin."""
 
 import itertools
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 
@@ -23,7 +25,12 @@ MARKERS = "o^sDvP*X"
 MOST = len(COLOURS)  # lines or clouds of points that one panel tells apart
 _STYLES: tuple[Dash, ...] = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores a violin needs
+_MOST_MARKS = 30  # of full size in a violin
 _LETTERS_AN_INCH = 13  # of a legend
+_LETTERS = 24  # of a line of a legend
+_MOST_LINES = 5  # of a name
+_LINE = 0.15  # inches, of a legend
+_ROOM = 4  # lines of a legend that a drawing has room for
 
 
 class LineStyle(TypedDict):
@@ -36,6 +43,24 @@ class LineStyle(TypedDict):
 def literal(name: str) -> str:
     """A name as a label: matplotlib would read what stands between dollars as a formula."""
     return name.replace("$", r"\$")
+
+
+def wrapped(name: str, letters: int) -> str:
+    """A name as a label of lines with at most so many letters, broken after `-`, `_`, `/`, `.`.
+
+    The middle of very long names is left out: the tables have it.
+    """
+    if any(unicodedata.east_asian_width(letter) in "FW" for letter in name):
+        letters = max(1, letters // 2)  # twice as wide
+    lines = re.findall(rf".{{1,{letters}}}(?:(?<=[-_/. ])|$)|.{{1,{letters}}}", name)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:2], "\u2026", *lines[-2:]]
+    return literal("\n".join(line.strip() for line in lines))
+
+
+def most_lines(labels: Sequence[str]) -> int:
+    """Of the highest label."""
+    return max(label.count("\n") + 1 for label in labels)
 
 
 def colour(number: int) -> str:
@@ -108,9 +133,12 @@ def same_limits(panels: Sequence["Axes"], side: str = "y") -> None:
 
 def legend(drawing: "Drawing", handles: Sequence["Artist"]) -> None:
     """One for all panels, above them, in as many columns as the drawing has room for."""
-    longest = max(len(str(handle.get_label())) for handle in handles)
+    labels = [str(handle.get_label()) for handle in handles]
+    longest = max(len(line) for label in labels for line in label.split("\n"))
     room = int(_LETTERS_AN_INCH * drawing.get_figwidth() / (4 + longest))
     columns = min(len(handles), max(1, room))
+    lines = -(-len(labels) // columns) * most_lines(labels)
+    drawing.set_figheight(drawing.get_figheight() + _LINE * max(0, lines - _ROOM))
     drawing.legend(
         handles=handles, frameon=False, fontsize=8, loc="outside upper left", ncols=columns
     )
@@ -120,7 +148,9 @@ def lines(names: Mapping[str, int]) -> list["Line2D"]:
     """Legend handles of lines: name -> number."""
     from matplotlib.lines import Line2D
 
-    return [Line2D([], [], label=literal(name), **line_style(k)) for name, k in names.items()]
+    return [
+        Line2D([], [], label=wrapped(name, _LETTERS), **line_style(k)) for name, k in names.items()
+    ]
 
 
 def marks(names: Sequence[str], numbers: Sequence[int] | None = None) -> list["Line2D"]:
@@ -132,8 +162,10 @@ def marks(names: Sequence[str], numbers: Sequence[int] | None = None) -> list["L
     from matplotlib.lines import Line2D
 
     return [
-        Line2D([], [], linestyle="", marker=marker(k), color=colour(k), label=literal(name))
-        for k, name in zip(numbers or range(len(names)), names, strict=True)
+        Line2D([], [], linestyle="", marker=marker(k), color=colour(k), label=label)
+        for k, label in zip(
+            numbers or range(len(names)), (wrapped(name, _LETTERS) for name in names), strict=True
+        )
     ]
 
 
@@ -149,11 +181,19 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
     if len(np.unique(values)) >= _FEWEST:
         panel.violinplot([values], [x], widths=0.36, showextrema=False)
         panel.collections[-1].set(facecolor=colour, alpha=0.25, edgecolor=colour)
-    low, middle, high = describe.five_numbers(values)[1:4]
-    panel.plot([x, x], [low, high], color=colour, linewidth=7, solid_capstyle="butt")
-    panel.plot([x - 0.03, x + 0.03], [middle, middle], color="white", linewidth=2)
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    crowded = len(values) > _MOST_MARKS
+    offsets = jitter(len(values), 0.28 if crowded else 0.18)[ranks]
+    if not crowded:
+        offsets += np.copysign(0.055, offsets)  # beside the bar
     panel.scatter(
-        x + jitter(len(values), 0.2)[ranks], values, s=22, marker=marker, c=colour,
-        edgecolors="white", linewidths=0.6, zorder=3,
+        x + offsets, values, s=6 if crowded else 22, marker=marker,
+        c=colour, alpha=0.5 if crowded else 1.0, edgecolors="white",
+        linewidths=0 if crowded else 0.6, zorder=3,
     )  # fmt: skip
+    low, middle, high = describe.five_numbers(values)[1:4]
+    bar: Any = {"solid_capstyle": "butt", "zorder": 4}  # above the marks
+    panel.plot([x, x], [low, high], color="white", linewidth=7, **bar)
+    panel.plot([x, x], [low, high], color=colour, linewidth=5, **bar)
+    panel.plot([x - 0.06, x + 0.06], [middle, middle], color="black", linewidth=4, **bar)
+    panel.plot([x - 0.05, x + 0.05], [middle, middle], color="white", linewidth=2, **bar)

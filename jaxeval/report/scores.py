@@ -14,6 +14,7 @@ from jaxeval.stats.results import Interval
 _NAMED = ("bits", "nats")  # units that follow a number
 _MOST_DIGITS = 6
 _SIGNIFICANT = 12  # digits of a float that rounding leaves alone
+_SMALL = 0.01  # as read: where more digits are needed, scores are in powers of ten
 _ROUNDING = 1e-9  # of the largest score: a smaller sd is that of equal scores
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
 
@@ -49,10 +50,11 @@ def difference(value: float, unit: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreFormat:
-    """Scores of one table, all with the decimals that their spread needs."""
+    """Scores of one table, all with the decimals that their spread needs, and one exponent."""
 
     unit: str
     decimals: int
+    exponent: int = 0
 
     @property
     def percent(self) -> bool:
@@ -73,7 +75,8 @@ class ScoreFormat:
         value = value if value is None else float(f"{value:.{_SIGNIFICANT}g}")
         if value is None or not math.isfinite(value):
             return "-"
-        return f"{value * self.factor:.{self.decimals}f}"
+        digits = f"{value * self.factor / 10.0**self.exponent:.{self.decimals}f}"
+        return f"{digits}e{self.exponent:+03d}" if self.exponent else digits
 
     def difference(self, value: float) -> str:
         """A difference of scores with its unit."""
@@ -96,6 +99,8 @@ class ScoreFormat:
 def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
     """The scale on which the smallest spread is seen; equal scores have four digits.
 
+    Small scores that six decimals would show as zeros have an exponent, the same for all.
+
     Args:
       sds: standard deviations of samples, as stored.
       largest: absolute score.
@@ -107,4 +112,7 @@ def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
         decimals = max(2, decimals - 1) if unit in PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(factor(unit) * largest)) if largest else 2
-    return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals)))
+    exponent = 0
+    if decimals > _MOST_DIGITS and factor(unit) * largest < _SMALL:
+        exponent = math.floor(math.log10(factor(unit) * largest))
+    return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals + exponent)), exponent)

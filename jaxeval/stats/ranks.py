@@ -191,7 +191,7 @@ def exact_rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
     few = min(doubled[: len(first)], doubled[len(first) :], key=len)
     null = _rank_sum_null(tuple(sorted(doubled.tolist())), len(few))
     gaps = np.abs(np.arange(len(null)) * len(pooled) - len(few) * doubled.sum())
-    return min(1.0, float(null[gaps >= gaps[few.sum()]].sum()))  # a sum of all rounds
+    return min(1.0, float(null[gaps >= gaps[few.sum()]].sum()))  # sums of shares round
 
 
 @functools.lru_cache(maxsize=256)

@@ -59,3 +59,16 @@ def test_digits_are_those_of_the_spread() -> None:
     assert scores.scale("number", [0.0], 0.0)(0.0) == "0.00"
     assert scores.scale("fraction", [0.01, 1e-8], 0.9)(0.9) == "90.0000"
     assert scores.scale("number", [1e-12], 1e-3)(1e-3) == "0.001000"
+
+
+def test_small_scores_are_no_zeros() -> None:
+    """Dies if scores of 1e-7 are printed as 0.000000, or numbers of one table have exponents of
+    their own."""
+    squared = scores.scale("number", [1e-8, 3e-8], 1.5e-7)
+    shown = [squared(v) for v in (1.5e-7, -2.25e-8, 0.0)]
+    assert shown == ["1.500e-07", "-0.225e-07", "0.000e-07"]
+    assert scores.scale("fraction", [1e-9], 1.5e-7)(1.5e-7) == "1.500e-05"  # percent
+    assert scores.scale("nats", [1e-8], 1.5e-7).difference(1e-8) == "0.100e-07 nats"
+    assert scores.scale("number", [0.0], 1.5e-7)(1.5e-7) == "1.500e-07"
+    assert scores.scale("number", [1e-7], 0.5)(0.5) == "0.500000"
+    assert scores.scale("perplexity", [1e4], 1.5e5)(1.5e5) == "150000"

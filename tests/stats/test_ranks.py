@@ -135,3 +135,9 @@ def test_many_pairs_are_scipys() -> None:
     assert stats.wilcoxon_signed_rank(gaps, np.zeros(80)).p_value == pytest.approx(
         reference.pvalue
     )
+
+
+def test_no_exact_p_value_is_above_1() -> None:
+    """Dies if shares that sum to more than 1 by rounding are refused as p-values."""
+    a, b = np.array([1, 1, 2, -2, -90, -90.0]), np.array([-1, -1, 1, -3, -91, 39.0])
+    assert ranks.exact_rank_sum_p(a, b) == 1.0

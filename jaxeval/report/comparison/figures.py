@@ -20,6 +20,11 @@ _MOST_POINTS = 500  # drawn of one sample; the density and quartiles stand for t
 _MOST_VIOLINS = 10  # side by side
 _WIDEST = 15.0  # inches
 _MOST_ROWS = 4  # of panels in one figure
+_SLOTS = (0.9, 1.5)  # inches of a violin with a short name, and with a long one
+_LETTERS_AN_INCH = 15  # of a violin's name
+_BESIDE = 0.65  # inches, for the labels of scores
+_LINE = 0.14  # inches, of a violin's name
+_TITLE = 36  # letters of a line
 
 
 class Panel(NamedTuple):
@@ -32,7 +37,7 @@ class Panel(NamedTuple):
     @property
     def title(self) -> str:
         """Data set and part, as far as there are several."""
-        return literal(", ".join(name for name in (self.dataset, self.part) if name))
+        return plots.wrapped(", ".join(filter(None, (self.dataset, self.part))), _TITLE)
 
 
 def draw(study: ScoreStudy) -> list[Figure]:
@@ -48,7 +53,8 @@ def draw(study: ScoreStudy) -> list[Figure]:
 
 
 def _label(study: ScoreStudy, scale: ScoreFormat) -> str:
-    return literal(scale.label(study.table.metric or "score"))
+    lower = "" if study.table.higher_is_better else " (lower is better)"
+    return literal(scale.label(study.table.metric or "score") + lower)
 
 
 def _panels(study: ScoreStudy, most: int) -> list[Panel]:
@@ -93,14 +99,20 @@ def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, _MOST_VIOLINS)
     widest = max(len(panel.models) for panel in panels)
     order = {model: k for k, model in enumerate(study.table.models)}
-    for ending, part, drawing, all_axes in _pages(panels, (max(3.3, 0.9 * widest), 3.8)):
+    slot = float(np.clip(max(map(len, order)) / _LETTERS_AN_INCH, *_SLOTS))
+    width = max(3.3, slot * widest)
+    letters = int(_LETTERS_AN_INCH * (width - _BESIDE) / (widest + 0.2))
+    names = {model: plots.wrapped(model, letters) for model in order}
+    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
+    for ending, part, drawing, all_axes in _pages(panels, size):
         rows = []
         for panel, axes in zip(part, all_axes, strict=True):
             values = _values(study, scale, panel)
             rows += [
                 (panel.dataset, m, len(v), scale(float(np.median(v)))) for m, v in values.items()
             ]
-            _draw_violins(axes, values, order, widest)
+            _draw_violins(axes, values, order, names)
+            axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
             axes.set_ylabel(_label(study, scale))
         _share(part, all_axes, "y")
         yield Figure(
@@ -115,17 +127,17 @@ def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
 
 
 def _draw_violins(
-    axes: "Axes", values: Mapping[str, np.ndarray], order: Mapping[str, int], slots: int
+    axes: "Axes",
+    values: Mapping[str, np.ndarray],
+    order: Mapping[str, int],
+    names: Mapping[str, str],
 ) -> None:
-    """Violins at their models' colours; panels have as many slots as the fullest has models."""
+    """Violins at their models' colours, with their names beneath."""
     for x, (model, scores) in enumerate(values.items()):
         k = order[model]
         plots.violin(axes, x, _thinned(scores), plots.colour(k), plots.marker(k))
-    ticks = [f"{literal(model)}\n(n = {len(scores)})" for model, scores in values.items()]
-    slanted = max(map(len, values)) > 14  # letters that 0.9 inches hold
-    rotation, side = (20, "right") if slanted else (0, "center")
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=8, rotation=rotation, ha=side)
-    axes.set_xlim(-0.6, slots - 0.4)
+    ticks = [f"{names[model]}\n(n = {len(scores)})" for model, scores in values.items()]
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
     plots.ruled(axes)
 
 
@@ -140,6 +152,7 @@ def _ecdfs(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, plots.MOST)
     order = {model: k for k, model in enumerate(study.table.models)}
     several = any(panel.part for panel in panels)
+    better = "higher" if study.table.higher_is_better else "higher, and so worse,"
     for ending, part, drawing, all_axes in _pages(panels, (6.0 if several else 4.2, 3.6)):
         rows = []
         for panel, axes in zip(part, all_axes, strict=True):
@@ -159,8 +172,8 @@ def _ecdfs(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
         yield Figure(
             f"ecdf{ending}",
             "Empirical distribution functions",
-            "A curve further right is a higher distribution; the Kolmogorov-Smirnov statistic is "
-            "the largest vertical gap of two curves.",
+            f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
+            "is the largest vertical gap of two curves.",
             drawing,
             ("data set", "model", "n"),
             rows,
@@ -182,7 +195,8 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
     assert study.across is not None and study.across.aggregates is not None
     profiles = study.across.aggregates.profiles
-    taus = profiles.thresholds * scale.factor
+    taus, higher = profiles.thresholds * scale.factor, study.table.higher_is_better
+    side = "above" if higher else "at or below"  # where scores are better
     order = {model: k for k, model in enumerate(profiles.shares)}
     parts = list(plots.chunks(list(order), plots.MOST))
     several = len(parts) > 1
@@ -190,15 +204,15 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     rows: list[tuple[str, str, str]] = []
     for axes, models in zip(all_axes, parts, strict=True):
         for model in models:
-            share, below, above = profiles.shares[model]
+            share, low, high = (v if higher else 1 - v for v in profiles.shares[model])
             axes.plot(taus, share, **plots.line_style(order[model]))
-            band = plots.colour(order[model])
-            axes.fill_between(taus, below, above, color=band, alpha=0.15, linewidth=0)
+            colour = plots.colour(order[model])
+            axes.fill_between(taus, low, high, color=colour, alpha=0.15, linewidth=0)
             rows += [
                 (model, scale(t), f"{s:.4f}")
                 for t, s in zip(profiles.thresholds, share, strict=True)
             ]
-        axes.set(xlabel=_label(study, scale), ylabel="share of scores above")
+        axes.set(xlabel=_label(study, scale), ylabel=f"share of scores {side}")
         plots.ruled(axes)
         if several:
             _legend_beside(axes, {model: order[model] for model in models})
@@ -207,9 +221,10 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
     return Figure(
         "profiles",
         "Performance profiles",
-        f"Share of scores above a threshold, {len(study.across.datasets)} data sets weighted "
-        "equally; bands: stratified bootstrap, point by point.",
+        f"Share of scores {side} a threshold, so that a higher curve is better, "
+        f"{len(study.across.datasets)} data sets weighted equally; bands: stratified "
+        "bootstrap, point by point.",
         drawing,
-        ("model", "threshold", "share above"),
+        ("model", "threshold", f"share {side}"),
         rows,
     )

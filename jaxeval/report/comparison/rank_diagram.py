@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from jaxeval.report import glyphs, plots
 from jaxeval.report.figures import Figure
-from jaxeval.report.plots import literal
 from jaxeval.stats.across import Across
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _WIDTH = 7.5  # inches
 _EDGES = (0.22, 0.78)  # of the axis of ranks, as shares of the width; names stand beside it
 _LINE = 0.3  # inches between two names
+_LETTERS = 40  # of a line of a name
+_MARGIN = 0.05  # inches beside names
 _MOST_TICKS = 15
 
 
@@ -48,6 +50,7 @@ def draw(across: Across, level: float) -> Figure:
             "1 is best. Models joined by a bar do not differ significantly (Nemenyi's test, level "
             f"{ranking.alpha:g}), which does not show that they are equal."
         )
+    _widen(drawing, axes)
     return Figure(
         "critical_difference",
         "Average ranks over data sets",
@@ -97,10 +100,25 @@ def _names(axes: "Axes", ranks: Mapping[str, float], marked: set[str], bars: int
         edge = 1 - beside if left else last + beside
         axes.plot([rank, rank, edge], [0, height, height], color="#555555", linewidth=0.9)
         axes.annotate(
-            f"{literal(name)}{' *' if name in marked else ''} ({rank:.2f})",
+            f"{plots.wrapped(name, _LETTERS)}{' *' if name in marked else ''} ({rank:.2f})",
             (edge, height), (-4 if left else 4, 0), textcoords="offset points",
-            ha="right" if left else "left", va="center", fontsize=9,
+            ha="right" if left else "left", va="center", fontsize=9, linespacing=1.0,
         )  # fmt: skip
+
+
+def _widen(drawing: "Drawing", axes: "Axes") -> None:
+    """Makes room for names that reach beyond the drawing, beside an axis of the same length."""
+    width, height = drawing.get_size_inches()
+    axes.autoscale_view()
+    with glyphs.drawn(drawing):
+        texts = axes.get_tightbbox()
+    assert texts is not None
+    left = max(0.0, _MARGIN - texts.x0 / drawing.dpi)
+    right = max(0.0, _MARGIN + texts.x1 / drawing.dpi - width)
+    wider, place = width + left + right, axes.get_position()
+    drawing.set_size_inches(wider, height)
+    ends = (left + place.x0 * width, place.width * width)
+    axes.set_position((ends[0] / wider, place.y0, ends[1] / wider, place.height))
 
 
 def _critical_difference(axes: "Axes", difference: float) -> None:

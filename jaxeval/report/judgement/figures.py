@@ -8,7 +8,6 @@ from jaxeval.report import plots
 from jaxeval.report.figures import Figure
 from jaxeval.report.judgement import data
 from jaxeval.report.judgement.data import Judged
-from jaxeval.report.plots import literal
 from jaxeval.stats.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 _INCHES = 0.42  # of a file on an axis
 _COLUMNS = 3  # of panels
 _MOST = 12  # files that a panel shows
+_SHORT, _LONG = 16, 24  # letters of a name aslant, and of a line of an upright one
+_TALLER = 1.0  # inches, of a panel with upright names
 
 
 def draw(of: Judged) -> list[Figure]:
@@ -32,7 +33,10 @@ def draw(of: Judged) -> list[Figure]:
 def scores(mode: Judgement, of: Judged) -> Figure:
     """Violins of test scores, a panel a task, files best mean first."""
     shown = mode.vectors[:_MOST]
-    drawing, panels = plots.grid(len(mode.tasks), _COLUMNS, (_panel_width(len(shown)), 3.0))
+    long = max(map(len, shown)) > _SHORT
+    size = _panel_width(len(shown)), 3.0 + _TALLER * long
+    drawing, panels = plots.grid(len(mode.tasks), _COLUMNS, size)
+    names = [plots.wrapped(name, _LONG) for name in shown]
     styles = _styles(of)
     rows: list[tuple[object, ...]] = []
     for position, (task, panel) in enumerate(zip(mode.tasks, panels, strict=True)):
@@ -45,7 +49,13 @@ def scores(mode: Judgement, of: Judged) -> Figure:
         panel.set_title(task, fontsize=10)
         panel.set_ylabel(f"{of.metrics[task]} (%)")
         plots.ruled(panel)
-        panel.set_xticks(range(len(shown)), [literal(n) for n in shown], rotation=30, ha="right")
+        panel.set_xticks(range(len(shown)), names)
+        if long:
+            panel.tick_params("x", rotation=90, labelsize=8)
+        else:
+            panel.tick_params("x", rotation=30)
+            for label in panel.get_xticklabels():
+                label.set_horizontalalignment("right")
     more = len(mode.vectors) - len(shown)
     return Figure(
         f"scores_{mode.mode}",

@@ -23,6 +23,7 @@ _DEV, _TEST = plots.COLOURS[:2]
 _PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
 _MOST_A_PANEL = 6  # experiments
 _INCHES = 2.2  # of an experiment
+_LETTERS = 24  # of a line of its name
 _MOST_NAMED = 16  # members whose seeds can be read beside their marks
 
 
@@ -95,7 +96,7 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
                 for row, value in zip(scored, values, strict=True)
             ]
             plots.violin(panel, number + shift, values, colour, marker)
-        ticks.append(f"{literal(members[0].name)}\n(n = {len(scored)})")
+        ticks.append(f"{plots.wrapped(members[0].name, _LETTERS)}\n(n = {len(scored)})")
     plots.ruled(panel)
     panel.set_xticks(range(len(groups)), ticks)
     panel.set_xlim(-0.6, len(groups) - 0.4)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,14 +116,13 @@ def _best_value(sweep: Sweep, name: str) -> str | None:
 def _best_box(
     panel: "Axes", number: int, values: Sequence[str], categories: Sequence[str] | None
 ) -> None:
-    colour = plots.colour(number)
     if categories is None:
         drawn = np.array(values, float)
-        _box(panel, number, drawn, colour, True)
+        _box(panel, number, drawn, number, True)
         panel.plot([number], [drawn.mean()], "D", color="black", markersize=4, fillstyle="none")
         return
     at = np.array([categories.index(hyperparameters.text(value)) for value in values], float)
-    panel.scatter(number + plots.jitter(len(at), 0.5), at, s=8, color=colour, linewidths=0)
+    _marks(panel, number + plots.jitter(len(at), 0.5), at, number)
 
 
 def _boxes(
@@ -138,13 +137,20 @@ def _boxes(
             ticks.append((x, part))
             rows.append((sweep.name, axis.name, part, len(chosen), _quartiles(chosen)))
             if len(chosen):
-                _box(panel, x, chosen, plots.colour(k), filled)
+                _box(panel, x, chosen, k, filled)
     panel.set_xticks([at for at, _ in ticks], [part for _, part in ticks], fontsize=7)
     panel.set_xlim(min(at for at, _ in ticks) - 0.6, max(at for at, _ in ticks) + 0.6)
     return rows
 
 
-def _box(panel: "Axes", x: float, values: np.ndarray, colour: str, filled: bool) -> None:
+def _marks(panel: "Axes", x: np.ndarray, y: np.ndarray, number: int) -> None:
+    """As the legend has them."""
+    style: Any = {"color": plots.colour(number), "marker": plots.marker(number)}
+    panel.scatter(x, y, s=8, linewidths=0, zorder=3, **style)
+
+
+def _box(panel: "Axes", x: float, values: np.ndarray, number: int, filled: bool) -> None:
+    colour = plots.colour(number)
     parts = panel.boxplot(
         [values],
         positions=[x],
@@ -160,9 +166,7 @@ def _box(panel: "Axes", x: float, values: np.ndarray, colour: str, filled: bool)
         facecolor=colour if filled else "none", edgecolor=colour, alpha=0.5 if filled else 1.0
     )
     if filled:
-        panel.scatter(
-            x + plots.jitter(len(values), 0.4), values, s=4, color=colour, linewidths=0, zorder=3
-        )
+        _marks(panel, x + plots.jitter(len(values), 0.4), values, number)
 
 
 def _quartiles(values: np.ndarray) -> str:

@@ -1,6 +1,5 @@
 """Figures of a search: how its best score grew, its settings, and scores along each axis."""
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,10 +8,9 @@ import numpy as np
 
 from jaxeval.report import plots, scores
 from jaxeval.report.figures import Figure
-from jaxeval.report.tuning import as_json, importance
+from jaxeval.report.tuning import as_json, importance, places
 from jaxeval.report.tuning.as_json import Result
 from jaxeval.sensitivity import recorded
-from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
 _PANELS = 3  # in a row
+_LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
 
 
@@ -183,10 +182,10 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
         for evaluation in _scored(tree)
         if name in evaluation["values"]
     ]
-    places = [_place(parameter, value) for value, _ in points]
-    panel.scatter(places, [score for _, score in points], **_FAINT)
+    at = [places.on_axis(parameter, value) for value, _ in points]
+    panel.scatter(at, [score for _, score in points], **_FAINT)
     if name in best["values"]:
-        position = _place(parameter, best["values"][name])
+        position = places.on_axis(parameter, best["values"][name])
         panel.scatter(
             [position],
             [factor * best["mean"]],
@@ -195,7 +194,9 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
             edgecolors=plots.COLOURS[1],
         )
     if scale.categories is not None:
-        panel.set_xticks(range(len(scale.categories)), map(plots.literal, scale.categories))
+        letters = max(_FEWEST_LETTERS, _LETTERS // len(scale.categories))
+        names = [plots.wrapped(name, letters) for name in scale.categories]
+        panel.set_xticks(range(len(names)), names, fontsize=8)
         panel.set_xlim(-0.5, len(scale.categories) - 0.5)
     elif scale.log:
         panel.set_xscale("log")
@@ -207,19 +208,19 @@ def _draw_posterior(
     panel: "Axes", tree: Result, parameter: Parameter, along: Mapping[str, Any]
 ) -> None:
     factor = scores.factor(tree["unit"])
-    places = [_place(parameter, value) for value in along["values"]]
+    at = [places.on_axis(parameter, value) for value in along["values"]]
     median, low, high = (factor * np.array(along[name]) for name in ("median", "low", "high"))
-    alike = [_place(parameter, value) for value in along["alike"]]
+    alike = [places.on_axis(parameter, value) for value in along["alike"]]
     ends = panel.get_xaxis_transform()  # places across, the panel's height from 0 to 1
     style: Any = {"color": plots.COLOURS[2], "linewidth": 4, "solid_capstyle": "butt"}
     if recorded.scale(parameter.distribution).categories is None:
-        panel.plot(places, median, color=plots.COLOURS[2], linewidth=1.2)
-        panel.fill_between(places, low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
+        panel.plot(at, median, color=plots.COLOURS[2], linewidth=1.2)
+        panel.fill_between(at, low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
         panel.plot(alike, [0.01] * len(alike), transform=ends, **style)
     else:
         panel.plot(alike, [0.02] * len(alike), "s", color=style["color"], transform=ends)
         bars: Any = {"color": plots.COLOURS[2], "fmt": "_", "capsize": 3, "linewidth": 1.2}
-        panel.errorbar(places, median, (median - low, high - median), **bars)
+        panel.errorbar(at, median, (median - low, high - median), **bars)
 
 
 def parallel_coordinates(tree: Result) -> Figure:
@@ -232,22 +233,21 @@ def parallel_coordinates(tree: Result) -> Figure:
     rows: list[Sequence[object]] = []
     for rank, evaluation in enumerate(ordered):
         values = evaluation["values"]
-        heights = [_height(p, values[p.name]) if p.name in values else np.nan for p in parameters]
+        heights = [
+            places.in_range(p, values[p.name]) if p.name in values else np.nan for p in parameters
+        ]
         share = (rank + 1) / len(ordered)
         best = rank >= len(ordered) - max(1, len(ordered) // 10)
-        colour, alpha = (1, 0.9) if best else (0, 0.4 * share)
-        axes.plot(
-            range(len(parameters)), heights, marker=".", markersize=4, linewidth=1.0,
-            color=plots.COLOURS[colour], alpha=alpha,
-        )  # fmt: skip
+        style: Any = {"alpha": 0.4 * share, "linewidth": 1.0, "marker": ".", "markersize": 4}
+        if best:
+            style = {"alpha": 0.9, "linewidth": 2.2, "marker": "D", "markersize": 5}
+        axes.plot(range(len(parameters)), heights, color=plots.COLOURS[int(best)], **style)
         score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
         rows.append((score, *(values.get(p.name, "") for p in parameters)))
     for column, parameter in enumerate(parameters):
         axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
-        low, high = (_shown(parameter.distribution.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
-        axes.annotate(low, (column, -0.07), ha="center", fontsize=7, annotation_clip=False)
-        axes.annotate(high, (column, 1.04), ha="center", fontsize=7, annotation_clip=False)
-    names = [plots.literal(parameter.name) for parameter in parameters]
+        _label(axes, column, parameter)
+    names = [places.name(parameter) for parameter in parameters]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     axes.set(ylim=(-0.1, 1.1), yticks=[])
     axes.spines[["left", "bottom"]].set_visible(False)
@@ -255,7 +255,7 @@ def parallel_coordinates(tree: Result) -> Figure:
     return Figure(
         "parallel_coordinates",
         "Settings",
-        "Each line is a setting; those of the best tenth are in the second colour, and the better "
+        "Each line is a setting; those of the best tenth are thick, with diamonds, and the better "
         "another one is the stronger is its line. A gap: the hyperparameter was inactive."
         + _left_out(tree),
         drawing,
@@ -264,30 +264,16 @@ def parallel_coordinates(tree: Result) -> Figure:
     )
 
 
+def _label(axes: "Axes", column: int, parameter: Parameter) -> None:
+    """The ends of a range, or all choices."""
+    low, high, between = places.labels(parameter)
+    style: Any = {"fontsize": 7, "annotation_clip": False}
+    axes.annotate(low, (column, -0.07), ha="center", **style)
+    axes.annotate(high, (column, 1.04), ha="center", **style)
+    for height, name in between.items():
+        axes.annotate(name, (column, height), (4, 3), textcoords="offset points", **style)
+
+
 def _parameters(tree: Result) -> tuple[Parameter, ...]:
     space: Any = tree["search"]["space"]
     return spaces.from_dict(space).parameters
-
-
-def _height(parameter: Parameter, value: Any) -> float:
-    """Where a value stands in its range, from 0 to 1."""
-    of = parameter.distribution
-    if isinstance(of, distributions.Choices):
-        return of.values.index(value) / max(1, len(of.values) - 1)
-    low, high, number = of.low, of.high, value
-    if isinstance(of, distributions.LogUniform):
-        low, high, number = math.log(low), math.log(high), math.log(value)
-    return (number - low) / (high - low) if high > low else 0.5
-
-
-def _shown(value: Any) -> str:
-    return plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
-
-
-def _place(parameter: Parameter, value: Any) -> float:
-    """Where a value stands on its axis: a number, or the place among the choices."""
-    of = parameter.distribution
-    numbers = recorded.scale(of).categories is None
-    if numbers or not isinstance(of, distributions.Choices):
-        return float(value)
-    return float(of.values.index(value))

@@ -1,5 +1,6 @@
 """Figures of comparisons: readable with many models, and honest about a control."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +75,47 @@ def test_interval_of_a_control(tmp_path: Path) -> None:
         assert "Bonferroni-Dunn" in figure.caption and "control C4.5" in figure.caption
         (band,) = figure.drawing.axes[0].patches
         assert band.get_x() == pytest.approx(low)
+
+
+@pytest.fixture
+def long_names(tmp_path: Path) -> study.ScoreStudy:
+    """Three models with long names on six data sets; lower is better, and the last is worst."""
+    draw = np.random.default_rng(3)
+    lines = ["model,dataset,seed,mse"]
+    for m, name in enumerate(("conv" * 20, "efficientnet_v2_large_384_in21ft1k" * 2, "mlp")):
+        for d in range(6):
+            scores = draw.normal(1.0 + m, 0.1, 5)
+            lines += [f"{name},set {d},{k},{score:.4f}" for k, score in enumerate(scores)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(lines))
+    table = tables.read(str(path), layout.Layout(columns={"score": "mse"}))
+    return study.study(table, RULES)
+
+
+def test_long_names_are_within_their_figures(long_names: study.ScoreStudy) -> None:
+    """Dies if a name is cut off, or violins are pressed together by their names."""
+    for figure in figures.draw(long_names):
+        drawing = figure.drawing
+        drawing.draw_without_rendering()
+        box = drawing.get_tightbbox()
+        width, height = _inches(figure)
+        assert box.x0 >= -0.01 and box.x1 <= width + 0.01, figure.name
+        assert box.y0 >= -0.01 and box.y1 <= height + 0.01, figure.name
+        panels = [axes for axes in drawing.axes if axes.axison]
+        assert all(axes.get_window_extent().height > 200 for axes in panels)
+        if figure.name == "violins":
+            labels = [label.get_window_extent() for label in panels[0].get_xticklabels()]
+            assert all(a.x1 < b.x0 for a, b in itertools.pairwise(labels))
+
+
+def test_figures_say_that_lower_is_better(long_names: study.ScoreStudy) -> None:
+    """Dies if the profile of the worst model is the highest, or an axis does not say it."""
+    drawn = {figure.name: figure for figure in figures.draw(long_names)}
+    sides = {"violins": "get_ylabel", "ecdf": "get_xlabel", "profiles": "get_xlabel"}
+    for name, side in sides.items():
+        panel = drawn[name].drawing.axes[0]
+        assert getattr(panel, side)() == "mse (lower is better)"
+    profile = drawn["profiles"]
+    best, _, worst = (line.get_ydata() for line in profile.drawing.axes[0].lines)
+    assert np.mean(best) > np.mean(worst) + 0.3 and np.all(np.diff(best) >= 0)
+    assert profile.columns[-1] == "share at or below"

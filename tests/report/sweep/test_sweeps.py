@@ -7,10 +7,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pytest
+from matplotlib.markers import MarkerStyle
 
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
+from jaxeval.report import plots
 from jaxeval.report.runs import page, summary, terminal
 from jaxeval.report.sweep import best, data, figures, panels, plan
 from jaxeval.runs.records import MemberRow
@@ -138,6 +140,19 @@ def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
     warm = [d["warmup_samples"] for d in near if d["scheduler"] == "warmup"]
     assert shown_by["warmup_samples", "near best"][0] == len(warm)
     assert shown_by["warmup_samples", "all"][0] == sum("warmup_samples" in d for _, d in scored)
+
+
+def test_near_best_has_the_marks_of_its_legend(tmp_path: Path) -> None:
+    """Dies if all sweeps have the same dots where the legend tells them apart."""
+    sweep = data.of_members(_rows(fabricated.fill(tmp_path), "transformer"))
+    assert sweep is not None
+    drawn = best.near_best([sweep, sweep], 0.1).drawing
+    marks = [c for axes in drawn.axes for c in axes.collections if c.get_offsets().size]
+    for number in (0, 1):
+        mark = MarkerStyle(plots.marker(number))
+        path = mark.get_path().transformed(mark.get_transform()).vertices
+        found = [c for c in marks if np.array_equal(c.get_paths()[0].vertices, path)]
+        assert len(found) == len(marks) // 2 > 0
 
 
 @pytest.mark.parametrize(("count", "metric"), [(1, "accuracy"), (10, "perplexity")])

@@ -1,5 +1,6 @@
 """The page of a search: self-contained, with the numbers behind it."""
 
+import itertools
 import json
 import math
 import re
@@ -132,3 +133,28 @@ def test_bands_flatten_no_figure(fresh: list[float], banded: bool) -> None:
     assert ("The band" in figure.caption) == banded
     low, high = axes.get_ylim()
     assert low > 0.4 and high < 0.6
+
+
+def test_choices_and_scales_can_be_read() -> None:
+    """Dies if categories run into one another, a choice or a logarithm is not named, or the best
+    settings differ from others in nothing but their colour."""
+    kinds = ["adamw_with_decoupled_decay", "sgd_with_nesterov_momentum", "adafactor_relative_step"]
+    space = {"rate": {"log_uniform": [1e-4, 1.0]}, "kind": {"choices": kinds}}
+    of, history = Search(spaces.from_dict(space), "random", 2), History()
+    for number in range(6):
+        values = {"rate": 10.0 ** -(number % 4), "kind": kinds[number % 3]}
+        history = histories.propose(history, values, [number + 1])
+        history = histories.tell(history, number, histories.Result((0.1 * number,)))
+    tree = as_json.result(of, history, searches.best(of, history), "ended", 1.0, Metric())
+    drawn = {figure.name: figure.drawing for figure in figures.draw(tree)}
+    drawn["slices"].draw_without_rendering()
+    labels = [text.get_window_extent() for text in drawn["slices"].axes[1].get_xticklabels()]
+    assert len(labels) == 3 and all(a.x1 < b.x0 for a, b in itertools.pairwise(labels))
+    axes = drawn["parallel_coordinates"].axes[0]
+    assert {text.get_text() for text in axes.texts} >= {*kinds}
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["rate (log)", "kind"]
+    lines = [
+        line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_marker() != "None"
+    ]
+    assert {line.get_marker() for line in lines[:-1]} == {"."} and lines[-1].get_marker() == "D"
+    assert lines[-1].get_linewidth() > 2 * lines[0].get_linewidth()

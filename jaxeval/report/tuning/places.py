@@ -1,0 +1,49 @@
+"""Where values of hyperparameters stand in figures of a search, and how they are written."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jaxeval.report import plots
+from jaxeval.sensitivity import recorded
+from jaxeval.space import distributions
+from jaxeval.space.space import Parameter
+
+
+def in_range(parameter: Parameter, value: Any) -> float:
+    """Where a value stands in its range, from 0 to 1."""
+    of = parameter.distribution
+    if isinstance(of, distributions.Choices):
+        return of.values.index(value) / max(1, len(of.values) - 1)
+    low, high, number = of.low, of.high, value
+    if isinstance(of, distributions.LogUniform):
+        low, high, number = math.log(low), math.log(high), math.log(value)
+    return (number - low) / (high - low) if high > low else 0.5
+
+
+def on_axis(parameter: Parameter, value: Any) -> float:
+    """Where a value stands on its axis: a number, or the place among the choices."""
+    of = parameter.distribution
+    numbers = recorded.scale(of).categories is None
+    if numbers or not isinstance(of, distributions.Choices):
+        return float(value)
+    return float(of.values.index(value))
+
+
+def shown(value: Any) -> str:
+    return plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
+
+
+def name(parameter: Parameter) -> str:
+    """A name as a label, with its scale where that is logarithmic."""
+    log = " (log)" if isinstance(parameter.distribution, distributions.LogUniform) else ""
+    return plots.literal(parameter.name + log)
+
+
+def labels(parameter: Parameter) -> tuple[str, str, dict[float, str]]:
+    """Of the ends of a range, and of the choices between them by where they stand."""
+    of = parameter.distribution
+    low, high = (shown(of.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
+    between = of.values[1:-1] if isinstance(of, distributions.Choices) else ()
+    return low, high, {in_range(parameter, value): shown(value) for value in between}
