@@ -1,15 +1,18 @@
 """Which of several models were not told apart: groups instead of ranks.
 
-A group is a largest set of models no two of which were shown to differ; a model may be in several
-(A like B and B like C, though A and C differ), as in compact letter displays (Piepho 2004).
+A group is a set of models no two of which were shown to differ, to which no other can be added; a
+model may be in several (A like B and B like C, though A and C differ), as in compact letter
+displays (Piepho 2004). Two models share a group where, and only where, they were not told apart.
+There may be exponentially many such sets: those that are given cover all pairs, few by few.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Sequence
+
+import numpy as np
 
 
 def groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
-    """All groups, those of the first models first.
+    """Groups that hold every pair that was not told apart, those of the first models first.
 
     Args:
       models: best first.
@@ -18,34 +21,28 @@ def groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tup
     Returns:
       Each model is in at least one; none holds another.
     """
-    alike = {name: set(models) - {name} for name in models}
-    for pair in apart:
-        for name in pair:
-            alike[name] -= pair
     places = {name: rank for rank, name in enumerate(models)}
-    ordered = (
-        tuple(sorted(group, key=places.__getitem__))
-        for group in _largest(frozenset(), set(models), set(), alike)
-    )
-    return sorted(ordered, key=lambda group: [places[name] for name in group])
+    alike = ~np.eye(len(models), dtype=bool)
+    for pair in apart:
+        first, second = (places[name] for name in pair)
+        alike[first, second] = alike[second, first] = False
+    lacking = alike.copy()  # pairs that no group holds
+    found = [[alone] for alone in np.flatnonzero(~alike.any(axis=1)).tolist()]
+    for first in range(len(models)):
+        while lacking[first].any():
+            group = _grown([first, int(np.argmax(lacking[first]))], alike, lacking)
+            lacking[np.ix_(group, group)] = False
+            found.append(sorted(group))
+    return [tuple(models[place] for place in group) for group in sorted(found)]
 
 
-def _largest(
-    group: frozenset[str],
-    candidates: AbstractSet[str],
-    done: AbstractSet[str],
-    alike: Mapping[str, AbstractSet[str]],
-) -> Iterator[frozenset[str]]:
-    """Maximal cliques that hold a group (Bron & Kerbosch 1973, pivot of Tomita et al. 2006).
-
-    Args:
-      candidates, done: models like all of the group; every clique with one of `done` is known.
-    """
-    if not candidates and not done:
-        yield group
-        return
-    pivot = max(candidates | done, key=lambda name: len(candidates & alike[name]))
-    for name in candidates - alike[pivot]:
-        of_name = alike[name]
-        yield from _largest(group | {name}, candidates & of_name, done & of_name, alike)
-        candidates, done = candidates - {name}, done | {name}
+def _grown(pair: list[int], alike: np.ndarray, lacking: np.ndarray) -> list[int]:
+    """A group that holds a pair; next comes who brings most pairs that are lacking [M, M]."""
+    group, brings = list(pair), lacking[pair].sum(axis=0)
+    candidates = alike[pair].all(axis=0)
+    while candidates.any():
+        chosen = int(np.argmax(np.where(candidates, brings, -1)))
+        group.append(chosen)
+        candidates &= alike[chosen]
+        brings = brings + lacking[chosen]
+    return group
