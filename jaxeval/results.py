@@ -121,7 +121,7 @@ class Comparison:
     def __repr__(self) -> str:
         from jaxeval.report.comparison import paste
 
-        return "\n".join([*self._notes(), *paste.sentences(self.study)])
+        return "\n".join(paste.sentences(self.study))
 
     @errors.in_python(lower_is_better="higher_is_better=False")
     def _repr_html_(self) -> str:
@@ -130,14 +130,8 @@ class Comparison:
 
         scale = verdict.scale_of(self.study)
         shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
-        sentences = paste.sentences(self.study)
-        return "".join(shown) + markup.lines(
-            [*self._notes(), *sentences, verdict.signature(self.study)]
-        )
-
-    def _notes(self) -> list[str]:
-        """What to know of the scores and the models."""
-        return [*(f"warning: {line}" for line in self.study.warnings), *self.study.table.notes]
+        sentences = [*paste.sentences(self.study), verdict.signature(self.study)]
+        return "".join(shown) + markup.lines(sentences)
 
     def plot(self, name: str = "violins") -> "Figure":
         """A figure: violins, ecdf, and of several data sets profiles and ranks.

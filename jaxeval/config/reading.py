@@ -279,6 +279,11 @@ def to_dict(instance: object) -> dict[str, Any]:
     return tree
 
 
+def to_json(instance: object) -> str:
+    """Canonical JSON: sorted keys, no spaces; such as the fingerprint of generated data."""
+    return canonical(to_dict(instance))
+
+
 def canonical(tree: object) -> str:
     """JSON of plain data with sorted keys and no spaces: equal data give equal text."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -4,14 +4,13 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 (donation), and on a CPU a device array and its host view are the same memory.
 """
 
-import contextlib
+import functools
 import logging
 import os
 import re
 import shutil
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +23,6 @@ from jaxeval.errors import RunError
 from jaxeval.population import slots
 
 _SNAPSHOTS = 2  # the older one serves when the machine stops while the newer one is written
-
-_STRAGGLING = 0.2  # seconds
 
 
 class Snapshot(NamedTuple):
@@ -43,11 +40,10 @@ class Checkpoints:
         # Orbax tells every step it takes, and each of its threads prints an error's traceback
         # before the error itself arrives here
         logging.getLogger("absl").setLevel(logging.CRITICAL)
+        _silence_stragglers()
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
         self._manager = ocp.CheckpointManager(self.folder, options=options)
-        self._silenced = contextlib.ExitStack()
-        self._silenced.enter_context(_stragglers_silenced())  # written in the background
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts to write a snapshot; waits for the one before."""
@@ -111,12 +107,11 @@ class Checkpoints:
 
     def close(self) -> None:
         """Waits until everything is on disk."""
-        with self._silenced:
-            try:
-                self._manager.wait_until_finished()
-                self._manager.close()
-            except (OSError, ValueError) as error:
-                raise self._failed(error) from error
+        try:
+            self._manager.wait_until_finished()
+            self._manager.close()
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from error
 
     def remove(self) -> None:
         """Closes and deletes: nobody is left to resume."""
@@ -130,10 +125,10 @@ class Checkpoints:
         )
 
 
-@contextlib.contextmanager
-def _stragglers_silenced() -> Iterator[None]:
+@functools.cache
+def _silence_stragglers() -> None:
     """Where one array cannot be read or written, Python would print that the others come too late:
-    their event loop is closed by then."""
+    their event loop is closed by then. For good, as they may come at any time."""
     before = sys.unraisablehook
 
     def hook(unraisable: "sys.UnraisableHookArgs") -> None:
@@ -141,13 +136,6 @@ def _stragglers_silenced() -> Iterator[None]:
             before(unraisable)
 
     sys.unraisablehook = hook
-    try:
-        yield
-    except Exception:
-        time.sleep(_STRAGGLING)
-        raise
-    finally:
-        sys.unraisablehook = before
 
 
 def _reason(error: Exception) -> str:

@@ -1,9 +1,9 @@
 """The arguments of every verb that reads a score table, and the table they name."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval.errors import ConfigError, printable
@@ -194,15 +194,17 @@ def columns(args: argparse.Namespace) -> "Columns":
 
 
 def _one_source(args: argparse.Namespace) -> None:
-    if (args.table is None) == (args.runs is None):
+    if args.table is not None and args.runs is not None:
+        raise ConfigError("expected either --table FILE or --runs DIR, not both")
+    if args.table is None and args.runs is None:
         raise ConfigError(f"expected either --table FILE or --runs DIR{_meant(args)}")
 
 
 def _meant(args: argparse.Namespace) -> str:
     """What to write where a model's name is that of a file or folder."""
     for name in getattr(args, "models", []):
-        if Path(name).exists():
-            flag = "--runs" if Path(name).is_dir() else "--table"
+        if os.path.exists(name):  # False of a name that is too long for a path
+            flag = "--runs" if os.path.isdir(name) else "--table"
             return f"; {printable(name)} is no model but a path: {flag} {printable(name)}"
     return ""
 

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Sample, sample
+from jaxeval.stats.results import Sample, floats, sample
 
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 
@@ -24,9 +24,9 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     Raises:
       DataError: numbers that are no probabilities, or an unknown method.
     """
-    unknown = [p != p for p in p_values]
-    known = [1.0 if nan else p for p, nan in zip(p_values, unknown, strict=True)]
-    values = sample(known, "p-values", at_least=0)
+    given = floats(p_values, "p-values: expected numbers")
+    unknown = np.isnan(given)
+    values = sample(np.where(unknown, 1.0, given), "p-values", at_least=0)
     if np.any((values < 0) | (values > 1)):
         raise DataError("p-values: expected numbers from 0 to 1")
     count = len(values)

@@ -66,14 +66,17 @@ def test_the_older_one_serves(
     assert sorted(path.name for path in folder.iterdir()) == ["4", "6"]
 
 
-def test_damage_to_all_of_them_is_said(two: Path, tmp_path: Path) -> None:
-    """Dies if training begins anew in silence, or the files are removed."""
+def test_damage_to_all_of_them_is_said(
+    two: Path, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    """Dies if training begins anew in silence, threads talk, or the files are removed."""
     folder = tmp_path / "c"
     shutil.copytree(two, folder)
     for number in (2, 4):
         (folder / str(number) / "state" / "manifest.ocdbt").write_bytes(b"")
     with pytest.raises(RunError, match=r"no checkpoint in .* can be read; remove that folder"):
         _restored(folder)
+    assert "Event loop" not in capfd.readouterr().err
     assert sorted(path.name for path in folder.iterdir()) == ["2", "4"]
 
 

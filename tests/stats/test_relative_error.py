@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from jaxeval.errors import DataError
@@ -152,3 +154,24 @@ def test_groups_hold_what_was_not_told_apart() -> None:
         groups = tie_groups.groups(models, apart)
         assert sorted(map(sorted, largest)) == sorted(map(sorted, groups))
         assert groups[0][0] == "a" and len({*groups}) == len(groups)
+
+
+@given(st.integers(1, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=36))
+def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> None:
+    """Dies if two models share a group that differ, or none that do not; if one could be added."""
+    models = [f"m{k}" for k in range(count)]
+    apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
+    groups = tie_groups.groups(models, apart)
+    assert {model for group in groups for model in group} == {*models}
+    together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
+    assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart
+    for group in groups:
+        others = ({frozenset((m, name)) for m in group} for name in models if name not in group)
+        assert all(pairs & apart for pairs in others)
+
+
+def test_tie_groups_of_families_are_few() -> None:
+    """Dies if of 14 families, each of a base that differs from its variant, all 2^14 are listed."""
+    models = [f"{family}{kind}" for family in range(14) for kind in "ab"]
+    groups = tie_groups.groups(models, {frozenset((f"{k}a", f"{k}b")) for k in range(14)})
+    assert len(groups) <= 28 and {len(group) for group in groups} == {14}

@@ -8,11 +8,9 @@ from jaxeval.stats.study import ScoreStudy
 def sentences(study: ScoreStudy) -> list[str]:
     """Direction, runs that failed, warnings, verdict; of many data sets what they say together."""
     scale = verdict.scale_of(study)
-    known = [
-        f"{verdict.direction(study)}.",
-        *(f"{line}." for line in verdict.counted(study.table)),
-    ]
-    known += [f"Warning: {line}." for line in study.warnings]
+    warned = (f"Warning: {line}" for line in study.warnings)
+    known = [verdict.direction(study), *verdict.counted(study.table), *warned]
+    known = [line if line.endswith((".", "?", "!")) else f"{line}." for line in known]
     together = [*known, *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 

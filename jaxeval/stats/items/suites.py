@@ -55,8 +55,8 @@ class Suite:
 
     Attributes:
       overall, places, tie_groups: empty where tasks have several metrics, which `notes` says.
-      tie_groups: the largest groups of which no two models differ (`OverallPair.p_adjusted` at
-        alpha), best first. The intervals of `places` rest on the same pairs.
+      tie_groups: of which no two models differ (`OverallPair.p_adjusted` at alpha), as of
+        `tie_groups.groups`. The intervals of `places` rest on the same pairs.
       shared_runs: whether run r of a model was taken as one network on all tasks.
     """
 
