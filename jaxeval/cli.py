@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import errno
-import io
 import json
 import math
 import os
@@ -20,9 +19,10 @@ from jaxeval.errors import ConfigError, JaxevalError
 
 MOST = 1_000_000  # members, runs ... of a command
 
-
 _SIGNALLED = 128  # exit status, less the number of the signal
 _MODULE = "python -m jaxeval."  # and the verb
+# of an output: without a reader, on a full disk, beyond a limit or quota
+_UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -33,44 +33,50 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
     """
     signal.signal(signal.SIGTERM, _terminate)
-    sys.stdout = sys.stdout or io.StringIO()  # closed, as by >&-
+    # closed, as by >&-: not to be the next file that is opened
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    try:
+        status = _status(main)
+    except OSError as error:
+        if error.errno not in _UNWRITTEN:
+            raise
+        status = _unwritten(error)
+    sys.exit(status)
+
+
+def _status(main: Callable[[], int | None]) -> int:
+    """How a verb ends, with all that it said written, or OSError."""
     try:
         status = main() or 0
-        sys.stdout.flush()
     except JaxevalError as error:
         print(f"error: {error}", file=sys.stderr)
         status = 2
     except MemoryError as error:
-        said = f" ({error})" if str(error) else ""
-        print(
-            f"error: out of memory{said}; expected smaller data or sizes, or a larger machine",
-            file=sys.stderr,
-        )
+        said = f"out of memory{f' ({error})' if str(error) else ''}"
+        print(f"error: {said}; expected smaller data or a larger machine", file=sys.stderr)
         status = 2
     except KeyboardInterrupt:
         status = _SIGNALLED + signal.SIGINT
     except SystemExit as stop:
+        sys.stdout.flush()
+        sys.stderr.flush()
         if isinstance(stop.code, int) and stop.code > _SIGNALLED:
-            sys.stdout.flush()
-            sys.stderr.flush()
             os._exit(stop.code)  # all is closed; threads that still compile are not waited for
         raise
-    except BrokenPipeError:
-        _discard_stdout()
-        status = _SIGNALLED + signal.SIGPIPE
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        _discard_stdout()
+    sys.stdout.flush()
+    return status
+
+
+def _unwritten(error: OSError) -> int:
+    """The status where the output has no reader, or no room."""
+    if error.errno != errno.EPIPE:
         named = error.filename or "the output"
-        print(f"error: {named}: cannot be written ({error.strerror})", file=sys.stderr)
-        status = 2
-    sys.exit(status)
-
-
-def _discard_stdout() -> None:
-    """What is left to write would fail again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError):
+            print(f"error: {named}: cannot be written ({error.strerror})", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):  # what is left would fail again when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return _SIGNALLED + signal.SIGPIPE if error.errno == errno.EPIPE else 2
 
 
 @contextlib.contextmanager

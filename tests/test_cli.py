@@ -162,34 +162,54 @@ def test_a_signal_ends_any_verb_in_order_and_says_which(number: signal.Signals) 
 
 _WRITING = """
 from jaxeval import cli
+from jaxeval.errors import DataError
 from jaxeval.report import tables
 
 def main():
-    {write}
-    return 3
+    {}
 
 cli.run(main)
 """
-_WRITES = ["print('worse')", "tables.console().print('worse')"]
+_WRITES = {
+    "printed": "print('worse'); return 3",
+    "by rich": "tables.console().print('worse'); return 3",
+    "help": "print('usage'); raise SystemExit(0)",
+    "stopped": "print('worse'); raise SystemExit(143)",
+    "interrupted": "print('worse'); raise KeyboardInterrupt",
+    "an error": "print('worse'); raise DataError('no such model')",
+}
 
 
-@pytest.mark.parametrize("write", _WRITES)
-def test_an_output_that_is_not_read_is_no_verdict(write: str) -> None:
-    """Dies if a gate whose reader has gone, or whose disk is full, exits with a verdict's code, or
-    one whose output is closed without its own."""
-    words = [sys.executable, "-c", _WRITING.format(write=write)]
-    options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": ROOT}, "text": True}
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("case", _WRITES)
+def test_an_output_that_is_not_read_is_no_verdict(case: str, unbuffered: str) -> None:
+    """Dies if a gate whose reader has gone, or whose disk is full, exits with a verdict's code."""
+    words = [sys.executable, "-c", _WRITING.format(_WRITES[case])]
+    environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": unbuffered}
+    options: dict[str, Any] = {"env": environment, "text": True, "timeout": 60}
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
-        gone = subprocess.run(words, stdout=pipe, stderr=subprocess.PIPE, timeout=60, **options)
-    assert (gone.returncode, gone.stderr) == (128 + signal.SIGPIPE, "")
+        gone = subprocess.run(words, stdout=pipe, stderr=subprocess.PIPE, **options)
+    assert gone.returncode == 128 + signal.SIGPIPE
     with Path("/dev/full").open("w") as disk:
-        full = subprocess.run(words, stdout=disk, stderr=subprocess.PIPE, timeout=60, **options)
+        full = subprocess.run(words, stdout=disk, stderr=subprocess.PIPE, **options)
     assert full.returncode == 2
-    assert full.stderr == "error: the output: cannot be written (No space left on device)\n"
-    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], timeout=60, **options)
-    assert closed.returncode == 3
+    assert "error: the output: cannot be written (No space left on device)\n" in full.stderr
+    assert "Traceback" not in gone.stderr + full.stderr
+
+
+def test_a_closed_output_is_no_other_file(tmp_path: Path) -> None:
+    """Dies if a verb fails on a closed output, or writes what it says into the next open file."""
+    write = "file = open('next', 'w'); print('worse'); import sys; print('!', file=sys.stderr)"
+    words = [sys.executable, "-c", _WRITING.format(f"{write}; return 3")]
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" >&- 2>&-', "sh", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": ROOT},
+        timeout=60,
+    )
+    assert closed.returncode == 3 and (tmp_path / "next").read_text() == ""
 
 
 def test_what_takes_its_time_is_said(capsys: pytest.CaptureFixture) -> None:

@@ -1,5 +1,6 @@
 """Tables for the terminal (rich, imported late)."""
 
+import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ def console(stderr: bool = False) -> "Console":
         """Leaves a pipe without a reader to `cli.run`; rich would exit with 1."""
 
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
+            raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
     return Piped(markup=False, emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
 

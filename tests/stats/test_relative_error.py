@@ -171,7 +171,7 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
 
 
 def test_tie_groups_of_families_are_few() -> None:
-    """Dies if of 14 families, each of a base that differs from its variant, all 2^14 are listed."""
+    """Dies if of 14 bases, each of which differs from its variant, all 2^14 sets are listed."""
     models = [f"{family}{kind}" for family in range(14) for kind in "ab"]
     groups = tie_groups.groups(models, {frozenset((f"{k}a", f"{k}b")) for k in range(14)})
     assert len(groups) <= 28 and {len(group) for group in groups} == {14}

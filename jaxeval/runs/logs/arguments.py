@@ -7,7 +7,7 @@ from jaxeval.runs import arguments
 from jaxeval.runs.item_scores import Paired
 from jaxeval.runs.logs import finding, pairing
 from jaxeval.runs.logs.records import Keys
-from jaxeval.runs.logs.tables import LogTable, only_tasks
+from jaxeval.runs.logs.tables import LogTable
 
 
 def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[LogTable, Paired]:
@@ -17,11 +17,10 @@ def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[LogTable, Pai
       models: in this order; all for none.
 
     Raises:
-      DataError: as of `finding.read`, `only_tasks` and `pairing.paired`.
+      DataError: as of `finding.read` and `pairing.paired`.
     """
-    table = finding.read(args.log, Keys(args.cluster or "", arguments.roles(args.column)))
-    if args.task:
-        table = only_tasks(table, args.task)
+    keys = Keys(args.cluster or "", arguments.roles(args.column))
+    table = finding.read(args.log, keys, args.task or ())
     rules = pairing.Rules(
         models=models,
         metrics=arguments.names([args.metric] if args.metric else []),

@@ -20,14 +20,15 @@ _EXPECTED = (
 )
 
 
-def read(paths: Sequence[str], keys: Keys | None = None) -> LogTable:
+def read(paths: Sequence[str], keys: Keys | None = None, tasks: Sequence[str] = ()) -> LogTable:
     """The scores of all logs in files and folders.
 
     Args:
       paths: PATH or NAME=PATH: all logs there are of the model NAME, each a run of it.
+      tasks: only these, or of these patterns; none: all.
 
     Raises:
-      DataError: naming the file; no log among them.
+      DataError: naming the file; no log among them; no such task.
     """
     keys, notes = keys or Keys(), Notes()
     any_lines = bool(keys.columns)
@@ -46,7 +47,7 @@ def read(paths: Sequence[str], keys: Keys | None = None) -> LogTable:
         for source, reader in readers.items()
         if reader is not None and (reader is not inspect_logs.read or source in kept)
     ]
-    return tables.of_logs(logs, notes)
+    return tables.of_logs(logs, notes, tasks)
 
 
 def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:

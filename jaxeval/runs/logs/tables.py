@@ -119,7 +119,9 @@ class _Columns:
 
 
 @collector_paused()
-def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> LogTable:
+def of_logs(
+    logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes, tasks: Sequence[str] = ()
+) -> LogTable:
     """The table of what several readers give.
 
     Logs of one model and task are its runs, as are logs of several models that --log NAME=PATH
@@ -127,9 +129,10 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
 
     Args:
       notes: what the readers had to note, complete when all are read.
+      tasks: as of `_only_tasks`; none: all.
 
     Raises:
-      DataError: too many scores, no score, or one that is there twice.
+      DataError: too many scores, no score, one that is there twice, or no such task.
     """
     columns = _Columns({name: _Codes() for name in _CODED})
     directions: dict[tuple[str, str], bool] = {}
@@ -150,13 +153,15 @@ def of_logs(logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes) -> Lo
     if len(files) > 1:
         _join_files(columns, files, notes)
     table = columns.table(directions, count, notes)
+    if tasks:
+        table = _only_tasks(table, tasks)
     _refuse_twice(table)
     _refuse_sizes(table)
     return table
 
 
-def only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
-    """The rows of some tasks; a name that is no task's is a pattern of names (`mmlu_*`).
+def _only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
+    """Some tasks, and the models that have any; other names are patterns of tasks (`mmlu_*`).
 
     Raises:
       DataError: a name or pattern that no task has.
@@ -171,7 +176,15 @@ def only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
         wanted |= {tasks.index(task) for task in meant}
     rows = np.isin(table.task, sorted(wanted))
     columns = {name: getattr(table, name)[rows] for name in _COLUMNS}
-    return dataclasses.replace(table, **columns)
+    models = table.names["model"]
+    of_tasks, columns["model"] = np.unique(columns["model"], return_inverse=True)
+    kept = tuple(models[code] for code in of_tasks.tolist())
+    notes = {
+        f"no log of {model} has these tasks; left out": 1 for model in models if model not in kept
+    }
+    return dataclasses.replace(
+        table, **columns, names={**table.names, "model": kept}, notes={**table.notes, **notes}
+    )
 
 
 def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:

@@ -51,7 +51,8 @@ def places(tasks: Sequence[Task], apart: Collection[tuple[str, str]]) -> tuple[P
     """All models by rank, best first.
 
     A model's interval leaves out the places of those that were shown to be better, or worse, than
-    it. Where the tests of all pairs are wrong on none in 1 - alpha of experiments, as after Holm's
+    it, and holds its own rank (with items that only some models have, pairs may contradict it).
+    Where the tests of all pairs are wrong on none in 1 - alpha of experiments, as after Holm's
     correction, all intervals hold in as many (Mogstad, Romano, Shaikh & Wilhelm 2024).
 
     Args:
@@ -63,13 +64,14 @@ def places(tasks: Sequence[Task], apart: Collection[tuple[str, str]]) -> tuple[P
     better, worse = (
         [sum(pair[side] == model for pair in apart) for model in models] for side in (1, 0)
     )
+    ranks = [1 + int(np.sum(sign * means > sign * mean)) for mean in means]
     return tuple(
         Place(
             models[k],
             float(means[k]),
-            1 + int(np.sum(sign * means > sign * means[k])),
-            1 + better[k],
-            len(models) - worse[k],
+            ranks[k],
+            min(ranks[k], 1 + better[k]),
+            max(ranks[k], len(models) - worse[k]),
         )
         for k in np.argsort(-sign * means, kind="stable").tolist()
     )
