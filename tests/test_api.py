@@ -178,7 +178,8 @@ def test_losses_and_pairs() -> None:
 def test_warnings_come_first() -> None:
     """Dies if the text of a comparison leaves out what is wrong with the scores."""
     shown = str(compare(A, 100 * B)).split("\n")
-    assert shown[0] == "warning: A: looks like fractions, B like percent; same unit?"
+    assert shown[0] == "Warning: A: looks like fractions, B like percent; same unit?"
+    assert str(shown).count("same unit?") == 1
     assert "higher" in shown[1]
 
 

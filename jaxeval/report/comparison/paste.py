@@ -6,10 +6,10 @@ from jaxeval.stats.study import ScoreStudy
 
 
 def sentences(study: ScoreStudy) -> list[str]:
-    """Direction, runs that failed, warnings, verdict; of many data sets what they say together."""
+    """Warnings, direction, runs that failed, verdict; of many data sets what they say together."""
     scale = verdict.scale_of(study)
     warned = (f"Warning: {line}" for line in study.warnings)
-    known = [verdict.direction(study), *verdict.counted(study.table), *warned]
+    known = [*warned, verdict.direction(study), *verdict.counted(study.table)]
     known = [line if line.endswith((".", "?", "!")) else f"{line}." for line in known]
     together = [*known, *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
