@@ -21,7 +21,7 @@ from jaxeval.stats.items import errors_of_means, pairs, proportions, results, ta
 from jaxeval.stats.items.errors_of_means import Part, Parts
 from jaxeval.stats.items.results import Estimate, Factor, Sizes
 from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
-from jaxeval.stats.results import Interval, fraction
+from jaxeval.stats.results import Interval, fraction, no_interval
 
 _T = "t, Satterthwaite"
 _QUARTER = 0.25  # of an item
@@ -87,19 +87,19 @@ def of_level(
     part = errors_of_means.total(level.parts, over)
     value, warnings = np.asarray(level.value), results.warnings_of(sizes, over, clustered)
     if level.binary:
-        low, high = binary_limits(value, level.parts, sizes, over, confidence)
-        method = "Jeffreys, effective number of answers"
+        low, high = map(float, binary_limits(value, level.parts, sizes, over, confidence))
+        interval = Interval(low, high, confidence, "Jeffreys, effective number of answers")
+    elif np.sqrt(part.variance) <= _ROUNDING * level.largest:
+        interval = no_interval(confidence, "the scores do not vary")
+        warnings = (*warnings, _SAME_MEAN.format(" and ".join(over)))
     else:
-        unknown = np.sqrt(part.variance) <= _ROUNDING * level.largest
-        low, high = t_limits(np.where(unknown, np.nan, value), part, confidence)
-        method = _T
-        if unknown:
-            warnings = (*warnings, _SAME_MEAN.format(" and ".join(over)))
+        low, high = map(float, t_limits(value, part, confidence))
+        interval = Interval(low, high, confidence, _T)
     return Estimate(
         level.value,
         float(np.sqrt(part.variance)),
         float(part.df),
-        Interval(float(low), float(high), confidence, method),
+        interval,
         over,
         sizes,
         warnings=warnings,
@@ -180,13 +180,16 @@ def of_gap(
     tested = errors_of_means.total(gap.tested, over) if with_two else part
     rounding = _ROUNDING * gap.largest
     unknown = np.sqrt(tested.variance) <= rounding < abs(middle)
-    low, high = map(float, t_limits(np.asarray(np.nan if unknown else middle), tested, confidence))
+    interval = no_interval(confidence, "the differences do not vary")
+    if not unknown:
+        low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
+        interval = Interval(low, high, confidence, _T + ", two items added" * with_two)
     warnings = results.warnings_of(sizes, over, clustered)
     return Estimate(
         value=gap.value,
         se=float(np.sqrt(part.variance)),
         df=float(tested.df),
-        interval=Interval(low, high, confidence, _T + ", two items added" * with_two),
+        interval=interval,
         over=over,
         sizes=sizes,
         p_value=math.nan if unknown else _two_sided(float(middle), tested, rounding),
