@@ -20,13 +20,16 @@ from jaxeval.sensitivity.hyperparameters import Axis
 from jaxeval.sensitivity.labels import Labels
 from jaxeval.stats.results import Interval
 
+_ROUNDING = 1e-9  # of percentages, counts and correlations: a smaller spread is none
+
 
 class Mean(NamedTuple):
     """A metric over datasets.
 
     Attributes:
       n: datasets in which it has a value.
-      sd: n - 1 in the denominator, as published; None for one dataset, as is the interval.
+      sd: n - 1 in the denominator, as published; None for one dataset.
+      interval: None for one dataset, and where all have the same value: how it varies is not known.
     """
 
     n: int
@@ -188,6 +191,8 @@ def mean(
     centre = float(drawn.mean())
     if len(drawn) < 2:
         return Mean(len(drawn), centre, None, None)
+    if np.ptp(drawn) < _ROUNDING:
+        return Mean(len(drawn), centre, 0.0, None)
     sd = float(drawn.std(ddof=1))
     half = float(stats.t.ppf((1 + confidence) / 2, len(drawn) - 1)) * sd / math.sqrt(len(drawn))
     low, high = max(bounds[0], centre - half), min(bounds[1], centre + half)
