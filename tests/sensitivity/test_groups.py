@@ -12,7 +12,7 @@ from scipy import stats
 
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import __main__ as verb
-from jaxeval.sensitivity import analyze, groups, labels, sources
+from jaxeval.sensitivity import analyze, groups, intervals, labels, sources
 from tests.space import fabricated
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
@@ -239,8 +239,8 @@ def test_differences_end_where_the_metric_does() -> None:
     )
     gap = averaged.contrasts[0].means["best_equivalent"].interval
     assert gap is not None and (gap.low, gap.high) == (-100.0, 100.0)
-    assert groups._of_gaps(*groups._range("x.maxima")) == (-np.inf, np.inf)
-    assert groups._of_gaps(*groups._range("x.rho")) == (-2.0, 2.0)
+    assert intervals.range_of_difference("x.maxima") == (-np.inf, np.inf)
+    assert intervals.range_of_difference("x.rho") == (-2.0, 2.0)
 
 
 def test_one_dataset_has_no_spread() -> None:
