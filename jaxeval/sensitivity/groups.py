@@ -29,7 +29,7 @@ class Mean(NamedTuple):
     Attributes:
       n: datasets in which it has a value.
       sd: n - 1 in the denominator, as published; None for one dataset.
-      interval: None for one dataset, and where all have the same value: how it varies is not known.
+      interval: None for one dataset, and where all have the same value.
     """
 
     n: int
