@@ -148,6 +148,30 @@ def test_many_games_have_one_headline(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(across["average_probability_of_improvement"]) == 6 and len(tree["pairs"]) == 36
 
 
+def test_equal_scores_have_no_interval_over_data_sets(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if three models, one of equal scores, have intervals of no width."""
+    draw, path = np.random.default_rng(3), tmp_path / "equal.csv"
+    rows = [
+        f"{model},d{k},{run},{0.6 + spread * draw.normal():.4f}"
+        for model, spread in (("a", 0.0), ("b", 0.02), ("c", 0.02))
+        for k in range(6)
+        for run in range(4)
+    ]
+    path.write_text("\n".join(["model,dataset,seed,score", *rows]))
+    words = ["--table", str(path), "--gamma", "0.9", "--resamples", "99"]
+    assert compare.main(words) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "a 0.60000 (no 95 % CI as all resamples have one value)" in shown
+    assert "0.60000 - 0.30000 -" in shown and "[0.60000" not in shown
+    across = _json(capsys, *words)["across_datasets"]
+    gaps = across["optimality_gap"]["models"]
+    for of_model in (across["interquartile_mean"]["a"], gaps["a"]):
+        assert of_model["interval"]["low"] is of_model["interval"]["high"] is None
+    assert gaps["b"]["interval"]["low"] < gaps["b"]["interval"]["high"]
+
+
 def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> Path:
     """A runs folder of experiments: name, place of the data, its hash, other fields."""
     draw = np.random.default_rng(10)

@@ -12,7 +12,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
-LARGEST = 1e100  # of a score: its square can be held
+LARGEST = 1e70  # of a score: its fourth power can be held, of which degrees of freedom are made
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
@@ -95,7 +95,7 @@ def refuse_nameless(models: Sequence[object], rows: Sequence[int], source: str) 
 
 
 def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
-    """Sizes whose squares floating point cannot hold."""
+    """Sizes whose fourth powers floating point cannot hold."""
     size = np.abs(score)
     wrong = np.flatnonzero((size > LARGEST) | ((size > 0) & (size < 1 / LARGEST)))
     if len(wrong):

@@ -141,12 +141,8 @@ def _intervals(
         kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
         method = f"{kind}, {resamples} resamples, seed {seed}"
         interval = intervals.interval(path, estimates[path], drawn, confidence, method)
-        if interval is not None and interval.method.startswith("symmetric"):  # shares and percent
-            interval = interval._replace(
-                low=max(0.0, interval.low), high=min(100.0, interval.high)
-            )
         if interval is not None:
-            by_path[path] = interval
+            by_path[path] = intervals.within(interval, intervals.range_of(path))
     if analysis.draws:
         of_zeros = proportions.proportion(
             *_zeros(analysis), method="wilson", confidence=confidence
@@ -198,7 +194,8 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
         estimate = first[path] - second[path]
         interval = intervals.interval(path, estimate, gaps, confidence, "independent draws")
         if interval is not None:
-            differences[path] = Difference(estimate, interval)
+            within = intervals.within(interval, intervals.range_of_difference(path))
+            differences[path] = Difference(estimate, within)
     if a.draws and b.draws:
         gap = proportions.difference(_zeros(a), _zeros(b), confidence=confidence)
         differences["share_zero"] = Difference(a.share_zero - b.share_zero, _percent(gap))

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity import analysis
+from jaxeval.sensitivity import analysis, intervals
 from jaxeval.sensitivity.analysis import Analysis
 from jaxeval.sensitivity.hyperparameters import Axis
 from jaxeval.sensitivity.labels import Labels
 from jaxeval.stats.results import Interval
+
+_ROUNDING = 1e-9  # of percentages, counts and correlations: a smaller spread is none
 
 
 class Mean(NamedTuple):
@@ -26,7 +28,8 @@ class Mean(NamedTuple):
 
     Attributes:
       n: datasets in which it has a value.
-      sd: n - 1 in the denominator, as published; None for one dataset, as is the interval.
+      sd: n - 1 in the denominator, as published; None for one dataset.
+      interval: None for one dataset, and where all have the same value.
     """
 
     n: int
@@ -132,7 +135,7 @@ def _means(
         path: mean(
             [values[number][path] for number in sweeps.values() if path in values[number]],
             confidence,
-            _range(path),
+            intervals.range_of(path),
         )
         for path in paths
     }
@@ -168,7 +171,8 @@ def _gaps(
             if path in second:
                 gaps.setdefault(path, []).append(first[path] - second[path])
     return {
-        path: mean(values, confidence, _of_gaps(*_range(path))) for path, values in gaps.items()
+        path: mean(values, confidence, intervals.range_of_difference(path))
+        for path, values in gaps.items()
     }
 
 
@@ -188,23 +192,13 @@ def mean(
     centre = float(drawn.mean())
     if len(drawn) < 2:
         return Mean(len(drawn), centre, None, None)
+    if np.ptp(drawn) < _ROUNDING:
+        return Mean(len(drawn), centre, 0.0, None)
     sd = float(drawn.std(ddof=1))
     half = float(stats.t.ppf((1 + confidence) / 2, len(drawn) - 1)) * sd / math.sqrt(len(drawn))
-    low, high = max(bounds[0], centre - half), min(bounds[1], centre + half)
-    interval = Interval(low, high, confidence, f"t over {len(drawn)} datasets")
-    return Mean(len(drawn), centre, sd, interval)
-
-
-def _range(path: str) -> tuple[float, float]:
-    """Of a metric: correlations, counts, and percent."""
-    if path.endswith(".rho"):
-        return -1.0, 1.0
-    return (0.0, math.inf) if path.endswith(".maxima") else (0.0, 100.0)
-
-
-def _of_gaps(low: float, high: float) -> tuple[float, float]:
-    """The range of differences of two values in a range."""
-    return low - high, high - low
+    method = f"t over {len(drawn)} datasets"
+    interval = Interval(centre - half, centre + half, confidence, method)
+    return Mean(len(drawn), centre, sd, intervals.within(interval, bounds))
 
 
 class BestSystem(NamedTuple):

@@ -149,3 +149,22 @@ def interval(
     normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
     reach = max(estimate - low, high - estimate, normal)
     return Interval(estimate - reach, estimate + reach, confidence, f"symmetric {method}")
+
+
+def range_of(path: str) -> tuple[float, float]:
+    """The values that a metric can have: correlations, counts, and percent."""
+    if path.endswith(".rho"):
+        return -1.0, 1.0
+    return (0.0, math.inf) if path.endswith(".maxima") else (0.0, 100.0)
+
+
+def range_of_difference(path: str) -> tuple[float, float]:
+    """The values that a difference of two sweeps can have."""
+    low, high = range_of(path)
+    return low - high, high - low
+
+
+def within(interval: Interval, bounds: tuple[float, float]) -> Interval:
+    """An interval that ends where the metric does."""
+    low, high = bounds
+    return interval._replace(low=max(low, interval.low), high=min(high, interval.high))

@@ -16,7 +16,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats import mean_squares
 from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
-from jaxeval.stats.results import Interval, floats, fraction
+from jaxeval.stats.results import Interval, floats, fraction, no_interval
 
 _FEWEST = 2  # splits, and seeds
 
@@ -77,7 +77,8 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     """Variance components, total and mean of a crossed design, with intervals for normal scores.
 
     The components are the method of moments, which is REML where none is negative; the mean has
-    Satterthwaite's (1946) degrees of freedom. docs/noise.md has the coverage of all intervals.
+    Satterthwaite's (1946) degrees of freedom. docs/noise.md has the coverage of all intervals,
+    which equal scores do not have.
 
     Args:
       scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
@@ -95,7 +96,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     variance, df = mean_variance(split, seed, interaction, squares.shape)
     mean, se = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean()), float(np.sqrt(variance))
     half = se * float(t_quantile(df, confidence))
-    return Crossed(
+    crossed = Crossed(
         *squares.shape,
         mean,
         se,
@@ -103,6 +104,21 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
         Interval(mean - half, mean + half, confidence, "t, Satterthwaite"),
         {name: component(sizes[name], part, whole, confidence) for name, part in parts.items()},
         component(whole, total(squares), whole, confidence),
+    )
+    return crossed if np.ptp(table) else _without_intervals(crossed)
+
+
+def _without_intervals(of: Crossed) -> Crossed:
+    """Of equal scores: how much others vary is not known."""
+    absent = no_interval(of.mean_interval.confidence, "the scores do not vary")
+    return dataclasses.replace(
+        of,
+        mean_interval=absent,
+        components={
+            name: dataclasses.replace(part, sd_interval=absent)
+            for name, part in of.components.items()
+        },
+        total=dataclasses.replace(of.total, sd_interval=absent),
     )
 
 

@@ -16,7 +16,15 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.stats import effects
-from jaxeval.stats.results import Effect, Interval, Sample, as_many, fraction, sample
+from jaxeval.stats.results import (
+    Effect,
+    Interval,
+    Sample,
+    as_many,
+    fraction,
+    no_interval,
+    sample,
+)
 
 Runs = Sequence[Sample]
 Aggregate = Callable[[list[np.ndarray]], np.ndarray]  # of [..., n] a data set: [...]
@@ -105,7 +113,9 @@ class _How:
         fraction(self.confidence, "confidence")
 
     def interval(self, drawn: np.ndarray) -> Interval:
-        """Percentile interval of [resamples] values."""
+        """Percentile interval of [resamples] values; none of equal ones."""
+        if np.ptp(drawn) == 0:  # no run could have changed the value
+            return no_interval(self.confidence, "all resamples have one value")
         method = f"stratified percentile bootstrap, {self.resamples} resamples, seed {self.seed}"
         low, high = self.ends(drawn)
         return Interval(float(low), float(high), self.confidence, method)

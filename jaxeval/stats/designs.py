@@ -93,7 +93,7 @@ def variances(of: crossed.Crossed) -> Variances:
 
 
 def plan(of: crossed.Crossed, precision: float, split_cost: float = 0.0) -> TrainingPlan:
-    """What to train next for a precision of the mean; arguments and errors as of `cheapest`."""
+    """What to train next for a precision of the mean, by scores that vary; as `cheapest`."""
     confidence = of.mean_interval.confidence
     costs = {"split_cost": split_cost, "confidence": confidence}
     largest = Variances(0.0, 0.0, of.total.sd_interval.high**2)

@@ -47,7 +47,10 @@ def test_what_is_0_is_explained() -> None:
     study = crossed.components([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]])
     (note,) = report.notes(study)
     assert note.startswith("split and seed: the variance is estimated as below 0, shown as 0")
-    assert report.notes(crossed.components(np.ones((2, 2)))) == ["all runs have the same score"]
+    equal = crossed.components(np.full((2, 2), 0.5))
+    assert report.notes(equal) == ["all runs have the same score"]
+    assert report.mean(equal, "f1", SCALE).endswith(", no 95 % CI as the scores do not vary")
+    assert {interval for _, _, interval, _ in report.rows(equal, SCALE)} == {"-"}
 
 
 @pytest.mark.parametrize(

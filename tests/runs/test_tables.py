@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.runs import imported, tables, units
+from jaxeval.runs import checks, imported, tables, units
 from jaxeval.runs.layout import Layout
 
 TIDY = "model,seed,score\nA,1,0.5\nA,2,0.6\nB,1,0.7\nB,2,0.9\n"
@@ -181,7 +182,8 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.csv", "model;score\nA;,5\nB;0,82\n", "column score: ',5'; expected a decimal point$"),
         ("a.csv", "A;B\n0,82;0,83\n", "row 2, column A: '0,82'; expected a decimal point$"),
         ("a.csv", "A,B\n82.1%,83\n", "A: '82.1%'; expected the number without the percent sign$"),
-        ("a.csv", "A,B\n1e200,2\n", "row 2: 1e\\+200; expected 0, or an absolute value"),
+        ("a.csv", "A,B\n5e90,2\n", "row 2: 5e\\+90; expected 0, or an absolute value"),
+        ("a.csv", "A,B\n-5e-90,2.5\n", "row 2: -5e-90; expected 0, or an absolute value"),
     ],
 )
 def test_hostile_tables_are_refused_in_a_line(
@@ -191,6 +193,14 @@ def test_hostile_tables_are_refused_in_a_line(
     with pytest.raises(DataError, match=message) as caught:
         tables.read(_write(tmp_path, name, content), Layout())
     assert str(tmp_path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [checks.LARGEST / 10, 10 / checks.LARGEST])
+def test_scores_of_sizes_that_are_read_can_be_tested(size: float) -> None:
+    """Dies if degrees of freedom overflow: near 5e90 a t of -12 had p = .053."""
+    a, b = np.array([[1.0, 1.2, 1.1, 1.3], [2.0, 2.3, 2.1, 2.2]])
+    small, scaled = stats.welch_t(a, b), stats.welch_t(size * a, size * b)
+    assert scaled.p_value == pytest.approx(small.p_value) and small.p_value < 0.001
 
 
 def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import __main__ as verb
-from jaxeval.sensitivity import analyze, groups, labels, sources
+from jaxeval.sensitivity import analyze, groups, intervals, labels, sources
 from tests.space import fabricated
 
 PUBLISHED_SWEEPS = Path(os.environ.get("JAXEVAL_DATA", "/nowhere")) / "scores/wiemerslage2024"
@@ -239,8 +239,8 @@ def test_differences_end_where_the_metric_does() -> None:
     )
     gap = averaged.contrasts[0].means["best_equivalent"].interval
     assert gap is not None and (gap.low, gap.high) == (-100.0, 100.0)
-    assert groups._of_gaps(*groups._range("x.maxima")) == (-np.inf, np.inf)
-    assert groups._of_gaps(*groups._range("x.rho")) == (-2.0, 2.0)
+    assert intervals.range_of_difference("x.maxima") == (-np.inf, np.inf)
+    assert intervals.range_of_difference("x.rho") == (-2.0, 2.0)
 
 
 def test_one_dataset_has_no_spread() -> None:
@@ -251,3 +251,18 @@ def test_one_dataset_has_no_spread() -> None:
         analyses, [{"a": "x", "d": "1"}, {"a": "y", "d": "1"}], "AB", ["a"], "d"
     )
     assert not averaged.contrasts and averaged.groups[0].means["max"].interval is None
+
+
+def test_equal_values_of_datasets_have_no_interval() -> None:
+    """Dies if three sweeps without a failed run say that no sweep of another dataset has one."""
+    assert groups.mean([0.0, 0.0, 0.0]) == groups.Mean(3, 0.0, 0.0, None)
+    assert groups.mean([30.3 - 20.2, 20.2 - 10.1]).interval is None  # equal but for rounding
+    averaged = groups.average(
+        [analyze(row, {}, ks=(), resamples=0) for row in ([0.1, 0.2, 0.4], [0.1, 0.3, 0.4]) * 2],
+        [{"a": a, "d": d} for a, d in ("x1", "x2", "y2", "y1")],
+        "ABCD",
+        ["a"],
+        "d",
+    )
+    for means in (averaged.groups[0].means, averaged.contrasts[0].means):
+        assert means["share_zero"].interval is None and means["mean"].interval is not None

@@ -212,6 +212,17 @@ def test_a_difference_of_sweeps_has_an_interval() -> None:
         difference(a, analyze(SCORES, {}, convention="text", resamples=0))
 
 
+def test_a_difference_of_sweeps_ends_where_the_metric_does() -> None:
+    """Dies if two percentages are said to differ by up to 123 points."""
+    same, apart = np.append(np.full(11, 0.8), 0.1), np.append(np.linspace(0, 0.6, 11), 0.8)
+    a, b = (analyze(s, {}, ks=(), resamples=300, seed=k) for k, s in enumerate((same, apart)))
+    gap = difference(a, b)["best_equivalent"]
+    assert (gap.estimate, gap.interval.high) == (pytest.approx(1000 / 11), 100)
+    assert 0 < gap.interval.low < gap.estimate
+    mirrored = difference(b, a)["best_equivalent"].interval
+    assert (mirrored.low, mirrored.high) == (-100, pytest.approx(-gap.interval.low))
+
+
 def test_degenerate_sweeps() -> None:
     """Dies if constant scores or hyperparameters divide by zero, or bad ones pass."""
     flat = analyze(np.full(10, 0.5), {"x": [1] * 10, "y": range(10)}, ks=(5,), resamples=50)

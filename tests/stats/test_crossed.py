@@ -230,11 +230,13 @@ def test_a_negative_estimate_is_0_and_said() -> None:
 
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_equal_scores_have_no_spread(repeats: int) -> None:
-    """Dies if rounding makes a component, or 0 / 0 a NaN."""
+    """Dies if rounding makes a component, 0 / 0 a NaN, or equal scores an interval."""
     study = crossed.components(np.full((3, 3, repeats), 0.7))
     assert study.total.sd == study.mean_se == 0 and study.mean == 0.7
     assert {part.share for part in study.components.values()} == {None}
-    assert study.mean_interval[:2] == (0.7, 0.7)
+    parts = [*study.components.values(), study.total]
+    for interval in (study.mean_interval, *(part.sd_interval for part in parts)):
+        assert interval.absent == "the scores do not vary" and math.isnan(interval.low)
 
 
 @pytest.mark.parametrize("repeats", [2, 3])

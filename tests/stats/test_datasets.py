@@ -86,9 +86,9 @@ def test_average_probability_of_improvement_golden() -> None:
 
 def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
     """Dies if runs move between data sets, or the seed is ignored."""
-    apart = [[0.0] * 5, [1.0] * 5]
+    apart = [[0.0, 0.0, 0.0, 0.0, 0.02], [1.0, 1.0, 1.0, 1.0, 1.02]]
     interval = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
-    assert (interval.interval.low, interval.interval.high) == (0.5, 0.5)
+    assert 0.5 <= interval.interval.low < interval.interval.high <= 0.52
     generator = np.random.default_rng(14)
     runs = [generator.normal(size=6), generator.normal(size=9)]
     interval_of_seed = stats.stratified_bootstrap(runs, resamples=100, seed=3)
@@ -161,6 +161,18 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
     ends = np.quantile(means, [0.025, 0.975])
     size = 0.12 * (ends[1] - ends[0])
     np.testing.assert_allclose(interval[:2], ends, atol=size)
+
+
+def test_aggregates_that_no_run_could_change_have_no_interval() -> None:
+    """Dies if equal scores, or scores that all reach gamma, give an interval of no width."""
+    runs = {"equal": [[0.6, 0.6, 0.6], [0.1, 0.1]], "solved": [[0.8, 0.9, 0.7], [0.7, 0.9]]}
+    found = stats.aggregates(runs, gamma=0.5, resamples=200)
+    means, gaps = found.interquartile_mean, found.optimality_gap
+    for effect in (means["equal"], gaps["equal"], gaps["solved"]):
+        assert effect.interval.absent == "all resamples have one value"
+        assert math.isnan(effect.interval.low) and math.isnan(effect.interval.high)
+    assert gaps["equal"].estimate == pytest.approx(0.2) and gaps["solved"].estimate == 0
+    assert means["solved"].interval.low < means["solved"].interval.high
 
 
 def test_intervals_of_three_runs_cover() -> None:

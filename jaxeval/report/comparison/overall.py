@@ -179,7 +179,7 @@ def _of_runs(
     means = aggregates.interquartile_mean
     sign = -1 if study.comparison.rules.higher_is_better else 1
     order = sorted(means, key=lambda model: sign * means[model].estimate)
-    said = [f"{model} {_score(means[model], scale)}" for model in order]
+    said = [f"{model} {_explained(means[model], scale)}" for model in order]
     named = f"interquartile means of all runs [{_confidence(study)}]"
     return f"{beginning}, {named}: {_listed(said)}."
 
@@ -195,3 +195,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _score(effect: Effect, scale: ScoreFormat) -> str:
     return f"{scale(effect.estimate)} {scale.interval(effect.interval)}"
+
+
+def _explained(effect: Effect, scale: ScoreFormat) -> str:
+    """In a sentence, where a missing interval has its reason."""
+    if effect.interval.absent:
+        return f"{scale(effect.estimate)} ({scale.ci(effect.interval)})"
+    return _score(effect, scale)

@@ -132,7 +132,10 @@ def detectable(board: Board, study: ItemStudy) -> str:
 def _why_none(board: Board) -> list[str]:
     """Why of some pairs no difference can be named that is shown."""
     never = "no difference, however large, is shown with so few runs or items"
-    unknown = "what difference is shown is not known, as scores do not vary"
+    unknown = (
+        "what difference is shown is not known, as the scores of two models always differ by the "
+        "same"
+    )
     of = board.detectable
     return [why for why, true in ((never, of.never), (unknown, of.unknown)) if true]
 

@@ -256,7 +256,7 @@ def _refuse_twice(table: LogTable) -> None:
 
 
 def _refuse_sizes(table: LogTable) -> None:
-    """Raises DataError for a score whose square floating point cannot hold."""
+    """Raises DataError for a score whose fourth power floating point cannot hold."""
     large = np.abs(np.where(np.isfinite(table.score), table.score, 0.0)) > LARGEST
     if large.any():
         k = int(np.argmax(large))

@@ -41,7 +41,7 @@ class Detectable(NamedTuple):
 
     Attributes:
       never: whether of a pair no difference is shown, however large: too few runs or items.
-      unknown: whether the error of a pair's difference is not known: scores without spread.
+      unknown: whether the error of a pair's difference is not known: it is always the same.
     """
 
     smallest: float | None

@@ -92,7 +92,24 @@ def test_copies_of_a_model_do_not_hide_what_can_be_detected() -> None:
     assert board.detectable.smallest is not None and board.detectable.largest is None
     html = page.render(study)
     assert "known best a difference of" in html and "however large" not in html
-    assert "; of other pairs what difference is shown is not known, as scores do not vary." in html
+    reason = "not known, as the scores of two models always differ by the same."
+    assert f"; of other pairs what difference is shown is {reason}" in html
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5])
+def test_two_models_that_always_differ_by_the_same(gap: float) -> None:
+    """Dies if scores that vary over items are said not to vary."""
+    item = np.random.default_rng(0).normal(size=(60, 1, 1))
+    items, scores = (
+        tuple(map(str, range(60))),
+        {"a": np.round(item, 1), "b": np.round(item, 1) + gap},
+    )
+    task = TaskScores("t", "score", True, items, scores)
+    study = studies.study(Paired(tuple(scores), (task,)), studies.Rules(resamples=99))
+    assert boards.detectable(leaderboard.of(study).tasks[0], study) == (
+        "t, score: what difference is shown is not known, as the scores of two models always "
+        "differ by the same."
+    )
 
 
 def test_too_few_runs_are_the_reason_where_none_can_be_shown() -> None:
