@@ -58,7 +58,7 @@ class Confident(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta is not None:
-            fraction(self.delta, "delta")
+            fraction(self.delta, "delta", ConfigError)
         elif self.budget is None:
             raise ConfigError("delta, budget: expected one or both, or the selection never ends")
         if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
@@ -71,7 +71,7 @@ class Confident(Rule):
             )
         for name, value in (("budget", self.budget), ("batch_size", self.batch_size)):
             if value is not None:
-                count(value, name)
+                count(value, name, error=ConfigError)
 
     @property
     def initial(self) -> int:

@@ -46,7 +46,7 @@ class Rules:
         if self.correction not in get_args(multiple.Method):
             allowed = ", ".join(get_args(multiple.Method))
             raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
-        fraction(self.alpha, "alpha")
+        fraction(self.alpha, "alpha", ConfigError)
         if self.margin is not None and not between(self.margin, 0, math.inf):
             raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
         for name, value, least in (("resamples", self.resamples, 1), ("seed", self.seed, 0)):

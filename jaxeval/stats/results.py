@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 
 Sample = Sequence[float] | np.ndarray
 Location = Literal["mean", "median"]
+Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
@@ -165,10 +166,10 @@ def location(statistic: Location) -> Callable[..., np.ndarray]:
     return np.mean if statistic == "mean" else np.median
 
 
-def fraction(value: float, name: str) -> float:
-    """A probability strictly between 0 and 1; anything else raises DataError."""
+def fraction(value: float, name: str, error: Wrong = DataError) -> float:
+    """A probability strictly between 0 and 1; anything else raises the error."""
     if not between(value, 0.0, 1.0):
-        raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
+        raise error(f"{name}: expected a number between 0 and 1, found {value}")
     return float(value)
 
 
@@ -180,10 +181,10 @@ def between(value: float, low: float, high: float) -> bool:
         return False
 
 
-def count(value: int, name: str, at_least: int = 1) -> int:
-    """A number of resamples, permutations, seeds or items; anything else raises DataError."""
+def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
+    """A number of resamples, permutations, seeds or items; anything else raises the error."""
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
-        raise DataError(f"{name}: expected a whole number of at least {at_least}, found {value}")
+        raise error(f"{name}: expected a whole number of at least {at_least}, found {value}")
     return int(value)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import jaxeval
 from jaxeval import stats
-from jaxeval.errors import DataError
-from jaxeval.stats import items
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.stats import items, pairwise
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
@@ -133,6 +133,14 @@ def test_mistakes_are_one_line(call: str) -> None:
     with pytest.raises(DataError) as raised:
         function()
     assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["alpha", "margin", "resamples", "seed", "correction"])
+def test_rules_of_comparisons_are_configured(name: str) -> None:
+    """Dies if one argument of the rules raises another error than the others."""
+    wrong: Any = {name: -1}
+    with pytest.raises(ConfigError, match=f"{name}: expected"):
+        pairwise.Rules(**wrong)
 
 
 def test_masked_scores_of_items_are_missing() -> None:
