@@ -75,7 +75,7 @@ def _against(
     from jaxeval.stats.items import results
     from jaxeval.stats.items import study as studies
 
-    factors = None if over is None else results.named(over)
+    factors = None if over is None else results.named(over, ConfigError)
     rules = studies.Rules(factors, alpha, margin, complete=missing == "error")
     study = studies.study(paired, rules)
     if studies.decision(study).outcome == "better":

@@ -75,15 +75,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "margin": (lambda: jaxeval.compare(A, B, margin=_any("x")), "margin: expected a number above"),
     "seed of resamples": (
         lambda: jaxeval.compare(A, B, seed=-1),
-        "seed: expected a whole number from 0, got -1",
+        "seed: expected a whole number of at least 0, found -1",
     ),
     "half a seed": (
         lambda: jaxeval.compare(A, B, seed=_any(1.5)),
-        "seed: expected a whole number from 0, got 1.5",
+        "seed: expected a whole number of at least 0, found 1.5",
     ),
     "resamples": (
         lambda: jaxeval.compare(A, B, resamples=_any("x")),
-        "resamples: expected a whole number from 1, got x",
+        "resamples: expected a whole number of at least 1, found x",
     ),
     "gamma": (
         lambda: jaxeval.compare(A, B, gamma=-1),

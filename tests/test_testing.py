@@ -69,7 +69,7 @@ def test_what_cannot_be_compared() -> None:
 @pytest.mark.parametrize("over", ["item", "runsitems", ["seeds"], ["items", "seeds"], [], 3, ""])
 def test_unknown_factors_are_refused(over: Any) -> None:
     """Dies if a factor that is none is passed over."""
-    with pytest.raises(DataError, match="over: expected items, runs or items,runs, found"):
+    with pytest.raises(ConfigError, match="over: expected items, runs or items,runs, found"):
         testing.assert_better(GOOD, POOR, over=over)
 
 

@@ -65,11 +65,11 @@ def select(
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
-        moved = None if out == "runs" else out
+        moved = None if str(out) == "runs" else out
         _refuse_given(
             data=data,
             out=moved,
-            changes=changes,
+            changes=changes or None,
             splits=splits,
             part=part,
             seconds=seconds,

@@ -24,7 +24,8 @@ class SequentialHalving(Rule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        count(self.budget, "budget")
+        whole = count(self.budget, "budget", 0, ConfigError)  # `begin` says how many are needed
+        object.__setattr__(self, "budget", whole)
 
     def begin(self, models: Sequence[str]) -> State:
         """A selection among these models; the budget must cover one evaluation a round of all."""

@@ -11,7 +11,7 @@ from jaxeval.bandits import posterior
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
-from jaxeval.stats.results import count, fraction
+from jaxeval.stats.results import between, count, fraction
 
 CONSTANT = 10  # equal scores after which a model is believed always to score the same
 
@@ -58,20 +58,22 @@ class Confident(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta is not None:
-            fraction(self.delta, "delta")
+            object.__setattr__(self, "delta", fraction(self.delta, "delta", ConfigError))
         elif self.budget is None:
             raise ConfigError("delta, budget: expected one or both, or the selection never ends")
-        if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
+        if not (between(self.epsilon, -math.inf, math.inf) and self.epsilon >= 0):
             raise ConfigError(f"epsilon: expected a number of at least 0, got {self.epsilon}")
         least = posterior.fewest(self.alpha)
+        for name in ("epsilon", "alpha"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("min_evaluations", "budget", "batch_size"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, count(value, name, error=ConfigError))
         if self.min_evaluations is not None and self.min_evaluations < least:
             raise ConfigError(
                 f"min_evaluations: a prior with alpha {self.alpha} needs at least {least}, "
                 f"got {self.min_evaluations}"
             )
-        for name, value in (("budget", self.budget), ("batch_size", self.batch_size)):
-            if value is not None:
-                count(value, name)
 
     @property
     def initial(self) -> int:

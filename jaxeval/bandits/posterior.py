@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.stats.results import between
 
 FIESTA_ALPHA = -0.5
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
@@ -31,9 +32,9 @@ def fewest(alpha: float = FIESTA_ALPHA) -> int:
     Raises:
       ConfigError: no sensible exponent.
     """
-    if not -5 <= alpha <= 1:
+    if not (between(alpha, -math.inf, math.inf) and -5 <= alpha <= 1):
         raise ConfigError(f"alpha: expected a number from -5 to 1, got {alpha}")
-    return max(2, math.ceil(2 - 2 * alpha - 1e-9))
+    return max(2, math.ceil(2 - 2 * float(alpha) - 1e-9))
 
 
 def probability_of_best(

@@ -23,6 +23,7 @@ from jaxeval.bandits import state as states
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.runs import directions
+from jaxeval.stats.results import between, count
 
 CONFIDENT, SPENT = "confident", "the budget is spent"
 ALONE = "all other models were dropped"
@@ -56,8 +57,10 @@ class Rule:
     def __post_init__(self) -> None:
         higher = directions.asked_for(self.higher_is_better) is not False
         object.__setattr__(self, "higher_is_better", higher)
-        if not 0 < self.logit_guard < 0.5:
+        if not between(self.logit_guard, 0.0, 0.5):
             raise ConfigError(f"logit_guard: expected between 0 and .5, got {self.logit_guard}")
+        object.__setattr__(self, "logit_guard", float(self.logit_guard))
+        object.__setattr__(self, "seed", count(self.seed, "seed", 0, ConfigError))
 
     def begin(self, models: Sequence[str]) -> State:
         """A selection among these models."""

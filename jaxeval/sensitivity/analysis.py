@@ -123,7 +123,7 @@ def _checked(
         raise ConfigError(f"convention: expected one of {known}, got {convention!r}")
     if not rope >= 0 or any(k < 1 for k in ks):
         raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     values = sample(scores, at_least=3)
     if values.min() < 0 or values.max() > 1:
         wrong = values[(values < 0) | (values > 1)][0]

@@ -86,7 +86,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     Raises:
       DataError: fewer splits or seeds, another shape, or a score that is not finite.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     table = _checked(scores)
     squares = of_table(table)
     parts = combinations(squares)

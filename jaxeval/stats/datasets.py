@@ -110,7 +110,7 @@ class _How:
     seed: int
 
     def __post_init__(self) -> None:
-        fraction(self.confidence, "confidence")
+        object.__setattr__(self, "confidence", fraction(self.confidence, "confidence"))
 
     def interval(self, drawn: np.ndarray) -> Interval:
         """Percentile interval of [resamples] values; none of equal ones."""
@@ -215,7 +215,7 @@ def average_probability_of_improvement(a: Runs, b: Runs, *, confidence: float = 
     Raises:
       DataError: other numbers of data sets, or a confidence that is not between 0 and 1.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
     if len(first) != len(second):
         raise DataError(f"data sets: expected the same for both, {len(first)} != {len(second)}")

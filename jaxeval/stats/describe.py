@@ -78,7 +78,7 @@ def t_interval(values: np.ndarray, confidence: float) -> Interval:
     """Of the mean of two or more scores, which are not all equal."""
     from scipy import special
 
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     mean, freedom = float(np.mean(values)), len(values) - 1
     error = sd(values) / math.sqrt(len(values))
     half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
@@ -92,7 +92,7 @@ def order_interval(values: np.ndarray, confidence: float) -> Interval:
     """
     from scipy import stats
 
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     size = len(values)
     below = max(1, int(stats.binom.ppf((1 - confidence) / 2, size, 0.5)))
     coverage = 1 - 2 * float(stats.binom.cdf(below - 1, size, 0.5))
@@ -113,8 +113,8 @@ def bca_interval(
       samples: each is resampled on its own.
       statistic: takes the samples and `axis`, and must be vectorised over the other axes.
     """
-    fraction(confidence, "confidence")
-    count(resamples, "resamples")
+    confidence = fraction(confidence, "confidence")
+    resamples = count(resamples, "resamples")
     if all(np.ptp(values) == 0 for values in samples):
         return no_interval(confidence, "the scores do not vary")
     for method in ("BCa", "percentile"):

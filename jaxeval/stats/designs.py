@@ -117,7 +117,7 @@ def cheapest(
     Raises:
       DataError: a precision that is not above 0, or a negative cost or variance.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     if not (half_width > 0 and split_cost >= 0 and min(of) >= 0):
         raise DataError(
             "design: expected a half-width above 0 and no negative cost or variance, found "

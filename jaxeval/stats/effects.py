@@ -33,7 +33,7 @@ def difference(
 ) -> Effect:
     """A minus B, in the unit of the scores: Welch's interval for means, BCa for medians."""
     first, second = two_samples(a, b)
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     estimator = location(statistic)
     if statistic == "mean":
         estimate, error, freedom = welch(first, second)
@@ -73,7 +73,7 @@ def _of_medians(
 
 def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     first, second = pairs(a, b)
     estimate, error, freedom = paired(first, second)
     interval = _of_mean((estimate, error, freedom), confidence, "t on pairs", "differences")
@@ -111,7 +111,7 @@ def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95
     it is enlarged in proportion (10 scores four times as wide as 40 others: covers .96, not .84).
     """
     first, second = two_samples(a, b)
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     probability, low, high = improvement([first], [second], confidence)
     interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
     sizes = len(first), len(second)
@@ -149,7 +149,7 @@ def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float
     from scipy import special
 
     differences = gaps(*pairs(a, b))
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     n, tail = len(differences), (1 - confidence) / 2
     won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
     low = float(special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
@@ -233,9 +233,9 @@ def almost_stochastic_order(
     from scipy import stats
 
     first, second = two_samples(a, b)
-    fraction(confidence, "confidence")
-    count(comparisons, "comparisons")
-    count(resamples, "resamples")
+    confidence = fraction(confidence, "confidence")
+    comparisons = count(comparisons, "comparisons")
+    resamples = count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
     z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
     high = min(1.0, ratio + z * _sd_of_violation(first, second, resamples, seed))

@@ -26,7 +26,7 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
     """
     from scipy import stats
 
-    _margin(margin)
+    margin = _margin(margin)
     (gap, error, freedom), n = _difference(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
     p_value = float(stats.t.sf(statistic, freedom))
@@ -63,7 +63,7 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     """
     from scipy import stats
 
-    _margin(margin)
+    margin = _margin(margin)
     (gap, error, freedom), _ = _difference(a, b, paired)
     error = error or math.nan
     lower = float(stats.t.cdf((-margin - gap) / error, freedom))
@@ -71,6 +71,7 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     return Rope(margin, lower, 1.0 - lower - higher, higher)
 
 
-def _margin(margin: float) -> None:
+def _margin(margin: float) -> float:
     if not between(margin, 0, math.inf):
         raise DataError(f"margin: expected a number above 0, found {margin}")
+    return float(margin)

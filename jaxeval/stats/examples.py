@@ -74,7 +74,7 @@ def approximate_randomization(
     Raises:
       DataError: counts of another shape, or no shuffle.
     """
-    count(iterations, "iterations")
+    iterations = count(iterations, "iterations")
     first, second = _of_both(a, b)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
     observed = float(score(start) - score(both - start))
@@ -113,7 +113,7 @@ def paired_bootstrap(
     Examples are drawn with replacement, the same for both runs (Koehn 2004); the interval is that
     of percentiles. Arguments and errors as of `approximate_randomization`.
     """
-    count(resamples, "resamples")
+    resamples = count(resamples, "resamples")
     first, second = _of_both(a, b)
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
     generator, block = np.random.default_rng(seed), _block(len(kinds))
@@ -122,7 +122,8 @@ def paired_bootstrap(
         rounds = min(block, resamples - begin)
         sums = generator.multinomial(len(first), sizes / len(first), rounds) @ kinds
         drawn.append(score(sums[:, : first.shape[1]]) - score(sums[:, first.shape[1] :]))
-    tail = (1 - fraction(confidence, "confidence")) / 2
+    confidence = fraction(confidence, "confidence")
+    tail = (1 - confidence) / 2
     low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
     return Effect(

@@ -203,7 +203,7 @@ def permutation_test(
     within pairs only. Which of the two is called A changes nothing: random draws begin with the
     same one.
     """
-    count(resamples, "resamples")
+    resamples = count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
     turned = exchanged(first, second)
     samples = (second, first) if turned else (first, second)

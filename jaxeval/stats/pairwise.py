@@ -13,6 +13,7 @@ from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
     between,
+    count,
     fraction,
     gaps,
     without_rounding,
@@ -46,12 +47,13 @@ class Rules:
         if self.correction not in get_args(multiple.Method):
             allowed = ", ".join(get_args(multiple.Method))
             raise ConfigError(f"correction: expected one of {allowed}, got {self.correction!r}")
-        fraction(self.alpha, "alpha")
-        if self.margin is not None and not between(self.margin, 0, math.inf):
-            raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
+        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha", ConfigError))
+        if self.margin is not None:
+            if not between(self.margin, 0, math.inf):
+                raise ConfigError(f"margin: expected a number above 0, got {self.margin}")
+            object.__setattr__(self, "margin", float(self.margin))
         for name, value, least in (("resamples", self.resamples, 1), ("seed", self.seed, 0)):
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ConfigError(f"{name}: expected a whole number from {least}, got {value}")
+            object.__setattr__(self, name, count(value, name, least, ConfigError))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -42,11 +42,14 @@ class TestDesign:
     paired: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("sd", self.sd), ("sd_other", self.sd_other or 0.0)):
-            if not (value == 0 or between(value, 0, math.inf)):
+        for name, value in (("sd", self.sd), ("sd_other", self.sd_other)):
+            if value is None and name == "sd_other":  # the same as sd
+                continue
+            if value is None or not (between(value, -math.inf, math.inf) and value >= 0):
                 raise DataError(f"{name}: expected a number of at least 0, found {value}")
-        fraction(self.alpha, "alpha")
-        count(self.comparisons, "comparisons")
+            object.__setattr__(self, name, float(value))
+        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha"))
+        object.__setattr__(self, "comparisons", count(self.comparisons, "comparisons"))
         fitting = ("t", "wilcoxon_signed_rank" if self.paired else "brunner_munzel")
         if self.test not in fitting:
             of = "pairs" if self.paired else "two samples"
@@ -64,9 +67,8 @@ class TestDesign:
 
 
 def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
-    count(n, "n", 2)
-    count(m, "n_other", 2)
-    _finite(difference)
+    n, m = count(n, "n", 2), count(m, "n_other", 2)
+    difference = _finite(difference)
     simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
     if simulated and design.paired:
         return rank_power.signed_rank(abs(difference), design.sd, n, design.level)
@@ -75,9 +77,10 @@ def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
     return _by_t(design, difference, n, m)
 
 
-def _finite(difference: float) -> None:
+def _finite(difference: float) -> float:
     if not between(difference, -math.inf, math.inf):
         raise DataError(f"difference: expected a finite number, found {difference}")
+    return float(difference)
 
 
 def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
@@ -162,9 +165,9 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     Raises:
       DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
     """
-    fraction(power, "power")
+    power = fraction(power, "power")
     plan = TestDesign(sd, **design)
-    _finite(difference)
+    difference = _finite(difference)
     if difference == 0:
         raise DataError("difference: expected a number other than 0; no n can show that one")
     n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
@@ -217,7 +220,7 @@ def detectable_difference(
     """
     from scipy import optimize
 
-    fraction(power, "power")
+    power = fraction(power, "power")
     plan, m = TestDesign(sd, **design), n if n_other is None else n_other
     largest = max(plan.sds)
     if largest == 0:

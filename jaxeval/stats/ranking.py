@@ -124,7 +124,7 @@ def nemenyi(
     """
     from scipy import stats
 
-    fraction(alpha, "alpha")
+    alpha = fraction(alpha, "alpha")
     table = _columns(scores)
     ranks = _ranks(table, higher_is_better)
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
@@ -184,7 +184,7 @@ def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
     """
     from scipy import stats
 
-    fraction(alpha, "alpha")
+    alpha = fraction(alpha, "alpha")
     quantile = float(stats.norm.isf(alpha / (2 * (models - 1))))
     return quantile * _standard_error(sets, models)
 

@@ -57,7 +57,7 @@ def reductions(
       DataError: as `reduction`, or arrays of different shapes.
     """
     s, b = np.asarray(scores, float), np.asarray(baseline, float)
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     if s.shape != b.shape or s.ndim != 2 or not s.shape[1]:
         raise DataError("relative error reduction: expected as many tasks and seeds of both")
     if not len(s):

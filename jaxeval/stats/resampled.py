@@ -26,7 +26,8 @@ _AT_ONCE = 2_000_000  # weights
 
 def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
     """Percentiles of a score's draws [B]; NaN where all are equal, as of items that are."""
-    tail = (1 - fraction(confidence, "confidence")) / 2
+    confidence = fraction(confidence, "confidence")
+    tail = (1 - confidence) / 2
     if np.ptp(draws) == 0:
         return no_interval(confidence, "all resamples have one score")
     low, high = np.quantile(draws, [tail, 1 - tail])

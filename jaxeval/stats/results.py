@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 
 Sample = Sequence[float] | np.ndarray
 Location = Literal["mean", "median"]
+Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
@@ -165,26 +166,32 @@ def location(statistic: Location) -> Callable[..., np.ndarray]:
     return np.mean if statistic == "mean" else np.median
 
 
-def fraction(value: float, name: str) -> float:
-    """A probability strictly between 0 and 1; anything else raises DataError."""
+def fraction(value: float, name: str, error: Wrong = DataError) -> float:
+    """A probability strictly between 0 and 1; anything else raises the error."""
     if not between(value, 0.0, 1.0):
-        raise DataError(f"{name}: expected a number between 0 and 1, found {value}")
+        raise error(f"{name}: expected a number between 0 and 1, found {_in_a_line(value)}")
     return float(value)
 
 
 def between(value: float, low: float, high: float) -> bool:
-    """Whether it is a number, and strictly between two: NaN and texts are not."""
+    """Whether it is one number, and strictly between two: NaN, bools, texts, arrays are not."""
     try:
-        return bool(low < value < high)
-    except (TypeError, ValueError):
+        one = np.ndim(value) == 0 and not isinstance(value, bool | np.bool_)
+        return one and bool(low < value < high)
+    except (TypeError, ValueError, ArithmeticError):  # the last of Decimal("nan")
         return False
 
 
-def count(value: int, name: str, at_least: int = 1) -> int:
-    """A number of resamples, permutations, seeds or items; anything else raises DataError."""
+def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
+    """A number of resamples, permutations, seeds or items; anything else raises the error."""
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
-        raise DataError(f"{name}: expected a whole number of at least {at_least}, found {value}")
+        expected = f"expected a whole number of at least {at_least}"
+        raise error(f"{name}: {expected}, found {_in_a_line(value)}")
     return int(value)
+
+
+def _in_a_line(value: object) -> str:
+    return " ".join(str(value).split())[:60]
 
 
 def _short(values: object) -> str:

@@ -90,6 +90,7 @@ def study(
     """
     if gamma is not None and not between(gamma, 0, math.inf):
         raise ConfigError(f"gamma: expected a number above 0, got {gamma}")
+    gamma = None if gamma is None else float(gamma)
     metrics.refuse_points("margin", rules.margin or 0.0, table.stored_unit)
     samples = units.samples(table, unit)
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)

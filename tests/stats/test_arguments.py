@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 
 import jaxeval
 from jaxeval import stats
-from jaxeval.errors import DataError
-from jaxeval.stats import items
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.stats import items, pairwise
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
@@ -60,6 +61,22 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "comparisons: expected a whole number of at least 1, found nan",
     ),
     "level": (lambda: stats.power(0.5, 1, 5, alpha="x"), "alpha: expected a number between"),
+    "array of one": (
+        lambda: stats.summarize(A, confidence=np.array([0.95])),  # type: ignore[arg-type]
+        "confidence: expected a number between 0 and 1, found [0.95]",
+    ),
+    "array of one count": (
+        lambda: stats.power(0.5, 1, np.array([5])),  # type: ignore[arg-type]
+        "n: expected a whole number of at least 2, found [5]",
+    ),
+    "no decimal": (
+        lambda: stats.summarize(A, confidence=Decimal("nan")),  # type: ignore[arg-type]
+        "confidence: expected a number between 0 and 1, found NaN",
+    ),
+    "true": (
+        lambda: stats.permutation_test(A, B, resamples=True),
+        "resamples: expected a whole number of at least 1, found True",
+    ),
     "margin": (lambda: stats.tost(A, B, np.nan), "margin: expected a number above 0, found nan"),
     "half right": (
         lambda: items.proportion(1.5, 3),  # type: ignore[arg-type]
@@ -133,6 +150,43 @@ def test_mistakes_are_one_line(call: str) -> None:
     with pytest.raises(DataError) as raised:
         function()
     assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["alpha", "margin", "resamples", "seed", "correction"])
+def test_rules_of_comparisons_are_configured(name: str) -> None:
+    """Dies if one argument of the rules raises another error than the others."""
+    wrong: Any = {name: -1}
+    with pytest.raises(ConfigError, match=f"{name}: expected"):
+        pairwise.Rules(**wrong)
+
+
+SAME: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "summarize": (lambda of: stats.summarize(A, confidence=of), 0.75),
+    "difference": (lambda of: stats.difference(A, B, confidence=of), 0.75),
+    "median": (lambda of: stats.difference(A, B, statistic="median", resamples=of), 99),
+    "permutation": (lambda of: stats.permutation_test(A, B, resamples=of), 9),
+    "order": (lambda of: stats.almost_stochastic_order(A, B, comparisons=of, resamples=99), 3),
+    "margin": (lambda of: stats.tost(A, B, of), 0.25),
+    "rope": (lambda of: stats.rope(A, B, of), 0.25),
+    "seeds": (lambda of: stats.power(0.1, 0.1, of), 5),
+    "sd": (lambda of: stats.power(0.1, of, 5), 0.25),
+    "gap": (lambda of: stats.required_seeds(of, 0.1), 0.25),
+    "level": (lambda of: stats.detectable_difference(0.1, 5, alpha=of), 0.25),
+    "power": (lambda of: stats.required_seeds(0.1, 0.1, power=of), 0.75),
+    "share": (lambda of: items.proportion(of, 5), 3),
+    "items": (lambda of: items.mean(A, confidence=of), 0.75),
+    "rules": (lambda of: pairwise.Rules(of, margin=of, resamples=1000 * of), 0.25),
+    "comparison": (lambda of: jaxeval.compare(A, B, alpha=of).to_dict(), 0.0625),
+}
+
+
+@pytest.mark.parametrize("call", SAME)
+def test_any_type_of_number_is_that_number(call: str) -> None:
+    """Dies if what was checked is used as it came: numpy takes no decimals, JSON neither."""
+    function, number = SAME[call]
+    expected = function(number)
+    given = [Decimal(number), np.array(number), np.float32(number)]
+    assert all(repr(function(of)) == repr(expected) for of in given)
 
 
 def test_masked_scores_of_items_are_missing() -> None:

@@ -66,7 +66,7 @@ def sign_flips(
       differences: of the items, or of clusters their sums; those of 0 change nothing.
     """
     values = sample(differences, "differences")
-    count(permutations, "permutations")
+    permutations = count(permutations, "permutations")
     observed = float(values.sum())
     moved = values[values != 0]
     exact = len(moved) < 63 and 2 ** len(moved) <= permutations
@@ -105,8 +105,9 @@ def bootstrap(
 
     For scores with long tails; of few items it is too short (docs/items_and_runs_measured.md).
     """
-    tail = (1 - fraction(confidence, "confidence")) / 2
-    count(resamples, "resamples")
+    confidence = fraction(confidence, "confidence")
+    tail = (1 - confidence) / 2
+    resamples = count(resamples, "resamples")
     pair = pairs.pair(a, b, clusters)
     sizes = pair.groups.sizes
     sums = np.stack([pair.groups.sums(pair.gaps[:, np.newaxis])[:, 0], sizes], axis=1)

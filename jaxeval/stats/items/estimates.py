@@ -53,7 +53,7 @@ def mean(
     Raises:
       DataError: shapes; `over` runs with a single run; a single item or cluster.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     table = tables.table(scores)
     groups = tables.groups(clusters, table, len(scores))
     sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
@@ -127,7 +127,7 @@ def difference(
     Raises:
       DataError: as of `mean`; different items; paired runs of different number.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     pair = pairs.pair(a, b, clusters, paired_runs)
     sizes = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped)
     factors = results.factors_of(over, sizes)

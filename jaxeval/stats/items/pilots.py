@@ -68,7 +68,7 @@ def pilot(
     Raises:
       DataError: as of `estimates.difference`; no spread at all.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     a, b = spreads.as_many_samples(a, b)
     parts = _parts(a, b, pairs.pair(a, b, clusters))
     spread, size = spreads.spread(a, b, clusters=clusters)

@@ -76,7 +76,7 @@ def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> 
     Raises:
       DataError: fewer than two items, or a difference or level that is none.
     """
-    fraction(alpha, "alpha")
+    alpha = fraction(alpha, "alpha")
     if not (math.isfinite(difference) and size.items >= 2 and all(n >= 1 for n in size)):
         raise DataError(
             "power: expected a finite difference, two or more items and one or more runs and "
@@ -131,7 +131,7 @@ def millers_items(
     Raises:
       DataError: a difference of 0, or one that needs more items than can be counted.
     """
-    count(samples, "samples")
+    samples = count(samples, "samples")
     target = _target(difference, power, alpha)
     number = target.by_normal(of, Size(2, 1, samples))
     if math.isinf(number):

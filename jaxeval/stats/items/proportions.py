@@ -30,7 +30,9 @@ def proportion(
     Raises:
       DataError: no such method or numbers.
     """
-    if count(right, "right", 0) > count(n, "n"):
+    confidence = fraction(confidence, "confidence")
+    right, n = count(right, "right", 0), count(n, "n")
+    if right > n:
         raise DataError(f"right: expected at most n, found {right} of {n}")
     low, high = limits(np.asarray(right / n), np.asarray(float(n)), confidence, method)
     return Interval(float(low), float(high), confidence, method.replace("_", "-").title())

@@ -6,7 +6,7 @@ from typing import Literal
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items.tables import Groups, Table
-from jaxeval.stats.results import Interval
+from jaxeval.stats.results import Interval, Wrong
 
 Factor = Literal["items", "runs"]
 FACTORS: tuple[Factor, ...] = ("items", "runs")
@@ -116,16 +116,16 @@ def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
     )
 
 
-def named(over: str | Collection[Factor]) -> tuple[Factor, ...]:
+def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
     """The factors in order, each once, of a collection or of a text such as "items,runs".
 
     Raises:
-      DataError: none, or an unknown one.
+      error: none, or an unknown one.
     """
     words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
     factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
     if not factors or any(word not in FACTORS for word in words):
-        raise DataError(f"over: expected items, runs or items,runs, found {over!r}")
+        raise error(f"over: expected items, runs or items,runs, found {over!r}")
     return factors
 
 

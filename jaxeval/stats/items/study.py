@@ -40,8 +40,8 @@ class Rules:
     complete: bool = False
 
     def __post_init__(self) -> None:
-        fraction(self.alpha, "alpha")
-        count(self.resamples, "resamples")
+        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha"))
+        object.__setattr__(self, "resamples", count(self.resamples, "resamples"))
         if not isinstance(self.margin, int | float) or not 0 <= self.margin < math.inf:
             raise ConfigError(f"margin: expected a number from 0, got {self.margin!r}")
 

@@ -85,7 +85,7 @@ def compare(
     Raises:
       DataError: as of `estimates.difference`; no task, two of one name, or one of a single model.
     """
-    fraction(alpha, "alpha")
+    alpha = fraction(alpha, "alpha")
     _check(tasks)
     runs = [tables.array(s).shape[1] for task in tasks for s in task.scores.values()]
     factors = results.default_over(runs) if over is None else results.named(over)

@@ -73,7 +73,7 @@ def components(
     Raises:
       DataError: as of `estimates.mean`; fewer than two items.
     """
-    fraction(confidence, "confidence")
+    confidence = fraction(confidence, "confidence")
     table = tables.table(scores)
     groups = tables.groups(clusters, table, len(scores))
     squares = mean_squares_of(scores, table, groups)
