@@ -111,6 +111,38 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.read_scores("nowhere.csv", rows=_any(1.5)),
         "rows: expected a whole number of at least 1, found 1.5",
     ),
+    "rows of an array": (
+        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(np.array([6]))),
+        "rows: expected a whole number of at least 1, found [6]",
+    ),
+    "rows or not": (
+        lambda: jaxeval.read_scores("nowhere.csv", rows=True),
+        "rows: expected a whole number of at least 1, found True",
+    ),
+    "rows of a folder": (
+        lambda: jaxeval.read_scores(".", rows=-1),
+        "rows: expected a whole number of at least 1, found -1",
+    ),
+    "no table": (
+        lambda: jaxeval.compare(table=_any(5)),
+        "table: expected a path, a URL, or what was read of one, found int",
+    ),
+    "column of a number": (
+        lambda: jaxeval.read_scores("nowhere.csv", columns={"score": _any(5)}),
+        "columns: expected role -> column, found {'score': 5}",
+    ),
+    "no models": (
+        lambda: jaxeval.read_scores("nowhere.csv", _any(None)),
+        "models: expected names, found None",
+    ),
+    "models of a number": (
+        lambda: jaxeval.read_scores("nowhere.csv", _any(5)),
+        "models: expected names, found 5",
+    ),
+    "models by number": (
+        lambda: jaxeval.read_scores("nowhere.csv", _any([5])),
+        "models: expected names, found [5]",
+    ),
     "columns": (
         lambda: jaxeval.read_scores("nowhere.csv", columns=_any(["model"])),
         "columns: expected role -> column, found ['model']",

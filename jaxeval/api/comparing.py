@@ -1,6 +1,6 @@
 """Compares scores of any origin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ def read_scores(
 
     table_layout = layout.Layout(
         {} if columns is None else columns,
-        models if isinstance(models, str) else list(models),
+        [*models] if isinstance(models, Iterable) and not isinstance(models, str) else models,
         metric,
         missing,
         higher_is_better,

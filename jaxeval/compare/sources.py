@@ -3,6 +3,7 @@
 import dataclasses
 import string
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTabl
     Raises:
       DataError, RunError: naming file, row and column.
     """
+    rows = None if rows is None else results.count(rows, "rows")
     recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
     return (native.score_table if recorded else tables.read)(str(path), layout, rows)
 
@@ -70,6 +72,9 @@ def _names(models: Sequence[object]) -> list[str]:
 def _of_names(
     names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool | None
 ) -> ScoreTable:
+    if not isinstance(source, str | PathLike | ScoreTable | Runs):
+        expected = "a path, a URL, or what was read of one"
+        raise DataError(f"table: expected {expected}, found {type(source).__name__}")
     if isinstance(source, ScoreTable):
         return tables.only(_directed(source, higher_is_better), names)
     layout = Layout(models=names, higher_is_better=higher_is_better)

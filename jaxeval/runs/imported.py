@@ -9,7 +9,6 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import SupportsIndex
 
 from jaxeval.data import text
 from jaxeval.errors import DataError
@@ -84,8 +83,6 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
     Raises:
       DataError: naming the file, the row, and what was expected.
     """
-    if rows is not None and not (isinstance(rows, SupportsIndex) and rows >= 1):
-        raise DataError(f"rows: expected a whole number of at least 1, found {rows}")
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
     if suffix == ".parquet":
         table = _read_parquet(path, rows)

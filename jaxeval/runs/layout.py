@@ -1,7 +1,7 @@
 """How a score table is laid out: which column is what; tidy and wide tables become one form."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from jaxeval.errors import DataError, argument
@@ -31,16 +31,22 @@ class Layout:
     higher_is_better: bool | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.columns, Mapping):
+        if not _are_names(self.columns.values() if isinstance(self.columns, Mapping) else None):
             raise DataError(f"columns: expected role -> column, found {self.columns!r:.60}")
         if isinstance(self.models, str):
             raise DataError(f"models: expected names, as [{self.models!r}], found one text")
+        if not _are_names(self.models):
+            raise DataError(f"models: expected names, found {self.models!r:.60}")
         for role, name in self.columns.items():
             if role not in ROLES:
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join(ROLES)}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
+
+
+def _are_names(values: object) -> bool:
+    return isinstance(values, Collection) and all(isinstance(value, str) for value in values)
 
 
 class Tidy(NamedTuple):
