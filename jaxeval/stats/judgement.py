@@ -29,8 +29,8 @@ class Placed:
     """What was found for one task, or for the mean of all.
 
     Attributes:
-      groups: sets of vectors that were not told apart (`tie_groups.groups`), best first; vectors by
-        mean score.
+      groups: sets of vectors that were not told apart (`tie_groups.groups`), best first; vectors
+        by mean score.
       detectable: the largest difference, over pairs of vectors, that this design detects with the
         power asked for; None where it detects none.
     """
