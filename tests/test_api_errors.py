@@ -94,6 +94,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.compare(A, B, paired=_any("yes")),
         "paired: expected True or False, got 'yes'",
     ),
+    "paired names": (
+        lambda: jaxeval.compare("a", "b", table="scores.csv", paired=True),
+        "paired: expected with sequences",
+    ),
     "correction": (
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
         "correction: expected one of",

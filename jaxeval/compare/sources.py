@@ -38,10 +38,13 @@ def table(
     """The score table of models; arguments as of `jaxeval.compare`.
 
     Raises:
-      ConfigError: models of different sorts, or of none; `paired` is no bool.
+      ConfigError: models of different sorts, or of none; `paired` is no bool, or of other than
+        sequences.
     """
     if not isinstance(paired, bool | np.bool_):
         raise ConfigError(f"paired: expected True or False, got {paired!r:.60}")
+    if paired and (source is not None or any(isinstance(model, Runs) for model in models)):
+        raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
     if source is not None:
         return _of_names(_names(models), source, higher_is_better)
     if not models:
