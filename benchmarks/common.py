@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxeval import backend
 
+LOAD = round(os.getloadavg()[0], 2)  # processes that ran already, over the last minute
 backend.prepare()
 
 import jax  # noqa: E402  (after the environment is prepared)
@@ -88,16 +89,25 @@ def quartiles(values: list[float]) -> dict[str, float]:
 
 
 def report(**content: Any) -> None:
-    """Prints one JSON line with the machine and the versions."""
+    """Prints one JSON line with the machine, its load before, the versions and the commit."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
     machine = {
         "device": backend.describe(),
-        "cpu": platform.processor() or platform.machine(),
+        "cpu": _processor(),
         "cores": os.cpu_count(),
+        "load_before": LOAD,
         "python": platform.python_version(),
         "jax": jax.__version__,
         "commit": commit,
     }
     print(json.dumps({**content, **machine}))
+
+
+def _processor() -> str:
+    """The processor's model; its architecture where the system does not say."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
