@@ -4,13 +4,13 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from jaxeval import backend
 
-LOAD = round(os.getloadavg()[0], 2)  # processes that ran already, over the last minute
 backend.prepare()
 
 import jax  # noqa: E402  (after the environment is prepared)
@@ -89,7 +89,7 @@ def quartiles(values: list[float]) -> dict[str, float]:
 
 
 def report(**content: Any) -> None:
-    """Prints one JSON line with the machine, its load before, the versions and the commit."""
+    """Prints one JSON line with the machine, what else it did, the versions and the commit."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -97,7 +97,7 @@ def report(**content: Any) -> None:
         "device": backend.describe(),
         "cpu": _processor(),
         "cores": os.cpu_count(),
-        "load_before": LOAD,
+        **_others(),
         "python": platform.python_version(),
         "jax": jax.__version__,
         "commit": commit,
@@ -111,3 +111,31 @@ def _processor() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def _used() -> tuple[float, float, float, float] | None:
+    """Core seconds so far: all, idle, stolen by other machines, ours and our ended children's."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    # user nice system idle iowait irq softirq steal
+    fields = [int(word) for word in stat.read_text().split(maxsplit=9)[1:9]]
+    tick = os.sysconf("SC_CLK_TCK")
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    ours = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return sum(fields) / tick, (fields[3] + fields[4]) / tick, fields[7] / tick, ours
+
+
+_BEGIN = _used()
+
+
+def _others() -> dict[str, float | None]:
+    """Shares of the cores' time that other processes and other machines had since the start."""
+    end = _used()
+    if _BEGIN is None or end is None:
+        return {"other_processes": None, "stolen": None}
+    cores, idle, stolen, ours = (now - then for now, then in zip(end, _BEGIN, strict=True))
+    return {
+        "other_processes": round(max(0.0, cores - idle - stolen - ours) / cores, 3),
+        "stolen": round(stolen / cores, 3),
+    }
