@@ -8,10 +8,9 @@ Brunner-Munzel's test to its level, at its worst; a minute on one idle core.
 """
 
 import argparse
-import json
-import platform
 from collections.abc import Callable, Sequence
 
+import common
 import numpy as np
 import scipy
 from scipy import stats as reference
@@ -47,18 +46,13 @@ def main() -> None:
     }
     worst = max(row["Brunner-Munzel"] for row in levels) / 0.05
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
-    print(
-        json.dumps(
-            {
-                "benchmark": "interval_coverage",
-                "worst_level_over_nominal": round(worst, 3),
-                "experiments": count,
-                "seed": 0,
-                **tables,
-                **versions,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="interval_coverage",
+        worst_level_over_nominal=round(worst, 3),
+        experiments=count,
+        seed=0,
+        **tables,
+        **versions,
     )
 
 
