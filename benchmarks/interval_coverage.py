@@ -84,7 +84,7 @@ def _levels(count: int) -> list[dict]:
             p = {"Brunner-Munzel": _p_values(a, b), "Mann-Whitney": u, "Welch": t}
             shares = {name: float(np.mean(values <= 0.05)) for name, values in p.items()}
             rows.append({"n of A, B": f"{n}, {m}", "sd of A / B": sd, **shares})
-    return _table("False verdicts at level .05, P(A > B) = .5, normal scores", rows)
+    return _table("Type I error rate at level .05, P(A > B) = .5, normal scores", rows)
 
 
 def _power(count: int) -> list[dict]:
