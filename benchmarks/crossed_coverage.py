@@ -8,11 +8,10 @@ misses to 5 % at its worst; seconds on one core.
 """
 
 import argparse
-import json
 import math
-import platform
 from collections.abc import Iterator
 
+import common
 import numpy as np
 import scipy
 
@@ -37,19 +36,14 @@ def main() -> None:
         cells = (f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values())
         print("| " + " | ".join(cells) + " |")
     worst = max(1 - v for row in rows for v in row.values() if isinstance(v, float))
-    print(
-        json.dumps(
-            {
-                "benchmark": "crossed_coverage",
-                "worst_misses_over_nominal": round(worst / (1 - CONFIDENCE), 3),
-                "experiments": count,
-                "seed": 0,
-                "rows": rows,
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="crossed_coverage",
+        worst_misses_over_nominal=round(worst / (1 - CONFIDENCE), 3),
+        experiments=count,
+        seed=0,
+        rows=rows,
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

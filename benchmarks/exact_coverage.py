@@ -11,8 +11,8 @@ runs to the same items, drawn as in item_run_coverage.py. Then JSON.
 """
 
 import itertools
-import json
 
+import common
 import numpy as np
 from scipy import optimize, special, stats
 
@@ -48,7 +48,7 @@ def main() -> None:
         best = _nearest(total(share, items, runs))
         several.append({"p": share, "items": items, "runs": runs, "nearest": best})
         print(f"| {share} | {items} | {runs} | {best:.3f} |")
-    print(json.dumps({"benchmark": "exact_coverage", "rows": rows, "several_runs": several}))
+    common.report(benchmark="exact_coverage", rows=rows, several_runs=several)
 
 
 def intervals(method: str, items: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,12 +10,12 @@ evaluations of top-two Thompson sampling to those of the non-adaptive rule at de
 
 import argparse
 import json
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import common
 import numpy as np
 import scipy
 
@@ -77,28 +77,23 @@ def main() -> None:
     )
     if args.plot:
         _draw(confidence, args.plot)
-    print(
-        json.dumps(
-            {
-                "benchmark": "fiesta_tables",
-                "ttts_over_non_adaptive": round(ratio, 3),
-                "evaluations": {
-                    f"{name} {delta}": [round(v, 1) for v in simulation.mean_evaluations]
-                    for (name, delta), simulation in confidence.items()
-                },
-                "correct": {
-                    f"{name} {delta}": round(simulation.share_correct[0], 4)
-                    for (name, delta), simulation in confidence.items()
-                },
-                "correct_at_budget": budget,
-                "repetitions": args.repetitions,
-                "replay": "without replacement, pairing broken, seed 0",
-                "seconds": round(time.perf_counter() - begin, 1),
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="fiesta_tables",
+        ttts_over_non_adaptive=round(ratio, 3),
+        evaluations={
+            f"{name} {delta}": [round(v, 1) for v in simulation.mean_evaluations]
+            for (name, delta), simulation in confidence.items()
+        },
+        correct={
+            f"{name} {delta}": round(simulation.share_correct[0], 4)
+            for (name, delta), simulation in confidence.items()
+        },
+        correct_at_budget=budget,
+        repetitions=args.repetitions,
+        replay="without replacement, pairing broken, seed 0",
+        seconds=round(time.perf_counter() - begin, 1),
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

@@ -9,9 +9,9 @@ Prints one JSON line; a minute on one idle core.
 """
 
 import argparse
-import json
 import math
 
+import common
 import numpy as np
 from scipy import stats as reference
 
@@ -41,7 +41,7 @@ def main() -> None:
         }
         for name, case in CASES.items()
     }
-    print(json.dumps({"benchmark": "improvement_coverage", "experiments": count, **result}))
+    common.report(benchmark="improvement_coverage", experiments=count, **result)
 
 
 def _coverage(sets: int, runs: int, gap: float, between: float, sd: float, *, count: int) -> float:

@@ -1,17 +1,16 @@
 """Do the tests keep their level, the intervals their confidence and the plans their power?
 
 Simulates each with the functions that `compare` and `sensitivity` call and prints the tables of
-docs/compare.md and docs/sensitivity.md, then one JSON line. The ratio is that of false verdicts of
-Brunner-Munzel's test to its level, at its worst; a minute on one idle core.
+docs/compare.md and docs/sensitivity.md, then one JSON line. The ratio is that of the type I error
+rate of Brunner-Munzel's test to its level, at its worst; a minute on one idle core.
 
     python benchmarks/interval_coverage.py --experiments 2000
 """
 
 import argparse
-import json
-import platform
 from collections.abc import Callable, Sequence
 
+import common
 import numpy as np
 import scipy
 from scipy import stats as reference
@@ -47,18 +46,13 @@ def main() -> None:
     }
     worst = max(row["Brunner-Munzel"] for row in levels) / 0.05
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
-    print(
-        json.dumps(
-            {
-                "benchmark": "interval_coverage",
-                "worst_level_over_nominal": round(worst, 3),
-                "experiments": count,
-                "seed": 0,
-                **tables,
-                **versions,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="interval_coverage",
+        worst_level_over_nominal=round(worst, 3),
+        experiments=count,
+        seed=0,
+        **tables,
+        **versions,
     )
 
 
@@ -90,7 +84,7 @@ def _levels(count: int) -> list[dict]:
             p = {"Brunner-Munzel": _p_values(a, b), "Mann-Whitney": u, "Welch": t}
             shares = {name: float(np.mean(values <= 0.05)) for name, values in p.items()}
             rows.append({"n of A, B": f"{n}, {m}", "sd of A / B": sd, **shares})
-    return _table("False verdicts at level .05, P(A > B) = .5, normal scores", rows)
+    return _table("Type I error rate at level .05, P(A > B) = .5, normal scores", rows)
 
 
 def _power(count: int) -> list[dict]:

@@ -10,11 +10,10 @@ Prints the tables of docs/items_and_runs_measured.md, then one JSON line.
 
 import argparse
 import itertools
-import json
-import platform
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import common
 import common_intervals
 import numpy as np
 import scipy
@@ -76,18 +75,13 @@ def main() -> None:
         for row in rows:
             cells = (f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values())
             print("| " + " | ".join(cells) + " |")
-    print(
-        json.dumps(
-            {
-                "benchmark": "item_run_coverage",
-                "experiments": count,
-                "seed": 0,
-                **blocks,
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="item_run_coverage",
+        experiments=count,
+        seed=0,
+        **blocks,
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

@@ -14,12 +14,11 @@ one JSON line.
 """
 
 import argparse
-import json
-import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import common
 import numpy as np
 import scipy
 
@@ -78,19 +77,14 @@ def main() -> None:
         print(
             "| " + " | ".join(f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells), "|"
         )
-    print(
-        json.dumps(
-            {
-                "benchmark": "item_type_one",
-                "level": LEVEL,
-                "draws": args.draws,
-                "seed": 0,
-                "rows": rows,
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="item_type_one",
+        level=LEVEL,
+        draws=args.draws,
+        seed=0,
+        rows=rows,
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

@@ -10,10 +10,9 @@ Prints a table and one JSON line.
 """
 
 import argparse
-import json
-import platform
 import time
 
+import common
 import numpy as np
 import scipy
 from scipy import optimize
@@ -54,7 +53,7 @@ def main() -> None:
     cpu = round(time.process_time() - begin, 1)
     tree = {"benchmark": "plan_power", **vars(args), "rows": rows, "cpu_seconds": cpu}
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
-    print(json.dumps({**tree, **versions, "python": platform.python_version()}))
+    common.report(**tree, **versions)
 
 
 def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[str, float]:

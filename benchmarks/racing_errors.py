@@ -10,10 +10,9 @@ table and one JSON line.
 """
 
 import argparse
-import json
-import platform
 import time
 
+import common
 import numpy as np
 from scipy import special
 
@@ -41,7 +40,7 @@ def main() -> None:
         print(f"{gap:g} | {full:.3f} | {' | '.join(cells)}", flush=True)
     cpu = round(time.process_time() - begin, 1)
     tree = {"benchmark": "racing_errors", **vars(args), "rows": rows, "cpu_seconds": cpu}
-    print(json.dumps({**tree, "numpy": np.__version__, "python": platform.python_version()}))
+    common.report(**tree, numpy=np.__version__)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,9 +11,8 @@ the ranks that the truth leaves open, the mean number of ranks in an interval, a
 
 import argparse
 import itertools
-import json
-import platform
 
+import common
 import numpy as np
 import scipy
 
@@ -47,7 +46,7 @@ def main() -> None:
         rows.append([kind, models, count, runs, equal, held, width])
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
     tree = {"benchmark": "rank_coverage", "experiments": args.experiments, "rows": rows}
-    print(json.dumps({**tree, **versions, "python": platform.python_version()}))
+    common.report(**tree, **versions)
 
 
 def _held(

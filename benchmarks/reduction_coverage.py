@@ -9,9 +9,9 @@ line; ten seconds on one core.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 
+import common
 import numpy as np
 
 from jaxeval.stats import relative_error
@@ -46,7 +46,7 @@ def main() -> None:
         "50 items, error .004": _counted(50, 0.004),
     }
     result = {name: _coverage(case, count) for name, case in cases.items()}
-    print(json.dumps({"benchmark": "reduction_coverage", "experiments": count, **result}))
+    common.report(benchmark="reduction_coverage", experiments=count, **result)
 
 
 Case = tuple[Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]], float]

@@ -18,13 +18,12 @@ The classifier table is not met exactly by any filter we know of; it is near (wi
 """
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import common
 import numpy as np
 import scipy
 
@@ -87,20 +86,15 @@ def main() -> None:
     _optimisers(table, check)
     _seeds(table, check)
     _classifiers(table, check)
-    print(
-        json.dumps(
-            {
-                "benchmark": "reimers_tables",
-                "known_figures": check.known,
-                "met_to_the_digit": check.exact,
-                "near": check.near,
-                "seconds": round(time.perf_counter() - begin, 1),
-                "rows": len(table["ID"]),
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="reimers_tables",
+        known_figures=check.known,
+        met_to_the_digit=check.exact,
+        near=check.near,
+        seconds=round(time.perf_counter() - begin, 1),
+        rows=len(table["ID"]),
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

@@ -10,12 +10,11 @@ sees, errs more often where gaps are small. Prints how often, then one JSON line
 """
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import common
 import numpy as np
 import scipy
 
@@ -46,18 +45,13 @@ def main() -> None:
         rows[f"{gap:g}"] = dict(zip(map(str, args.most), cells, strict=True))
         shown = (f"{100 * sure:.1f} {100 * wrong:.1f} {spent:.0f}" for sure, wrong, spent in cells)
         print(f"{gap:<10g}" + "".join(text.rjust(24) for text in shown), flush=True)
-    print(
-        json.dumps(
-            {
-                "benchmark": "selection_errors",
-                **vars(args),
-                "confident_wrong_evaluations": rows,
-                "cpu_seconds": round(time.process_time() - begin, 1),
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "python": platform.python_version(),
-            }
-        )
+    common.report(
+        benchmark="selection_errors",
+        **vars(args),
+        confident_wrong_evaluations=rows,
+        cpu_seconds=round(time.process_time() - begin, 1),
+        numpy=np.__version__,
+        scipy=scipy.__version__,
     )
 
 

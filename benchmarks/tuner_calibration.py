@@ -20,11 +20,11 @@ being the best, the fraction that was, and the fraction of intervals that held t
 """
 
 import argparse
-import json
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import common
 import numpy as np
 from scipy import stats
 
@@ -67,7 +67,7 @@ def main() -> None:
     args = parser.parse_args()
     numbers = range(args.first, args.first + args.searches)
     said = [one for number in numbers for one in search(number, args.noise, args.seeds)]
-    print(json.dumps({**vars(args), "benchmark": "tuner_calibration", **summary(said)}))
+    common.report(**vars(args), benchmark="tuner_calibration", **summary(said))
 
 
 def objective(random: np.random.Generator) -> Objective:

@@ -5,12 +5,13 @@ the same Sobol points for all. The regret of a trial is the true distance of the
 far from the best of all, divided by the median of random search after 100 trials. Writes a line
 of CSV a run (problem, engine, version or commit, seed, regret after 5, 10 .. 100 trials, seconds),
 and prints the median over problems of each engine's median regret over seeds as one JSON line; for
-each other engine, by how much the first one has less regret after 100 trials (the median over
-problems of the difference of medians over seeds, and the difference of the medians over problems),
-over the runs (problem, seed) that both have, and 95 % bootstrap intervals: problems are resampled,
-and seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the probability
-that a run of the first is better than one of the other on the same problem, of whatever seeds: a
-mean over problems, which are resampled for its interval.
+each other engine, by how much the first one has less regret after 100 trials, on the runs
+(problem, seed) that both have: the median over problems of the difference of the medians over
+seeds, and of the median paired difference of runs of one seed, each with the problems won, tied
+and lost; the difference of the medians over problems; and 95 % bootstrap intervals: problems are
+resampled, and seeds within each, for both engines alike. And, after 25, 50 and 100 trials, the
+probability that a run of the first is better than one of the other on the same problem, of
+whatever seeds: a mean over problems, which are resampled for its interval.
 
     python benchmarks/tuner_quality.py --engines gp,random,sobol --seeds 5 --csv tuner_quality.csv
     python benchmarks/tuner_quality.py --engines gp --problems nested,kc1 --seeds 2
@@ -41,6 +42,7 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 
 RESAMPLES = 2000
+DIFFERENCES = ("of_medians", "paired", "over_problems")
 RIVALS = ("optuna", "botorch", "smac")
 TRIALS, PARALLEL, SHARED, EVERY = 100, 8, 8, 5
 PROBLEMS = [name for names in tuner_problems.TABLES.values() for name in names]
@@ -137,41 +139,54 @@ def difference(
 ) -> dict[str, object]:
     """By how much `ours` has less regret than another engine after all trials, with intervals.
 
-    Median over problems of the difference, and the difference of the medians over problems.
+    `of_medians` compares the two medians over seeds of each problem, `paired` takes the median of
+    the differences of runs of the same seed; both count problems won, tied and lost, and give the
+    median over problems. `over_problems` is the difference of the medians over problems.
     """
-    random, pairs = np.random.default_rng(0), dict[str, np.ndarray]()
+    known = dict[str, np.ndarray]()  # problem -> regret [seeds that both have, 2]
     for name in names:
         seeds = [s for (p, e, s) in recorded if (p, e) == (name, ours)]
         both = [s for s in seeds if (name, other, s) in recorded]
         if both:
-            pairs[name] = np.array(
-                [[recorded[name, e, s][-1] for e in (ours, other)] for s in both]
-            )
-
-    def apart(chosen: list[np.ndarray]) -> tuple[float, float]:
-        medians = np.array([np.median(runs, axis=0) for runs in chosen])
-        of_medians = np.median(medians, axis=0)
-        return float(np.median(medians[:, 0] - medians[:, 1])), of_medians[0] - of_medians[1]
-
-    if not pairs:
+            runs = [[recorded[name, e, s][-1] for e in (ours, other)] for s in both]
+            known[name] = np.array(runs)
+    if not known:
         return {}
-    known = [*pairs.values()]
-    resampled = []
-    for _ in range(RESAMPLES):
-        drawn = [known[k] for k in random.integers(len(known), size=len(known))]
-        resampled.append(apart([r[random.integers(len(r), size=len(r))] for r in drawn]))
-    ends = np.quantile(resampled, [0.025, 0.975], axis=0).T
-    (median, of_medians), (of_median, of_both) = apart(known), np.round(ends, 4).tolist()
-    better = sum(float(np.median(runs[:, 0] - runs[:, 1])) < 0 for runs in pairs.values())
-    return {
-        "median_difference": round(median, 4),
-        "interval": of_median,
-        "difference_of_medians": round(of_medians, 4),
-        "its_interval": of_both,
-        "problems": len(pairs),
-        "better_on": better,
-        "runs": sum(map(len, pairs.values())),
+    found: dict[str, dict[str, object]] = {
+        name: {"difference": round(value, 4), "interval": interval}
+        for name, value, interval in zip(
+            DIFFERENCES, _typical([*known.values()]), _intervals([*known.values()]), strict=True
+        )
     }
+    for number, criterion in enumerate(DIFFERENCES[:2]):
+        apart = {name: round(_apart(runs)[number], 6) for name, runs in known.items()}
+        signs, worst = np.sign([*apart.values()]), max(apart, key=apart.__getitem__)
+        found[criterion]["won_tied_lost"] = [int((signs == sign).sum()) for sign in (-1, 0, 1)]
+        found[criterion]["worst"] = [worst, round(apart[worst], 4)]
+    return {**found, "runs": sum(map(len, known.values()))}
+
+
+def _intervals(problems: list[np.ndarray]) -> list[list[float]]:
+    """Ends of the bootstrap intervals of the three of DIFFERENCES."""
+    random, resampled = np.random.default_rng(0), []
+    for _ in range(RESAMPLES):
+        drawn = [problems[k] for k in random.integers(len(problems), size=len(problems))]
+        resampled.append(_typical([r[random.integers(len(r), size=len(r))] for r in drawn]))
+    ends: list[list[float]] = np.quantile(resampled, [0.025, 0.975], axis=0).T.round(4).tolist()
+    return ends
+
+
+def _apart(runs: np.ndarray) -> tuple[float, float]:
+    """Of one problem's runs [N, 2]: difference of the medians, and median of the differences."""
+    ours, theirs = np.median(runs, axis=0)
+    return float(ours - theirs), float(np.median(runs[:, 0] - runs[:, 1]))
+
+
+def _typical(problems: list[np.ndarray]) -> tuple[float, float, float]:
+    """The three of DIFFERENCES."""
+    of_medians, paired = np.median([_apart(runs) for runs in problems], axis=0)
+    ours, theirs = np.median([np.median(runs, axis=0) for runs in problems], axis=0)
+    return float(of_medians), float(paired), float(ours - theirs)
 
 
 def better(

@@ -18,9 +18,9 @@ paired differences; and the number of settings that a search tried.
 """
 
 import argparse
-import json
 from collections.abc import Callable
 
+import common
 import numpy as np
 from scipy import stats
 from tuner_calibration import SPACE, Objective, objective
@@ -52,7 +52,7 @@ def main() -> None:
             regrets[rule].append(regret(function, history, number))
             tried[rule].append(len(histories.settings(history)))
     line = {**vars(args), "benchmark": "tuner_replicates"}
-    print(json.dumps({**line, "rules": {rule: summary(rule, regrets, tried) for rule in RULES}}))
+    common.report(**line, rules={rule: summary(rule, regrets, tried) for rule in RULES})
 
 
 def search(

@@ -49,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
         "--by",
         choices=("seed,repeat", "split,seed"),
         default="seed,repeat",
-        help="the parts (seed,repeat)",
+        metavar="PARTS",
+        help="of the variance: seed,repeat or split,seed (seed,repeat)",
     )
     parser.add_argument(
         "--repeats",

@@ -38,11 +38,13 @@ CALL = re.compile(
 )
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)
+NAMED = re.compile(r"(?<![\w/.*-])(?:benchmarks|configs|docs|jaxeval|tests)/[\w./*-]*\.[a-z]+\b")
+LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)")
 # Python blocks, those first that write what others read
 WITH_PYTHON = ["docs/seq2seq.md", "docs/runs.md", "docs/sweeps.md", "docs/compare.md"]
 WITH_PYTHON += ["docs/select.md", "docs/fiesta.md", "docs/noise.md", "docs/add_a_task.md"]
 WITH_PYTHON += ["docs/tuning.md", "docs/released_predictions.md", "docs/items_and_runs.md"]
-WITH_PYTHON += ["docs/evaluation_logs.md"]
+WITH_PYTHON += ["docs/evaluation_logs.md", "docs/sensitivity.md"]
 WITH_PYTHON += ["README.md"]
 # of the embedded default, for README
 SMALL = ["data.train_sentences=60", "data.dimension=4", "data.max_widths=1"]
@@ -194,6 +196,26 @@ def test_wrong_commands_are_seen(block: str, tmp_path: Path) -> None:
     with pytest.raises((SystemExit, AssertionError, ConfigError)):
         for call in calls:
             _check(call)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
+def test_files_of_pages(page: str) -> None:
+    """Dies if a page names or links a file that is not there, or a heading."""
+    text = (ROOT / page).read_text()
+    for name in NAMED.findall(text):
+        stands_for_one = "majority" in name or "..." in name or "PAPER" in name
+        assert stands_for_one or [*ROOT.glob(name)], name
+    for path, heading in LINK.findall(FENCED.sub("", text)):
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), path
+        if heading:
+            assert heading in _headings(target.read_text()), f"{path}#{heading}"
+
+
+def _headings(text: str) -> set[str]:
+    """What GitHub calls the headings of a page."""
+    lines = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.M)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,8 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--unit",
         choices=("seed", "split", "dataset", "row"),
         help="what one independent repetition is; scores within it are averaged "
-        "(split where splits differ, else seed, else row)",
+        "(dataset where each has one score of a model, else split where several are there, else "
+        "seed, else row)",
     )
     rules.add_argument(
         "--alpha", type=arguments.probability, default=0.05, help="corrected level (.05)"
