@@ -5,7 +5,6 @@
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from jaxeval.stats.results import (
     gaps,
     location,
     pairs,
+    rounding_unit,
     sign,
     two_samples,
     without_rounding,
@@ -205,20 +205,32 @@ def permutation_test(
     """
     resamples = count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
-    turned = exchanged(first, second)
-    samples = (second, first) if turned else (first, second)
-    result = _permuted(samples, statistic, paired, resamples, seed)
-    exact = len(result.null_distribution) != resamples
-    observed = -float(result.statistic) if turned else float(result.statistic)
+    locate, turned = location(statistic), exchanged(first, second)
+    samples = _whole(*((second, first) if turned else (first, second)))
+    p_value, exact = _permuted(samples, statistic, paired, resamples, seed)
+    observed = float(locate(first) - locate(second))
+    size = max(float(np.abs(first).max()), float(np.abs(second).max()))
     return HypothesisTest(
         f"permutation of {statistic}s" + (", paired" if paired else ""),
         observed,
-        float(result.pvalue),
+        p_value,
         (len(first),) if paired else (len(first), len(second)),
         "the labels A and B are exchangeable" + (" within pairs" if paired else ""),
         "exact" if exact else f"{resamples} random permutations, seed {seed}",
-        sign(observed),
+        sign(float(without_rounding(np.array(observed), size))),
     )
+
+
+def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both as whole numbers from 0, in the unit of the scores' twelfth digit.
+
+    Their sums are exact, so that labellings which differ by rounding alone are ties.
+    """
+    pooled = np.concatenate([first, second])
+    unit = rounding_unit(float(np.abs(pooled).max())) or 1.0
+    multiples = np.round(pooled / unit)
+    multiples -= multiples.min()
+    return multiples[: len(first)], multiples[len(first) :]
 
 
 def _permuted(
@@ -227,21 +239,28 @@ def _permuted(
     paired: bool,
     resamples: int,
     seed: int,
-) -> Any:
-    """SciPy's result: `statistic` of the first less that of the second, p, null distribution."""
+) -> tuple[float, bool]:
+    """P-value of whole scores, and whether it is exact.
+
+    Means go by the first's sum: as the sum of both is fixed, it puts labellings into their order.
+    """
     from scipy import stats
 
-    locate = location(statistic)
-
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        return locate(x, axis=axis) - locate(y, axis=axis)
+        of_medians: np.ndarray = np.median(x, axis=axis) - np.median(y, axis=axis)
+        return of_medians
 
-    return stats.permutation_test(
+    def total(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        of_first: np.ndarray = np.sum(x, axis=axis)
+        return of_first
+
+    result = stats.permutation_test(
         samples,
-        difference,
+        total if statistic == "mean" else difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True,
         n_resamples=resamples,
         batch=max(1, 5_000_000 // sum(map(len, samples))),
         rng=np.random.default_rng(seed),
     )
+    return float(result.pvalue), len(result.null_distribution) != resamples

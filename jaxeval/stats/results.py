@@ -149,10 +149,13 @@ def sign(value: float) -> int:
 
 def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
     """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
-    if size == 0:
-        return differences
-    unit = 10.0 ** (math.floor(math.log10(size)) - 12)
-    return np.round(differences / unit) * unit
+    unit = rounding_unit(size)
+    return np.round(differences / unit) * unit if unit else differences
+
+
+def rounding_unit(size: float) -> float:
+    """The twelfth digit after the first of numbers of some size; 0 of zeros."""
+    return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
 
 
 def location(statistic: Location) -> Callable[..., np.ndarray]:
