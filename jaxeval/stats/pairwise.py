@@ -82,9 +82,17 @@ class Scores:
         return "wilcoxon_signed_rank" if self.by_pairs else "brunner_munzel"
 
     @property
-    def verdict_tests(self) -> tuple[str, str]:
+    def spread_test(self) -> str | None:
+        """That of spread; None where scores are of different data sets, whose spread is theirs."""
+        if self.unit == "data set":
+            return None
+        return "pitman_morgan" if self.by_pairs else "brown_forsythe"
+
+    @property
+    def verdict_tests(self) -> tuple[str, ...]:
         """The tests that the verdict rests on."""
-        return self.location_test, "brown_forsythe"
+        spread = self.spread_test
+        return (self.location_test,) if spread is None else (self.location_test, spread)
 
     @property
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
@@ -136,8 +144,11 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
         "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
         "welch_t": hypotheses.welch_t(a, b),
     }
-    if min(scores.n) > 2:  # two scores lie equally far from their median: no spread of spreads
+    if scores.spread_test is not None and min(scores.n) > 2:
+        # two scores lie equally far from their median: no spread of spreads
         results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+    if scores.spread_test == "pitman_morgan":
+        results["pitman_morgan"] = hypotheses.pitman_morgan(*scores.compared)
     if scores.paired is not None:
         results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
         results["sign_test"] = hypotheses.sign_test(*scores.paired)

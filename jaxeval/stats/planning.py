@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import describe, ranks
+from jaxeval.stats import describe, ranks, spread_power
 from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.power import detectable_difference, power, required_seeds
 from jaxeval.stats.results import gaps
@@ -28,6 +28,9 @@ class PowerPlan:
       power: to see that difference with these n; None of scores without spread.
       required_seeds: units a model that see it with the target power; None if it is 0 or millions,
         and of scores without spread.
+      detectable_ratio: smallest ratio of sds, of whichever model is wider, that the verdict's test
+        of spread sees with the target power; infinite where it sees none, None where there is no
+        such test, by rule of fewer scores than a conclusion takes, and without spread.
     """
 
     least_p: float
@@ -35,6 +38,7 @@ class PowerPlan:
     planned_difference: float
     power: float | None
     required_seeds: int | None
+    detectable_ratio: float | None
 
 
 def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
@@ -52,16 +56,30 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     difference = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
     spread = bool(design["sd"] or design["sd_other"])
+    ratio = _detectable_ratio(scores, design["alpha"] / design["comparisons"], rules.target_power)
     if not spread or least > rules.alpha or min(n, m) < FEW:
         required = _required(difference, rules, design) if spread else None
-        return PowerPlan(min(1.0, least), None, difference, 0.0 if spread else None, required)
+        unseen = 0.0 if spread else None
+        return PowerPlan(min(1.0, least), None, difference, unseen, required, ratio)
     return PowerPlan(
         min(1.0, least),
         detectable_difference(n=n, n_other=m, power=rules.target_power, **design),
         difference,
         power(difference, n=n, n_other=m, **design),
         _required(difference, rules, design),
+        ratio,
     )
+
+
+def _detectable_ratio(scores: Scores, level: float, power: float) -> float | None:
+    x, y = scores.compared
+    unknown = min(len(x), len(y)) < FEW or not (describe.sd(x) and describe.sd(y))
+    if scores.spread_test is None or unknown:
+        return None
+    if not scores.by_pairs:
+        return spread_power.of_samples(len(x), len(y), level, power)
+    correlation = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    return spread_power.of_pairs(len(x), correlation, level, power)
 
 
 def least_p(by_pairs: bool, n: int, m: int) -> float:

@@ -24,7 +24,11 @@ TWO = {
     "welch": stats.welch_t,
     "permutation": lambda a, b: stats.permutation_test(a, b, resamples=199),
 }
-PAIRED = {"wilcoxon": stats.wilcoxon_signed_rank, "sign": stats.sign_test}
+PAIRED = {
+    "wilcoxon": stats.wilcoxon_signed_rank,
+    "sign": stats.sign_test,
+    "pm": stats.pitman_morgan,
+}
 
 
 def _labellings(a: np.ndarray, b: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -223,6 +227,36 @@ def test_sign_and_wilcoxon_equal_enumeration() -> None:
     p_value = 2 * np.mean(np.array(sums) <= observed)
     result = stats.wilcoxon_signed_rank(gaps, np.zeros(6))
     assert (result.statistic, result.p_value) == (observed, pytest.approx(p_value))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_pitman_morgan_is_the_rank_correlation_of_sums_and_differences(tied: bool) -> None:
+    """Dies if p is not the share of all 720 orders, ties kept, or A's wider spread is B's."""
+    a, b = np.array([0.1, 0.9, 0.4, 0.2, 0.7, 0.5]), np.array([0.3, 0.6, 0.5, 0.4, 0.5, 0.4])
+    if tied:
+        a[1], b[1] = a[4], b[4]
+    sums, gaps = (scipy_stats.rankdata(np.round(v, 9)) for v in (a + b, a - b))
+    rho = np.corrcoef(sums, gaps)[0, 1]
+    every = [abs(np.corrcoef(sums, order)[0, 1]) for order in itertools.permutations(gaps)]
+    result, mirrored = stats.pitman_morgan(a, b), stats.pitman_morgan(b, a)
+    assert result.statistic == pytest.approx(rho) and a.std() > b.std()
+    assert result.p_value == pytest.approx(np.mean(np.array(every) >= abs(rho) - 1e-9))
+    assert (result.direction, mirrored.direction) == (1, -1)
+    assert mirrored.p_value == result.p_value
+    moved = stats.pitman_morgan(a - 5, b + 7)  # where they lie says nothing of their spread
+    assert moved.p_value == result.p_value
+
+
+def test_pitman_morgan_of_many_pairs_is_scipys() -> None:
+    """Dies if above eight pairs p is not Student's t of Spearman's correlation."""
+    a, b = np.random.default_rng(1).normal(size=(2, 30)) * [[1.5], [1.0]]
+    expected = scipy_stats.spearmanr(a + b, a - b)
+    result = stats.pitman_morgan(a, b)
+    assert result.statistic == pytest.approx(expected.statistic)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert "t approximation" in result.method
+    agreeing = stats.pitman_morgan(np.arange(9.0), np.zeros(9))
+    assert agreeing.p_value == pytest.approx(2 / math.factorial(9))
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])

@@ -1,5 +1,6 @@
 """Sentences of the verdict: they name the model that the test names, from whichever side."""
 
+import dataclasses
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -102,7 +103,8 @@ def test_the_sentence_names_the_model_of_the_one_sided_test(
     wide = re.search(r"(\w)'s is wider", spread)
     if wide:
         away = [np.mean(np.abs(v - np.median(v))) for v in (a, y)]
-        assert wide[1] == ("A" if away[0] > away[1] else "B")
+        rho = scipy_stats.spearmanr(a + y, a - y).statistic
+        assert wide[1] == ("A" if (rho > 0 if by_pairs else away[0] > away[1]) else "B")
 
 
 def test_measures_that_disagree_are_said_to() -> None:
@@ -133,6 +135,35 @@ def test_spread_is_brown_forsythes_and_the_sd_is_said_to_disagree() -> None:
     sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
     assert sentence.startswith("Measures of spread disagree: A's is wider by the mean absolute")
     assert "but B's by the sd" in sentence
+
+
+def test_pairs_whose_measures_of_spread_disagree() -> None:
+    """Dies if one failed split of B makes its spread the wider one, or Brown-Forsythe is named."""
+    split = np.linspace(-1, 1, 20)
+    a, b = 1.5 * split, split + 1e-3 * split**2
+    b = np.where(np.arange(20) == 10, -9.0, b)
+    rules = Rules(resamples=99)
+    pair = _pair(_scores("A", "B", a, b, True), rules)
+    assert np.std(b) > np.std(a) and comparison.spread(pair, rules) == 1
+    sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
+    assert "A's is wider by the rank correlation of sums and differences" in sentence
+    assert "but B's by the sd" in sentence and "Pitman-Morgan by ranks on 20 pairs" in sentence
+
+
+def test_which_ratio_of_sds_would_have_been_seen() -> None:
+    """Dies if nothing is said of what five scores could not show."""
+    draw, rules = np.random.default_rng(2), Rules(resamples=99)
+    for n, by_pairs, said in (
+        (5, False, "; no ratio of sds, however large, is detected with a power of 80 %."),
+        (12, False, "; a ratio of sds of 3.9 is detected with a power of 80 %."),
+        (12, True, "; a ratio of sds of 3."),
+    ):
+        x, y = draw.normal(size=(2, n))
+        pair = _pair(_scores("A", "B", x, y, by_pairs), rules)
+        assert said in list(verdict.of_pair(pair, rules, _scale(x, y)))[1]
+    of_data_sets = dataclasses.replace(pair.scores, unit="data set")
+    lines = verdict.of_pair(_pair(of_data_sets, rules), rules, _scale(x, y))
+    assert not any("spread" in line for line in lines)
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])
