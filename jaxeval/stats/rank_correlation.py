@@ -36,7 +36,7 @@ def p_values(rho: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarr
     n = len(first)
     if n <= EXACT:
         null = _null(tuple(sorted(first.tolist())), tuple(sorted(second.tolist())))
-        return 1 - np.searchsorted(null, np.abs(rho) - 1e-9) / len(null)
+        return (len(null) - np.searchsorted(null, np.abs(rho) - 1e-9)) / len(null)
     with np.errstate(divide="ignore"):
         t = np.abs(rho) * np.sqrt((n - 2) / np.maximum(1 - rho**2, 0.0))
     return np.maximum(2 * special.stdtr(n - 2, -t), 2 * math.exp(-math.lgamma(n + 1)))
