@@ -19,6 +19,7 @@ from jaxeval.stats.results import (
     no_interval,
     pairs,
     two_samples,
+    varies,
 )
 
 
@@ -92,7 +93,7 @@ def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
 
     Equal scores have no error: what their variance is computed to be is rounding.
     """
-    parts = np.array([np.var(v, ddof=1) / len(v) if np.ptp(v) else 0.0 for v in (first, second)])
+    parts = np.array([np.var(v, ddof=1) / len(v) if varies(v) else 0.0 for v in (first, second)])
     total = float(parts.sum())
     if total == 0:
         return float(gaps(*(np.mean(v, keepdims=True) for v in (first, second)))[0]), 0.0, math.inf

@@ -12,17 +12,18 @@ from jaxeval.runs.counts import Score
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
-    Interval,
     Sample,
     count,
     floats,
-    fraction,
     pairs,
+    percentile_interval,
     sign,
 )
 
 _BLOCK = 20_000  # shuffles or resamples at a time, fewer of many examples: bounds memory
 _MOST_DRAWN = 4_000_000  # numbers at a time
+_ROUNDING = 1e-12  # of the scores: equal gaps of counts that were added in another order
+_MOST_EXACT = 2**24  # whole numbers up to which sums of float32 are exact
 _AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
@@ -77,7 +78,9 @@ def approximate_randomization(
     iterations = count(iterations, "iterations")
     first, second = _of_both(a, b)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
-    observed = float(score(start) - score(both - start))
+    scores = float(score(start)), float(score(both - start))
+    observed = scores[0] - scores[1]
+    least = abs(observed) - _ROUNDING * max(map(abs, scores))
     kinds, sizes = _kinds(second - first)
     differ = kinds.any(axis=1)
     kinds, sizes = kinds[differ], sizes[differ]
@@ -87,7 +90,7 @@ def approximate_randomization(
     for begin in range(0, iterations, block):
         swapped = start + _moved(generator, kinds, sizes, min(block, iterations - begin))
         gaps = score(swapped) - score(both - swapped)
-        hits += int(np.sum(np.abs(gaps) >= abs(observed) - 1e-12))
+        hits += int(np.sum(np.abs(gaps) >= least))
     return HypothesisTest(
         "approximate randomisation",
         observed,
@@ -122,14 +125,11 @@ def paired_bootstrap(
         rounds = min(block, resamples - begin)
         sums = generator.multinomial(len(first), sizes / len(first), rounds) @ kinds
         drawn.append(score(sums[:, : first.shape[1]]) - score(sums[:, first.shape[1] :]))
-    confidence = fraction(confidence, "confidence")
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
     return Effect(
         "difference",
         float(score(first.sum(0)) - score(second.sum(0))),
-        Interval(float(low), float(high), confidence, method),
+        percentile_interval(np.concatenate(drawn), confidence, method),
         (len(first),),
     )
 
@@ -158,7 +158,9 @@ def _moved(
     if len(single):
         drawn = np.frombuffer(generator.bytes(rounds * -(-len(single) // 8)), np.uint8)
         bits = np.unpackbits(drawn.reshape(rounds, -1), axis=1, count=len(single))
-        moved += bits.astype(np.float32) @ single.astype(np.float32)
+        whole = np.all(single == np.round(single)) and np.abs(single).sum(0).max() < _MOST_EXACT
+        number = np.float32 if whole else np.float64
+        moved += bits.astype(number) @ single.astype(number)
     return moved
 
 

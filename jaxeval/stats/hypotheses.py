@@ -21,6 +21,7 @@ from jaxeval.stats.results import (
     rounding_unit,
     sign,
     two_samples,
+    varies,
     without_rounding,
 )
 
@@ -157,8 +158,8 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
         warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
         result = stats.ttest_ind(first, second, equal_var=False)
     statistic, p_value = float(result.statistic), float(result.pvalue)
-    if not (np.ptp(first) or np.ptp(second)):  # a variance of rounding alone
-        gap = float(first[0] - second[0])
+    if not (varies(first) or varies(second)):  # a variance of rounding alone
+        gap = float(gaps(first[:1], second[:1])[0])
         statistic, p_value = (gap * np.inf, np.nan) if gap else (0.0, 1.0)
     return HypothesisTest(
         "Welch's t",

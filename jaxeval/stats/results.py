@@ -137,6 +137,26 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return without_rounding(first - second, size)
 
 
+def varies(values: np.ndarray) -> bool:
+    """Whether [n] values differ by more than rounding."""
+    return bool(np.ptp(gaps(values, np.broadcast_to(values[0], values.shape))))
+
+
+def percentiles(draws: np.ndarray, confidence: float) -> np.ndarray:
+    """[2, ...] the quantiles of draws [B, ...] between which a share of them lies."""
+    tail = (1 - confidence) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0)
+
+
+def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
+    """Of what resamples gave [B]; none where all gave the same, as of data that does not vary."""
+    confidence = fraction(confidence, "confidence")
+    if not varies(draws):
+        return no_interval(confidence, "all resamples have one value")
+    low, high = percentiles(draws, confidence)
+    return Interval(float(low), float(high), confidence, method)
+
+
 def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether random draws begin with the second: with the same one, whichever is called A."""
     return (len(second), *second) < (len(first), *first)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from jaxeval.errors import argument
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
@@ -12,6 +10,7 @@ from jaxeval.stats import describe
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.pairwise import FEW, Scores
+from jaxeval.stats.results import varies
 
 _FEW_FOR_BOOTSTRAP = 10
 _SMALL = 20  # scores from where the wider sample's p-values are nearly right
@@ -68,7 +67,7 @@ def _constant(samples: Samples) -> Iterator[str]:
         return
     for dataset, cell in samples.by_dataset.items():
         for model, sample in cell.items():
-            if not np.ptp(sample.scores):
+            if not varies(sample.scores):
                 where = f"{model} on {dataset}" if dataset else model
                 yield describe.all_equal(where, len(sample.scores))
 

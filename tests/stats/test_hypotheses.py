@@ -273,6 +273,11 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
         assert math.isnan(stats.welch_t(a, b).p_value)
         assert math.isnan(stats.split_means_test([a] * 3, [b] * 3).p_value)
     assert stats.welch_t([0.8] * 6, [0.7] * 5 + [0.71]).p_value < 0.05
+    rounded = [0.3, 0.1 + 0.2, 0.3]  # equal but for the last bit
+    assert rounded[1] != 0.3 and math.isnan(stats.welch_t(rounded, [0.4] * 3).p_value)
+    assert stats.welch_t(rounded, [0.3] * 3).p_value == 1.0
+    assert stats.difference(rounded, [0.4] * 3).interval.absent == "the scores do not vary"
+    assert stats.summarize(rounded).sd == 0 and stats.summarize(rounded).mean_interval is None
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
