@@ -83,6 +83,23 @@ def test_p_values_beside_the_margin() -> None:
         assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
 
 
+def test_far_tails_mirror() -> None:
+    """Dies if a p-value is 1 less another: 0 one way round, and 5e-49 the other."""
+    x = 0.09 + 0.1 * np.random.default_rng(9).normal(size=(400, 1))
+    forward, backward = (estimates.difference(*of) for of in ((x, 0 * x), (0 * x, x)))
+    for margin in (0.0, 0.001):
+        shown, turned = (
+            margins.by_margin([of], [True], margin, 0.05)[0] for of in (forward, backward)
+        )
+        assert shown.p_outcome == pytest.approx(turned.p_outcome, rel=1e-9)
+        assert 0 < shown.p_outcome < 1e-30 and (shown.outcome, turned.outcome) == (
+            "better",
+            "worse",
+        )
+    small = [margins.by_margin([of], [True], 1.0, 0.05)[0] for of in (forward, backward)]
+    assert small[0].p_equivalent == pytest.approx(small[1].p_equivalent, rel=1e-9) != 0
+
+
 def test_what_cannot_be_studied() -> None:
     """Dies if a rule that no test has passes."""
     with pytest.raises(ConfigError, match="margin"):
