@@ -43,7 +43,9 @@ def by_margin(
     """
     above = np.array([d.p_above(margin) for d in differences])
     below = np.array([d.p_below(-margin) for d in differences])
-    inside = np.array([[d.p_below(margin), d.p_above(-margin)] for d in differences]).max(axis=1)
+    inside = np.maximum(
+        [d.p_below(margin) for d in differences], [d.p_above(-margin) for d in differences]
+    )
     higher = np.array(higher_is_better, bool)
     p_better, p_worse = np.where(higher, above, below), np.where(higher, below, above)
     p_outcome, p_equivalent = (
