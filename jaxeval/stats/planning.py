@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import describe, ranks, spread_power
+from jaxeval.stats import describe, effects, ranks, spread_power
 from jaxeval.stats.pairwise import FEW, Rules, Scores
 from jaxeval.stats.power import detectable_difference, power, required_seeds
 from jaxeval.stats.results import gaps
 
+MOST_REQUIRED = 10_000  # units that are named
 _MOST = 1000  # units at which every rank test can reach every level in use
 
 
@@ -28,6 +29,9 @@ class PowerPlan:
       power: to see that difference with these n; None of scores without spread.
       required_seeds: units a model that see it with the target power; None if it is 0 or millions,
         and of scores without spread.
+      required_range: the same of the ends of the interval of the difference seen, fewest first;
+        None for more than MOST_REQUIRED, as of an interval that holds 0. None instead of both with
+        a margin, and without an interval.
       detectable_ratio: smallest ratio of sds, of whichever model is wider, that the verdict's test
         of spread sees with the target power; infinite where it sees none, None where there is no
         such test, by rule of fewer scores than a conclusion takes, and without spread.
@@ -38,6 +42,7 @@ class PowerPlan:
     planned_difference: float
     power: float | None
     required_seeds: int | None
+    required_range: tuple[int | None, int | None] | None
     detectable_ratio: float | None
 
 
@@ -59,14 +64,15 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     ratio = _detectable_ratio(scores, design["alpha"] / design["comparisons"], rules.target_power)
     if not spread or least > rules.alpha or min(n, m) < FEW:
         required = _required(difference, rules, design) if spread else None
-        unseen = 0.0 if spread else None
-        return PowerPlan(min(1.0, least), None, difference, unseen, required, ratio)
+        unseen, ends = 0.0 if spread else None, _range(scores, rules, design) if spread else None
+        return PowerPlan(min(1.0, least), None, difference, unseen, required, ends, ratio)
     return PowerPlan(
         min(1.0, least),
         detectable_difference(n=n, n_other=m, power=rules.target_power, **design),
         difference,
         power(difference, n=n, n_other=m, **design),
         _required(difference, rules, design),
+        _range(scores, rules, design),
         ratio,
     )
 
@@ -85,6 +91,20 @@ def _detectable_ratio(scores: Scores, level: float, power: float) -> float | Non
 def least_p(by_pairs: bool, n: int, m: int) -> float:
     """Of Wilcoxon's signed-rank test on n pairs, or Brunner-Munzel's on n and m, two-sided."""
     return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
+
+
+def _range(
+    scores: Scores, rules: Rules, design: dict[str, Any]
+) -> tuple[int | None, int | None] | None:
+    """Units that the differences at the ends of the interval need: this one is an estimate."""
+    of = effects.paired_difference if scores.by_pairs else effects.difference
+    low, high, *_ = interval = of(*scores.compared, confidence=rules.confidence).interval
+    if interval.absent or rules.margin is not None:
+        return None
+    fewest = _required(max(abs(low), abs(high)), rules, design)
+    most = None if low <= 0 <= high else _required(min(abs(low), abs(high)), rules, design)
+    reached = [n if n is not None and n <= MOST_REQUIRED else None for n in (fewest, most)]
+    return reached[0], reached[1]
 
 
 def _required(difference: float, rules: Rules, design: dict[str, Any]) -> int | None:

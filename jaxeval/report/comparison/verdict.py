@@ -10,7 +10,7 @@ from jaxeval.report.comparison import single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
-from jaxeval.stats import comparison, describe
+from jaxeval.stats import comparison, describe, planning
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.results import Interval
@@ -171,14 +171,7 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, m = (len(values) for values in pair.scores.compared)
     many = f"{n} scores each" if n == m else f"{n} and {m} scores"
     many = f"{n} pairs" if pair.scores.by_pairs else many
-    what = "a difference like this one" if rules.margin is None else "the margin"
-    each = "pairs" if pair.scores.by_pairs else "scores each"
-    needed = (
-        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
-        f"{plan.required_seeds} {each}"
-        if plan.required_seeds is not None
-        else ""
-    )
+    needed = _needed(pair, rules, scale)
     if plan.detectable_difference is not None:
         smallest = scale.difference(plan.detectable_difference)
         yield (
@@ -190,6 +183,25 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
         yield f"With {many} {none}{needed}."
     elif not comparison.enough(pair.scores):
         yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
+
+
+def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+    """How many scores would show the margin, or the difference that was found and its interval."""
+    plan = pair.plan
+    if plan.required_seeds is None:
+        return ""
+    what = "a difference like this one" if rules.margin is None else "the margin"
+    each = "pairs" if pair.scores.by_pairs else "scores each"
+    over = ""
+    if plan.required_range is not None:
+        beyond = f"more than {planning.MOST_REQUIRED:,}"
+        fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
+        ends = fewest if fewest == most else f"from {fewest} to {most}"
+        over = f", {ends} over the interval"
+    return (
+        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
+        f"{plan.required_seeds:,} {each}{over}: choose their number beforehand"
+    )
 
 
 def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from jaxeval import stats
 from jaxeval.report.comparison import verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
@@ -164,6 +165,30 @@ def test_which_ratio_of_sds_would_have_been_seen() -> None:
     of_data_sets = dataclasses.replace(pair.scores, unit="data set")
     lines = verdict.of_pair(_pair(of_data_sets, rules), rules, _scale(x, y))
     assert not any("spread" in line for line in lines)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.7, 1.5, 40.0])
+def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) -> None:
+    """Dies if an estimate of few scores is planned from as if it were the truth."""
+    rules = Rules(resamples=99)
+    x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
+    pair = _pair(_scores("A", "B", x, y, False), rules)
+    low, high, *_ = pair.effects["difference"].interval
+    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
+    at_ends = [
+        max(5, stats.required_seeds(end, comparisons=2, test="brunner_munzel", **sds))
+        for end in (max(-low, high), min(-low if low < 0 else low, high))
+    ]
+    fewest, most = at_ends[0], None if low < 0 < high else at_ends[1]
+    assert pair.plan.required_range == (fewest, most)
+    last = list(verdict.of_pair(pair, rules, _scale(x, y)))[-1]
+    over = f", from {fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
+    over = over if fewest != most else f", {fewest}"
+    assert f"scores each{over} over the interval: choose their number beforehand." in last
+    by_margin = dataclasses.replace(rules, margin=0.5)
+    pair = _pair(_scores("A", "B", x, y, False), by_margin)
+    lines = " ".join(verdict.of_pair(pair, by_margin, _scale(x, y)))
+    assert pair.plan.required_range is None and "over the interval" not in lines
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])
