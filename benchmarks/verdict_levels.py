@@ -1,9 +1,9 @@
-"""Where the verdict's tests reject too often, and what they see: four tables of docs/compare.md.
+"""Where the verdict's tests reject too often, and what they see: five tables of docs/compare.md.
 
 Brunner-Munzel at corrected levels where a small sample is the wider one; tests of spread on pairs
-that share a split; looks repeated while seeds are added; random splits of one corpus that overlap.
-Equal models, so that every rejection is false, unless a ratio of sds is named. One JSON line
-follows; half a minute on one idle core.
+that share a split; looks repeated while seeds are added; random splits of one corpus that overlap;
+almost stochastic order. Equal models, so that every rejection is false, unless a ratio of sds is
+named. One JSON line follows; half a minute on one idle core.
 
     python benchmarks/verdict_levels.py --experiments 20000
 """
@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
+from jaxeval import stats
 from jaxeval.stats import rank_correlation, ranks
 
 LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
@@ -40,6 +41,7 @@ def main() -> None:
         "spread_of_pairs": _table("Spread of pairs that correlate by .9", _spread(count)),
         "repeated_looks": _table("Looks after every seed", _looks(count)),
         "overlapping_splits": _table("Ten splits of one corpus", _splits(count // 10)),
+        "stochastic_order": _table("Almost stochastic order", _orders(count // 20)),
     }
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
     record = {"benchmark": "verdict_levels", "experiments": count, "seed": 0, **tables, **versions}
@@ -123,6 +125,17 @@ def _looks(count: int) -> Iterator[dict]:
             "at some look": float(np.mean(np.min(p_values, axis=0) <= 0.05)),
             "at the last": float(np.mean(p_values[-1] <= 0.05)),
         }
+
+
+def _orders(count: int) -> Iterator[dict]:
+    """Equal normal scores: how often the upper bound calls A almost larger, or there is none."""
+    generator = np.random.default_rng(4)
+    for n in (3, 5, 10, 30):
+        drawn = generator.normal(size=(count, 2, n))
+        orders = (stats.almost_stochastic_order(*both, resamples=300) for both in drawn)
+        bounds = np.array([order.interval.high for order in orders])
+        below = {f"below {border:g}": float(np.mean(bounds < border)) for border in (0.5, 0.2)}
+        yield {"scores each": n, **below, "none": float(np.mean(np.isnan(bounds)))}
 
 
 def _splits(count: int) -> Iterator[dict]:

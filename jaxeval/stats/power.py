@@ -188,7 +188,8 @@ def _guess(design: TestDesign, difference: float, power: float) -> int:
 
     total, _ = _error(design, 2, 2)
     reach = float(special.ndtri(1 - design.level / 2) + special.ndtri(power))
-    return int(min(_MOST, 2 * total * (reach / difference) ** 2))
+    errors = reach * math.sqrt(2 * total) / abs(difference)
+    return int(min(math.sqrt(_MOST), errors) ** 2)
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:

@@ -293,7 +293,7 @@ def test_pairs_of_unequal_length_are_refused() -> None:
         stats.sign_test([1, 2, 3], [1, 2])
 
 
-@pytest.mark.parametrize("name", ["ks", "mwu", "bm", "welch", "permutation"])
+@pytest.mark.parametrize("name", ["ks", "bf", "mwu", "bm", "welch", "permutation"])
 def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
     """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
     generator = np.random.default_rng(8)
@@ -301,6 +301,17 @@ def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
         TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
         for _ in range(1000)
     )
+    assert 10 <= rejected <= 71
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_under_the_null_of_pairs_five_percent_are_rejected_at_most(name: str) -> None:
+    """Dies if a test of pairs that share a split rejects too often, or never: 12 pairs."""
+    generator, rejected = np.random.default_rng(9), 0
+    for _ in range(1000):
+        split = 3 * generator.normal(size=12)
+        a, b = split + generator.normal(size=(2, 12))
+        rejected += PAIRED[name](a, b).p_value <= 0.05
     assert 10 <= rejected <= 71
 
 
