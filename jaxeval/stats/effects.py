@@ -135,7 +135,7 @@ def improvement(
             won.append(float(test.probability))
             variances.append(float(test.error) ** 2)
         else:
-            won.append(share_won(x, y))
+            won.append(probability_of_superiority(x, y))
     sizes = [(len(x), len(y)) for x, y in zip(first, second, strict=True)]
     average = float(np.mean(won))
     return average, *_newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
@@ -159,7 +159,7 @@ def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float
     return Effect("probability of improvement within pairs", won / n, interval, (n,))
 
 
-def share_won(first: np.ndarray, second: np.ndarray) -> float:
+def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:
     """Share of all pairs of [n] and [m] that the first wins, ties 1/2; by sorting, in n log n."""
     ordered = np.sort(second)
     below = np.searchsorted(ordered, first, "left")
@@ -205,9 +205,13 @@ def a12(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
 
 def cliffs_delta(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993): 2 P - 1 of `probability_of_improvement`."""
-    improvement = probability_of_improvement(a, b, confidence=confidence)
-    old = improvement.interval
-    interval = Interval(2 * old.low - 1, 2 * old.high - 1, confidence, old.method)
+    return delta_of(probability_of_improvement(a, b, confidence=confidence))
+
+
+def delta_of(improvement: Effect) -> Effect:
+    """Cliff's delta of a probability of improvement."""
+    low, high, confidence, method = improvement.interval
+    interval = Interval(2 * low - 1, 2 * high - 1, confidence, method)
     return Effect("Cliff's delta", 2 * improvement.estimate - 1, interval, improvement.n)
 
 

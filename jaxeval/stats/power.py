@@ -93,10 +93,10 @@ def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
         efficiency = rank_power.SIGNED_EFFICIENCY
     elif design.test == "brunner_munzel":
         efficiency = rank_power.efficiency(design.sds, (n, m))
-    return shown(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
+    return t_test_power(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
 
 
-def shown(shift: float, freedom: float, level: float) -> float:
+def t_test_power(shift: float, freedom: float, level: float) -> float:
     """Probability that a two-sided t test rejects; `freedom` inf: that a z test does.
 
     Args:
