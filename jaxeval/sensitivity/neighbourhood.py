@@ -110,8 +110,7 @@ def describe(
 ) -> Neighbourhood:
     """The spread of the scores, the share near the best, and the trend of each hyperparameter.
 
-    The best is the best of these settings, and near itself: only the others are a sample, of the
-    settings that score no better than it.
+    The best is near itself: only the others are a sample, of settings that score no better.
 
     Args:
       scores: None (or not finite) where a setting failed.

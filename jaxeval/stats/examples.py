@@ -4,6 +4,8 @@ They say whether these two trained networks differ on such examples; they say no
 seeds of the same models. For that compare distributions over seeds.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from jaxeval.errors import DataError
@@ -81,14 +83,9 @@ def approximate_randomization(
     scores = float(score(start)), float(score(both - start))
     observed = scores[0] - scores[1]
     least = abs(observed) - _ROUNDING * max(map(abs, scores))
-    kinds, sizes = _kinds(second - first)
-    differ = kinds.any(axis=1)
-    kinds, sizes = kinds[differ], sizes[differ]
-    block = _block(int(np.minimum(sizes, _AS_BITS).sum()))
-    generator = np.random.default_rng(seed)
     hits = 0
-    for begin in range(0, iterations, block):
-        swapped = start + _moved(generator, kinds, sizes, min(block, iterations - begin))
+    for moved in _swaps(second - first, iterations, seed):
+        swapped = start + moved
         gaps = score(swapped) - score(both - swapped)
         hits += int(np.sum(np.abs(gaps) >= least))
     return HypothesisTest(
@@ -132,6 +129,17 @@ def paired_bootstrap(
         percentile_interval(np.concatenate(drawn), confidence, method),
         (len(first),),
     )
+
+
+def _swaps(differences: np.ndarray, iterations: int, seed: int) -> Iterator[np.ndarray]:
+    """What random swaps add to A's counts, [rounds, K] at a time. differences: B - A, [N, K]."""
+    kinds, sizes = _kinds(differences)
+    differ = kinds.any(axis=1)
+    kinds, sizes = kinds[differ], sizes[differ]
+    block = _block(int(np.minimum(sizes, _AS_BITS).sum()))
+    generator = np.random.default_rng(seed)
+    for begin in range(0, iterations, block):
+        yield _moved(generator, kinds, sizes, min(block, iterations - begin))
 
 
 def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
