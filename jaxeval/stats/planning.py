@@ -1,6 +1,7 @@
 """What a design could have shown, and how many units would show a difference."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats import describe, effects, ranks, spread_power
 from jaxeval.stats.pairwise import FEW, Rules, Scores
-from jaxeval.stats.power import detectable_difference, power, required_seeds
+from jaxeval.stats.power import detectable_difference, power, required_by_t, required_seeds
 from jaxeval.stats.results import gaps
 
 MOST_REQUIRED = 10_000  # units that are named
@@ -62,17 +63,17 @@ def plan(scores: Scores, rules: Rules, comparisons: int) -> PowerPlan:
     least = least_p(scores.by_pairs, n, m) * design["comparisons"]
     spread = bool(design["sd"] or design["sd_other"])
     ratio = _detectable_ratio(scores, design["alpha"] / design["comparisons"], rules.target_power)
+    required = _required(difference, rules, design, required_seeds) if spread else None
+    needed = required, _range(scores, rules, design, required)
     if not spread or least > rules.alpha or min(n, m) < FEW:
-        required = _required(difference, rules, design) if spread else None
-        unseen, ends = 0.0 if spread else None, _range(scores, rules, design) if spread else None
-        return PowerPlan(min(1.0, least), None, difference, unseen, required, ends, ratio)
+        unseen = 0.0 if spread else None
+        return PowerPlan(min(1.0, least), None, difference, unseen, *needed, ratio)
     return PowerPlan(
         min(1.0, least),
         detectable_difference(n=n, n_other=m, power=rules.target_power, **design),
         difference,
         power(difference, n=n, n_other=m, **design),
-        _required(difference, rules, design),
-        _range(scores, rules, design),
+        *needed,
         ratio,
     )
 
@@ -94,22 +95,29 @@ def least_p(by_pairs: bool, n: int, m: int) -> float:
 
 
 def _range(
-    scores: Scores, rules: Rules, design: dict[str, Any]
+    scores: Scores, rules: Rules, design: dict[str, Any], required: int | None
 ) -> tuple[int | None, int | None] | None:
-    """Units that the differences at the ends of the interval need: this one is an estimate."""
+    """Units that the differences at the ends of the interval need: this one is an estimate.
+
+    By the efficiency of the test against t, without simulation, as ends are no more exact.
+    """
     of = effects.paired_difference if scores.by_pairs else effects.difference
     low, high, *_ = interval = of(*scores.compared, confidence=rules.confidence).interval
-    if interval.absent or rules.margin is not None:
+    if interval.absent or rules.margin is not None or required is None:
         return None
-    fewest = _required(max(abs(low), abs(high)), rules, design)
-    most = None if low <= 0 <= high else _required(min(abs(low), abs(high)), rules, design)
-    reached = [n if n is not None and n <= MOST_REQUIRED else None for n in (fewest, most)]
-    return reached[0], reached[1]
+    far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    fewest = _required(far, rules, design, required_by_t)
+    most = _required(near, rules, design, required_by_t)
+    ends = min(fewest or required, required), None if most is None else max(most, required)
+    named = [n if n is not None and n <= MOST_REQUIRED else None for n in ends]
+    return named[0], named[1]
 
 
-def _required(difference: float, rules: Rules, design: dict[str, Any]) -> int | None:
+def _required(
+    difference: float, rules: Rules, design: dict[str, Any], seeds: Callable[..., int]
+) -> int | None:
     try:
-        by_power = required_seeds(difference, power=rules.target_power, **design)
+        by_power = seeds(difference, power=rules.target_power, **design)
     except DataError:  # no difference at all, or one that millions of seeds do not show
         return None
     level, paired = rules.alpha / design["comparisons"], bool(design["paired"])

@@ -165,6 +165,18 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     Raises:
       DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
     """
+    n, plan = required_by_t(difference, sd, power=power, **design), TestDesign(sd, **design)
+    if plan.test == "t" or n >= rank_power.SIMULATED:
+        return n
+    while _power(plan, difference, n, n) < power:
+        n += 1
+    while n > 2 and _power(plan, difference, n - 1, n - 1) >= power:
+        n -= 1
+    return n
+
+
+def required_by_t(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
+    """The same by the noncentral t distribution, rank tests of any size by their efficiency."""
     power = fraction(power, "power")
     plan = TestDesign(sd, **design)
     difference = _finite(difference)
@@ -173,12 +185,6 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
     if n is None:
         raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
-    if plan.test == "t" or n >= rank_power.SIMULATED:
-        return n
-    while _power(plan, difference, n, n) < power:
-        n += 1
-    while n > 2 and _power(plan, difference, n - 1, n - 1) >= power:
-        n -= 1
     return n
 
 
