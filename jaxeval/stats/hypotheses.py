@@ -252,7 +252,7 @@ def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarra
     Their sums are exact, so that labellings which differ by rounding alone are ties.
     """
     pooled = np.concatenate([first, second])
-    unit = rounding_unit(float(np.abs(pooled).max())) or 1.0
+    unit = rounding_unit(float(np.abs(pooled).max())) or math.ulp(0.0)
     multiples = np.round(pooled / unit)
     multiples -= multiples.min()
     return multiples[: len(first)], multiples[len(first) :]

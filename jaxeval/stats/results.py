@@ -138,7 +138,9 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def varies(values: np.ndarray) -> bool:
-    """Whether [n] values differ by more than rounding."""
+    """Whether [n] values differ by more than rounding; NaN and infinity differ from all."""
+    if not np.isfinite(values).all():
+        return True
     return bool(np.ptp(gaps(values, np.broadcast_to(values[0], values.shape))))
 
 

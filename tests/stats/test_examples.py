@@ -69,6 +69,10 @@ def test_equal_examples_leave_no_interval() -> None:
     for other in (same, np.tile([2.0, 2.0], (30, 1))):
         interval = stats.paired_bootstrap(same, other, score=counted.ratio, resamples=99).interval
         assert interval.absent == "all resamples have one value"
+    nats = np.array([[800.0, 1.0], [1.0, 1.0], [900.0, 1.0]])  # exp overflows in some resamples
+    with np.errstate(all="ignore"):
+        overflown = stats.paired_bootstrap(nats, nats[::-1], score=_perplexity, resamples=99)
+    assert overflown.interval.absent == "" and np.isnan(overflown.interval.low)
     items = comparing.bootstrap(np.full(30, 0.7), np.full(30, 0.5), resamples=99)
     assert items.interval.absent == "all resamples have one value"
 
