@@ -19,7 +19,7 @@ from scipy import optimize
 
 from jaxeval.stats import items
 from jaxeval.stats.items import spreads
-from jaxeval.stats.power import shown
+from jaxeval.stats.power import t_test_power
 
 TARGET = 0.8
 # variances of the difference: of items, of a run's mean, of items x runs
@@ -69,7 +69,7 @@ def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[
     detected = [_finds(generator, spread, size, difference) for _ in range(experiments)]
     return {
         "planned": planned(difference),
-        "noncentral t": shown(difference / error, df, 0.05),
+        "noncentral t": t_test_power(difference / error, df, 0.05),
         "reached": float(np.mean(detected)),
     }
 

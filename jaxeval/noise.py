@@ -1,7 +1,6 @@
 """`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from jaxeval.runs.records import MemberRow
     from jaxeval.stats.balance import Table
     from jaxeval.stats.repeats import Noise
+    from jaxeval.stats.results import Interval
 
 _PARTS = ("dev", "test")
 _OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
@@ -108,7 +108,9 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
     by_part = _of_repeats(rows, seeds)
     if args.json:
-        content = {part: dataclasses.asdict(noise) for part, noise in by_part.items()}
+        from jaxeval.report.plain import plain
+
+        content = {part: plain(noise) for part, noise in by_part.items()}
         cli.write_json(args.json, {"metric": rows[0].metric, **content})
     if args.json != "-":
         _show_repeats(by_part, rows[0].metric)
@@ -156,8 +158,10 @@ def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
         console.print("the same seed gave the same scores, to the last bit")
 
 
-def _with_interval(sd: float, interval: tuple[float, float]) -> str:
-    return f"{sd:.3g} ({interval[0]:.3g} to {interval[1]:.3g})"
+def _with_interval(sd: float, interval: "Interval") -> str:
+    if interval.absent:
+        return f"{sd:.3g} (no interval: {interval.absent})"
+    return f"{sd:.3g} ({interval.low:.3g} to {interval.high:.3g})"
 
 
 def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:

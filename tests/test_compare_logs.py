@@ -81,6 +81,7 @@ def test_runs_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     for over in ("items", "runs", "items,runs"):
         (pair,) = verb.as_json(capsys, "--log", folder, "--over", over)["pairs"]
         name = over.replace(",", " and ")
+        assert pair["over"][name].pop("p_adjusted") == pair["difference"]["p_value"]  # one pair
         assert pair["difference"] == pair["over"][name]
         assert pair["difference"]["sizes"]["runs"] == [4, 4]
     shown = verb.shown(capsys, "--log", folder, "--over", "runs")

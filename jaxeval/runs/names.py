@@ -43,6 +43,11 @@ def axis(name: str) -> str | None:
     return _AXIS_OF.get("".join(_words(name)))
 
 
+def is_fold(name: str) -> bool:
+    """Whether a name is that of the folds of a cross-validation."""
+    return axis(name) == "split" and re.search("fold|cv", name, re.IGNORECASE) is not None
+
+
 def is_status(name: str) -> bool:
     """Whether a name is that of how runs ended: status, or State of Weights & Biases."""
     return name.lower() in ("state", "status")

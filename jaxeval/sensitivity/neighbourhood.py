@@ -9,9 +9,9 @@ import numpy as np
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.multiple import adjust_p_values
+from jaxeval.stats.rank_correlation import spearman
 
 LEAST = 5  # scores; with fewer nothing can be said of a trend
-_EXACT = 6  # scores whose orders are all gone through
 
 
 def parse_range(text: str) -> Range:
@@ -96,9 +96,9 @@ class Neighbourhood:
     worst: float
     sd: float
     within: float  # how far from the best counts as near
-    near: int
-    share: float  # near / settings
-    share_interval: tuple[float, float]  # 95 %, Wilson
+    near: int  # settings beside the best itself
+    share: float  # near / (settings - 1)
+    share_interval: tuple[float, float]  # 95 %, Wilson: of settings that score no better
     trends: Sequence[Trend]
 
 
@@ -109,6 +109,8 @@ def describe(
     higher_is_better: bool,
 ) -> Neighbourhood:
     """The spread of the scores, the share near the best, and the trend of each hyperparameter.
+
+    The best is near itself: only the others are a sample, of settings that score no better.
 
     Args:
       scores: None (or not finite) where a setting failed.
@@ -124,8 +126,8 @@ def describe(
     if len(values) < LEAST:
         raise DataError(f"neighbourhood: expected at least {LEAST} scores, found {len(values)}")
     best = float(values.max() if higher_is_better else values.min())
-    near = int(np.sum(np.abs(values - best) <= within))
-    interval = stats.binomtest(near, len(scores)).proportion_ci(method="wilson")
+    near, others = int(np.sum(np.abs(values - best) <= within)) - 1, len(scores) - 1
+    interval = stats.binomtest(near, others).proportion_ci(method="wilson")
     columns = {name: np.array([settings[k][name] for k in kept]) for name in settings[0]}
     return Neighbourhood(
         settings=len(scores),
@@ -136,7 +138,7 @@ def describe(
         sd=float(np.std(values, ddof=1)),
         within=within,
         near=near,
-        share=near / len(scores),
+        share=near / others,
         share_interval=(float(interval.low), float(interval.high)),
         trends=_trends(columns, values),
     )
@@ -147,27 +149,9 @@ def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend
     varied = {name: column for name, column in columns.items() if np.ptp(column) > 0}
     if not varied or np.ptp(values) == 0:
         return []
-    correlations = [_spearman(column, values) for column in varied.values()]
+    correlations = [spearman(column, values) for column in varied.values()]
     adjusted = adjust_p_values([p for _, p in correlations])
     return [
         Trend(name, float(column.min()), float(column.max()), rho, float(p))
         for (name, column), (rho, _), p in zip(varied.items(), correlations, adjusted, strict=True)
     ]
-
-
-def _spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Rank correlation, and its p-value: over all orders for few scores."""
-    from scipy import stats
-
-    ranked, other = stats.rankdata(x), stats.rankdata(y)
-    if len(x) > _EXACT:
-        result = stats.pearsonr(ranked, other)
-        return float(result.statistic), float(result.pvalue)
-    exact = stats.permutation_test(
-        (ranked,),
-        lambda order: stats.pearsonr(order, other).statistic,
-        permutation_type="pairings",
-        n_resamples=np.inf,
-        vectorized=False,
-    )
-    return float(exact.statistic), float(exact.pvalue)

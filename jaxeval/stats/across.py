@@ -15,22 +15,10 @@ from jaxeval.stats import datasets, hypotheses, ranking
 from jaxeval.stats.datasets import Aggregates
 from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.ranking import Against, Ranking
-from jaxeval.stats.results import HypothesisTest, gaps
+from jaxeval.stats.results import HypothesisTest
 
 _MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
 _SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
-
-
-@dataclasses.dataclass(frozen=True)
-class Signed:
-    """Two models over data sets: Wilcoxon's signed-rank test and its direction.
-
-    Attributes:
-      higher: 1: the ranks of A - B sum to more above 0; -1: below; 0: neither.
-    """
-
-    test: HypothesisTest
-    higher: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +31,7 @@ class Across:
       against: each model against the control, where one was named.
       control_difference: critical difference of average ranks from the control's
         (Bonferroni-Dunn).
-      signed_rank: of two models.
+      signed_rank: Wilcoxon's test of two models.
       aggregates: of all runs; None where no data set has two runs of a model.
       one_scale: whether typical scores of all data sets are within a factor of ten.
     """
@@ -54,7 +42,7 @@ class Across:
     control: str | None
     against: tuple[Against, ...]
     control_difference: float | None
-    signed_rank: Signed | None
+    signed_rank: HypothesisTest | None
     aggregates: Aggregates | None
     one_scale: bool
 
@@ -88,7 +76,7 @@ def across(
         control_difference=ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
         if three and control
         else None,
-        signed_rank=None if three else _signed(*means.values()),
+        signed_rank=None if three else hypotheses.wilcoxon_signed_rank(*means.values()),
         aggregates=_aggregated(runs, rules, gamma) if several else None,
         one_scale=_one_scale(means),
     )
@@ -130,14 +118,6 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
             for label, score in zip(sample.labels, sample.scores, strict=True):
                 by_label.setdefault(label, {})[model] = np.array([score])
     return by_label
-
-
-def _signed(first: np.ndarray, second: np.ndarray) -> Signed:
-    from scipy import stats
-
-    differences = gaps(first, second)
-    signed = float(np.sum(np.sign(differences) * stats.rankdata(np.abs(differences))))
-    return Signed(hypotheses.wilcoxon_signed_rank(first, second), int(np.sign(signed)))
 
 
 def _one_scale(means: Mapping[str, np.ndarray]) -> bool:

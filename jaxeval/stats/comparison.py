@@ -1,9 +1,10 @@
-"""Models compared pair by pair, with one correction over everything that is looked at.
+"""Models compared pair by pair, with one correction within each of two families of tests.
 
 The *verdict* on a pair rests on two tests, chosen before the scores are seen: one of location
 (Wilcoxon's signed-rank where units pair the models, else Brunner-Munzel) and one of spread
-(Brown-Forsythe), corrected over all pairs and data sets, and takes its direction from these tests'
-own statistics. All other tests are corrected together as a second family, and are secondary.
+(Pitman-Morgan on pairs, else Brown-Forsythe; none where the units are data sets), corrected over
+all pairs and data sets, and takes its direction from these tests' own statistics. All other tests
+are corrected together as a second family, and are secondary.
 """
 
 import dataclasses
@@ -91,7 +92,8 @@ def location(pair: Pair, rules: Rules) -> int:
 
 def spread(pair: Pair, rules: Rules) -> int:
     """1: A's scores are spread wider, -1: B's are, 0: not shown (or too few scores to say)."""
-    return _direction(pair, "brown_forsythe", rules)
+    test = pair.scores.spread_test
+    return 0 if test is None else _direction(pair, test, rules)
 
 
 def against(pair: Pair, rules: Rules) -> tuple[str, ...]:

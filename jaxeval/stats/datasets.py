@@ -22,7 +22,8 @@ from jaxeval.stats.results import (
     Sample,
     as_many,
     fraction,
-    no_interval,
+    percentile_interval,
+    percentiles,
     sample,
 )
 
@@ -113,17 +114,9 @@ class _How:
         object.__setattr__(self, "confidence", fraction(self.confidence, "confidence"))
 
     def interval(self, drawn: np.ndarray) -> Interval:
-        """Percentile interval of [resamples] values; none of equal ones."""
-        if np.ptp(drawn) == 0:  # no run could have changed the value
-            return no_interval(self.confidence, "all resamples have one value")
+        """Percentile interval of [resamples] values; none where no run could have changed them."""
         method = f"stratified percentile bootstrap, {self.resamples} resamples, seed {self.seed}"
-        low, high = self.ends(drawn)
-        return Interval(float(low), float(high), self.confidence, method)
-
-    def ends(self, drawn: np.ndarray) -> np.ndarray:
-        """Lower and upper quantile over the first axis."""
-        tail = (1 - self.confidence) / 2
-        return np.quantile(drawn, [tail, 1 - tail], axis=0)
+        return percentile_interval(drawn, self.confidence, method)
 
     def rows(self, size: int) -> Iterator[int]:
         """How many resamples are drawn at a time, of `size` scores each."""
@@ -259,7 +252,7 @@ def _profile(
         np.mean([_above(v, taus, _weights(len(v), rows, generator)) for v in strata], axis=0)
         for rows in how.rows(max(len(taus), *map(len, strata)))
     ]
-    low, high = how.ends(np.concatenate(drawn))
+    low, high = percentiles(np.concatenate(drawn), how.confidence)
     whole = [_above(v, taus, np.full((1, len(v)), 1 / len(v)))[0] for v in strata]
     return np.mean(whole, axis=0), low, high
 

@@ -17,6 +17,7 @@ from jaxeval.stats.results import (
     no_interval,
     pairs,
     sample,
+    varies,
 )
 
 Statistic = Callable[..., np.ndarray]
@@ -49,7 +50,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
     values = sample(scores)
     low, q1, median, q3, high = five_numbers(values)
     several = len(values) > 1
-    varying = bool(np.ptp(values))
+    varying = varies(values)
     return Summary(
         n=len(values),
         min=low,
@@ -66,7 +67,7 @@ def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
 
 def sd(values: np.ndarray) -> float:
     """Of two or more scores, ddof 1; 0 of equal ones, whose mean may differ by rounding."""
-    return float(np.std(values, ddof=1)) if np.ptp(values) else 0.0
+    return float(np.std(values, ddof=1)) if varies(values) else 0.0
 
 
 def five_numbers(values: Sample) -> tuple[float, ...]:
@@ -115,7 +116,7 @@ def bca_interval(
     """
     confidence = fraction(confidence, "confidence")
     resamples = count(resamples, "resamples")
-    if all(np.ptp(values) == 0 for values in samples):
+    if not any(map(varies, samples)):
         return no_interval(confidence, "the scores do not vary")
     for method in ("BCa", "percentile"):
         low, high = _bootstrap(samples, statistic, confidence, resamples, seed, method)

@@ -4,6 +4,8 @@ They say whether these two trained networks differ on such examples; they say no
 seeds of the same models. For that compare distributions over seeds.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from jaxeval.errors import DataError
@@ -12,17 +14,18 @@ from jaxeval.runs.counts import Score
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
-    Interval,
     Sample,
     count,
     floats,
-    fraction,
     pairs,
+    percentile_interval,
     sign,
 )
 
 _BLOCK = 20_000  # shuffles or resamples at a time, fewer of many examples: bounds memory
 _MOST_DRAWN = 4_000_000  # numbers at a time
+_ROUNDING = 1e-12  # of the scores: equal gaps of counts that were added in another order
+_MOST_EXACT = 2**24  # whole numbers up to which sums of float32 are exact
 _AS_BITS = 32  # groups up to this size are drawn as single bits
 
 
@@ -77,17 +80,14 @@ def approximate_randomization(
     iterations = count(iterations, "iterations")
     first, second = _of_both(a, b)
     start, both = first.sum(0), first.sum(0) + second.sum(0)
-    observed = float(score(start) - score(both - start))
-    kinds, sizes = _kinds(second - first)
-    differ = kinds.any(axis=1)
-    kinds, sizes = kinds[differ], sizes[differ]
-    block = _block(int(np.minimum(sizes, _AS_BITS).sum()))
-    generator = np.random.default_rng(seed)
+    scores = float(score(start)), float(score(both - start))
+    observed = scores[0] - scores[1]
+    least = abs(observed) - _ROUNDING * max(map(abs, scores))
     hits = 0
-    for begin in range(0, iterations, block):
-        swapped = start + _moved(generator, kinds, sizes, min(block, iterations - begin))
+    for moved in _swaps(second - first, iterations, seed):
+        swapped = start + moved
         gaps = score(swapped) - score(both - swapped)
-        hits += int(np.sum(np.abs(gaps) >= abs(observed) - 1e-12))
+        hits += int(np.sum(np.abs(gaps) >= least))
     return HypothesisTest(
         "approximate randomisation",
         observed,
@@ -122,16 +122,24 @@ def paired_bootstrap(
         rounds = min(block, resamples - begin)
         sums = generator.multinomial(len(first), sizes / len(first), rounds) @ kinds
         drawn.append(score(sums[:, : first.shape[1]]) - score(sums[:, first.shape[1] :]))
-    confidence = fraction(confidence, "confidence")
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
     method = f"paired bootstrap of examples, {resamples} resamples, seed {seed}"
     return Effect(
         "difference",
         float(score(first.sum(0)) - score(second.sum(0))),
-        Interval(float(low), float(high), confidence, method),
+        percentile_interval(np.concatenate(drawn), confidence, method),
         (len(first),),
     )
+
+
+def _swaps(differences: np.ndarray, iterations: int, seed: int) -> Iterator[np.ndarray]:
+    """What random swaps add to A's counts, [rounds, K] at a time. differences: B - A, [N, K]."""
+    kinds, sizes = _kinds(differences)
+    differ = kinds.any(axis=1)
+    kinds, sizes = kinds[differ], sizes[differ]
+    block = _block(int(np.minimum(sizes, _AS_BITS).sum()))
+    generator = np.random.default_rng(seed)
+    for begin in range(0, iterations, block):
+        yield _moved(generator, kinds, sizes, min(block, iterations - begin))
 
 
 def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +166,9 @@ def _moved(
     if len(single):
         drawn = np.frombuffer(generator.bytes(rounds * -(-len(single) // 8)), np.uint8)
         bits = np.unpackbits(drawn.reshape(rounds, -1), axis=1, count=len(single))
-        moved += bits.astype(np.float32) @ single.astype(np.float32)
+        whole = np.all(single == np.round(single)) and np.abs(single).sum(0).max() < _MOST_EXACT
+        number = np.float32 if whole else np.float64
+        moved += bits.astype(number) @ single.astype(number)
     return moved
 
 

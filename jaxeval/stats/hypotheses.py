@@ -5,11 +5,10 @@
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 
-from jaxeval.stats import ranks
+from jaxeval.stats import rank_correlation, ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Location,
@@ -19,8 +18,10 @@ from jaxeval.stats.results import (
     gaps,
     location,
     pairs,
+    rounding_unit,
     sign,
     two_samples,
+    varies,
     without_rounding,
 )
 
@@ -77,6 +78,29 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
     )
 
 
+def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
+    """Do the spreads within pairs differ (Pitman 1939; Morgan 1939), by ranks (McCulloch 1987)?
+
+    The wider one decides the sign of the differences where the sums are large: both correlate.
+    Brown & Forsythe's test takes the samples for independent, and sees little of pairs that share
+    a split. With Pearson's correlation the test holds for normal scores only; Spearman's, the
+    statistic, nearly keeps its level for skewed scores and failed runs (docs/compare.md).
+    """
+    first, second = pairs(a, b)
+    size = 2 * max(float(np.abs(first).max()), float(np.abs(second).max()))
+    sums = without_rounding(first + second, size)
+    rho, p_value = rank_correlation.spearman(sums, gaps(first, second))
+    return HypothesisTest(
+        "Pitman-Morgan",
+        rho,
+        p_value,
+        (len(first),),
+        "sums and differences of pairs have no rank correlation",
+        "Spearman, exact" if len(first) <= rank_correlation.EXACT else "Spearman, t approximation",
+        sign(rho),
+    )
+
+
 def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     """Mann-Whitney U (statistic: pairs in which A is higher, ties 1/2).
 
@@ -106,7 +130,8 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     Mann-Whitney assumes equal distributions under the null, and rejects 15 % of the time where
     models of 10 and 40 scores differ in spread alone. Small samples: the permutation distribution
     of the studentised statistic (Neubert & Brunner 2007), enumerated up to 10 against 10; t above
-    30 scores each. Where all scores of one model are higher, p is exact.
+    30 scores each. Where all scores of one model are higher, p is that of equal distributions: far
+    too small for a small sample that is also the wider one.
     """
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
@@ -133,8 +158,8 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
         warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
         result = stats.ttest_ind(first, second, equal_var=False)
     statistic, p_value = float(result.statistic), float(result.pvalue)
-    if not (np.ptp(first) or np.ptp(second)):  # a variance of rounding alone
-        gap = float(first[0] - second[0])
+    if not (varies(first) or varies(second)):  # a variance of rounding alone
+        gap = float(gaps(first[:1], second[:1])[0])
         statistic, p_value = (gap * np.inf, np.nan) if gap else (0.0, 1.0)
     return HypothesisTest(
         "Welch's t",
@@ -205,20 +230,32 @@ def permutation_test(
     """
     resamples = count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
-    turned = exchanged(first, second)
-    samples = (second, first) if turned else (first, second)
-    result = _permuted(samples, statistic, paired, resamples, seed)
-    exact = len(result.null_distribution) != resamples
-    observed = -float(result.statistic) if turned else float(result.statistic)
+    locate, turned = location(statistic), exchanged(first, second)
+    samples = _whole(*((second, first) if turned else (first, second)))
+    p_value, exact = _permuted(samples, statistic, paired, resamples, seed)
+    observed = float(locate(first) - locate(second))
+    size = max(float(np.abs(first).max()), float(np.abs(second).max()))
     return HypothesisTest(
         f"permutation of {statistic}s" + (", paired" if paired else ""),
         observed,
-        float(result.pvalue),
+        p_value,
         (len(first),) if paired else (len(first), len(second)),
         "the labels A and B are exchangeable" + (" within pairs" if paired else ""),
         "exact" if exact else f"{resamples} random permutations, seed {seed}",
-        sign(observed),
+        sign(float(without_rounding(np.array(observed), size))),
     )
+
+
+def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both as whole numbers from 0, in the unit of the scores' twelfth digit.
+
+    Their sums are exact, so that labellings which differ by rounding alone are ties.
+    """
+    pooled = np.concatenate([first, second])
+    unit = rounding_unit(float(np.abs(pooled).max())) or math.ulp(0.0)
+    multiples = np.round(pooled / unit)
+    multiples -= multiples.min()
+    return multiples[: len(first)], multiples[len(first) :]
 
 
 def _permuted(
@@ -227,21 +264,28 @@ def _permuted(
     paired: bool,
     resamples: int,
     seed: int,
-) -> Any:
-    """SciPy's result: `statistic` of the first less that of the second, p, null distribution."""
+) -> tuple[float, bool]:
+    """P-value of whole scores, and whether it is exact.
+
+    Means go by the first's sum: as the sum of both is fixed, it puts labellings into their order.
+    """
     from scipy import stats
 
-    locate = location(statistic)
-
     def difference(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        return locate(x, axis=axis) - locate(y, axis=axis)
+        of_medians: np.ndarray = np.median(x, axis=axis) - np.median(y, axis=axis)
+        return of_medians
 
-    return stats.permutation_test(
+    def total(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+        of_first: np.ndarray = np.sum(x, axis=axis)
+        return of_first
+
+    result = stats.permutation_test(
         samples,
-        difference,
+        total if statistic == "mean" else difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True,
         n_resamples=resamples,
         batch=max(1, 5_000_000 // sum(map(len, samples))),
         rng=np.random.default_rng(seed),
     )
+    return float(result.pvalue), len(result.null_distribution) != resamples

@@ -16,6 +16,7 @@ from jaxeval.errors import DataError
 from jaxeval.runs import imported, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import comparison, relative_error, study, tie_groups
+from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
 from jaxeval.stats.study import ScoreStudy
@@ -206,7 +207,7 @@ def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Pla
         apart = {
             frozenset((pair.scores.a, pair.scores.b))
             for pair in pairs
-            if comparison.location(pair, of.comparison.rules)
+            if _better(pair, of.comparison.rules)
         }
         detectable = [pair.plan.detectable_difference for pair in pairs]
         largest = None if None in detectable else max(d for d in detectable if d is not None)
@@ -215,15 +216,38 @@ def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Pla
     return placed
 
 
+def _better(pair: Pair, rules: Rules) -> int:
+    """1: A was shown to be better, -1: B; 0 also where measures of location point elsewhere."""
+    return 0 if comparison.against(pair, rules) else comparison.location(pair, rules)
+
+
 def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
-    """Pairs (better, worse) that were shown to differ in a task."""
-    whole = of.overall if task == MEAN else of.by_task
-    if whole is None:
-        return []
+    """Pairs (better, worse) that were shown to differ in a task, in one direction by all measures
+    of location."""
     shown = []
-    for pair in whole.comparison.pairs:
-        direction = comparison.location(pair, whole.comparison.rules)
-        if pair.scores.dataset == task and direction:
+    for pair, rules in _pairs(of, task):
+        direction = _better(pair, rules)
+        if direction:
             both = (pair.scores.a, pair.scores.b)
             shown.append(both if direction > 0 else both[::-1])
     return shown
+
+
+def disagreeing(of: Judgement) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Pairs (higher, lower by the test) of the mean of tasks, and the measures that disagree."""
+    found = []
+    for pair, rules in _pairs(of, MEAN):
+        others = comparison.against(pair, rules)
+        if others:
+            both = (pair.scores.a, pair.scores.b)
+            ordered = both if comparison.location(pair, rules) > 0 else both[::-1]
+            found.append((*ordered, others))
+    return found
+
+
+def _pairs(of: Judgement, task: str) -> Iterator[tuple[Pair, Rules]]:
+    whole = of.overall if task == MEAN else of.by_task
+    if whole is not None:
+        for pair in whole.comparison.pairs:
+            if pair.scores.dataset == task:
+                yield pair, whole.comparison.rules

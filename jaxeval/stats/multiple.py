@@ -1,5 +1,6 @@
 """P-values of several comparisons at once."""
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -45,3 +46,20 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
     return np.where(unknown, np.nan, result)
+
+
+def adjust_by_name(
+    p_values: Sequence[Mapping[str, float]], method: Method = "holm"
+) -> list[dict[str, float]]:
+    """Each test's p-values corrected over all comparisons that have it.
+
+    Args:
+      p_values: of each comparison, test -> p-value; not all need have the same tests.
+    """
+    adjusted: list[dict[str, float]] = [{} for _ in p_values]
+    for name in dict.fromkeys(name for of in p_values for name in of):
+        which = [k for k, of in enumerate(p_values) if name in of]
+        corrected = adjust_p_values([p_values[k][name] for k in which], method)
+        for k, p in zip(which, corrected, strict=True):
+            adjusted[k][name] = float(p)
+    return adjusted

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.results import HypothesisTest, Sample, sample
+from jaxeval.stats.results import HypothesisTest, Sample, gaps, sample, sign, varies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ def variance_components(scores: Sequence[Sample]) -> Components:
     within = sum(squares_within(g) for g in groups) / (n - splits)
     between = float(np.sum(counts * (means - grand) ** 2)) / (splits - 1)
     size = (n - float(np.sum(counts**2)) / n) / (splits - 1)
-    varying = np.ptp(np.concatenate(groups)) > 0  # or means differ by rounding alone
+    varying = varies(np.concatenate(groups))  # or means differ by rounding alone
     of_split = max(0.0, (between - within) / size) if varying else 0.0
     total = of_split + within
     return Components(
@@ -78,24 +78,24 @@ def split_means_test(a: Sequence[Sample], b: Sequence[Sample]) -> HypothesisTest
         raise DataError(
             f"splits: expected the same 2 or more of both, found {len(a)} and {len(b)}"
         )
-    gaps = np.array(
-        [
-            sample(x, f"A, split {k}").mean() - sample(y, f"B, split {k}").mean()
-            for k, (x, y) in enumerate(zip(a, b, strict=True))
-        ]
+    first, second = (
+        np.array([sample(x, f"{name}, split {k}").mean() for k, x in enumerate(of)])
+        for name, of in (("A", a), ("B", b))
     )
-    if np.ptp(gaps) == 0:
+    between = gaps(first, second)
+    if np.ptp(between) == 0:
         statistic, p_value = (
-            (0.0, 1.0) if gaps[0] == 0 else (math.copysign(math.inf, gaps[0]), math.nan)
+            (0.0, 1.0) if between[0] == 0 else (math.copysign(math.inf, between[0]), math.nan)
         )
     else:
-        result = stats.ttest_1samp(gaps, 0.0)
+        result = stats.ttest_1samp(between, 0.0)
         statistic, p_value = float(result.statistic), float(result.pvalue)
     return HypothesisTest(
         "paired t on split means",
         statistic,
         p_value,
-        (len(gaps),),
+        (len(between),),
         "both models have the same mean over splits",
         "t distribution",
+        sign(statistic),
     )

@@ -82,9 +82,17 @@ class Scores:
         return "wilcoxon_signed_rank" if self.by_pairs else "brunner_munzel"
 
     @property
-    def verdict_tests(self) -> tuple[str, str]:
+    def spread_test(self) -> str | None:
+        """That of spread; None where scores are of different data sets, whose spread is theirs."""
+        if self.unit == "data set":
+            return None
+        return "pitman_morgan" if self.by_pairs else "brown_forsythe"
+
+    @property
+    def verdict_tests(self) -> tuple[str, ...]:
         """The tests that the verdict rests on."""
-        return self.location_test, "brown_forsythe"
+        spread = self.spread_test
+        return (self.location_test,) if spread is None else (self.location_test, spread)
 
     @property
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +124,7 @@ def differences(scores: Scores) -> dict[str, float]:
         won = float(np.mean(np.sign(gaps(x, y))))
     else:
         median = {"median": float(np.median(x) - np.median(y))}
-        won = effects.share_won(x, y) - 0.5
+        won = effects.probability_of_superiority(x, y) - 0.5
     measures = {**median, "mean": float(np.mean(x) - np.mean(y))}
     rounded = without_rounding(np.array(list(measures.values())), largest)
     return {**dict(zip(measures, map(float, rounded), strict=True)), "probability": won}
@@ -136,8 +144,11 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
         "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
         "welch_t": hypotheses.welch_t(a, b),
     }
-    if min(scores.n) > 2:  # two scores lie equally far from their median: no spread of spreads
+    if scores.spread_test is not None and min(scores.n) > 2:
+        # two scores lie equally far from their median: no spread of spreads
         results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+    if scores.spread_test == "pitman_morgan":
+        results["pitman_morgan"] = hypotheses.pitman_morgan(*scores.compared)
     if scores.paired is not None:
         results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
         results["sign_test"] = hypotheses.sign_test(*scores.paired)
@@ -164,13 +175,14 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     a, b = scores.first, scores.second
     x, y = (a, b) if rules.higher_is_better else (-a, -b)
     level = rules.confidence
+    of_all = effects.probability_of_improvement(x, y, confidence=level)
     results = {
         "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
             *scores.compared, confidence=level
         ),
-        "probability_of_improvement": _won(scores, rules),
-        "a12": effects.a12(x, y, confidence=level),
-        "cliffs_delta": effects.cliffs_delta(x, y, confidence=level),
+        "probability_of_improvement": _within_pairs(scores, rules) if scores.by_pairs else of_all,
+        "a12": of_all,
+        "cliffs_delta": effects.delta_of(of_all),
     }
     if scores.resampled:
         results["difference_of_medians"] = effects.difference(
@@ -182,15 +194,10 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     return results
 
 
-def _won(scores: Scores, rules: Rules) -> Effect:
-    """The probability that A is better: of a pair where these decide, else of any two scores."""
+def _within_pairs(scores: Scores, rules: Rules) -> Effect:
+    """The probability that A is better within a pair."""
     x, y = scores.compared if rules.higher_is_better else [-v for v in scores.compared]
-    won = (
-        effects.paired_probability_of_improvement
-        if scores.by_pairs
-        else effects.probability_of_improvement
-    )
-    return won(x, y, confidence=rules.confidence)
+    return effects.paired_probability_of_improvement(x, y, confidence=rules.confidence)
 
 
 def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:

@@ -93,10 +93,10 @@ def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
         efficiency = rank_power.SIGNED_EFFICIENCY
     elif design.test == "brunner_munzel":
         efficiency = rank_power.efficiency(design.sds, (n, m))
-    return shown(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
+    return t_test_power(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
 
 
-def shown(shift: float, freedom: float, level: float) -> float:
+def t_test_power(shift: float, freedom: float, level: float) -> float:
     """Probability that a two-sided t test rejects; `freedom` inf: that a z test does.
 
     Args:
@@ -165,14 +165,7 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     Raises:
       DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
     """
-    power = fraction(power, "power")
-    plan = TestDesign(sd, **design)
-    difference = _finite(difference)
-    if difference == 0:
-        raise DataError("difference: expected a number other than 0; no n can show that one")
-    n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
-    if n is None:
-        raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
+    n, plan = required_by_t(difference, sd, power=power, **design), TestDesign(sd, **design)
     if plan.test == "t" or n >= rank_power.SIMULATED:
         return n
     while _power(plan, difference, n, n) < power:
@@ -182,13 +175,27 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
     return n
 
 
+def required_by_t(difference: float, sd: float, *, power: float = 0.8, **design: Any) -> int:
+    """The same by the noncentral t distribution, rank tests of any size by their efficiency."""
+    power = fraction(power, "power")
+    plan = TestDesign(sd, **design)
+    difference = _finite(difference)
+    if difference == 0:
+        raise DataError("difference: expected a number other than 0; no n can show that one")
+    n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
+    if n is None:
+        raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
+    return n
+
+
 def _guess(design: TestDesign, difference: float, power: float) -> int:
     """About how many seeds a z test would need."""
     from scipy import special
 
     total, _ = _error(design, 2, 2)
     reach = float(special.ndtri(1 - design.level / 2) + special.ndtri(power))
-    return int(min(_MOST, 2 * total * (reach / difference) ** 2))
+    errors = reach * math.sqrt(2 * total) / abs(difference)
+    return int(min(math.sqrt(_MOST), errors) ** 2)
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:

@@ -24,7 +24,7 @@ def brunner_munzel(
     The models are put into one order first: which is called A changes nothing.
     """
     (few, narrow), (many, wide) = sorted(zip(counts, sds, strict=True))
-    scores = _standard(few + many) * np.repeat([narrow, wide], [few, many])
+    scores = standard(few + many) * np.repeat([narrow, wide], [few, many])
     scores[:, :few] += difference
     labels = np.argsort(scores, axis=1) < few
     places = np.arange(few + many)
@@ -35,7 +35,7 @@ def brunner_munzel(
 
 def signed_rank(difference: float, sd: float, pairs: int, level: float) -> float:
     """The same of Wilcoxon's test on pairs; sd of their differences."""
-    sums = ranks.signed(_standard(pairs) * sd + difference)
+    sums = ranks.signed(standard(pairs) * sd + difference)
     p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, pairs + 1))
     return float(np.mean(p_values <= level))
 
@@ -53,7 +53,7 @@ def efficiency(sds: tuple[float, float], counts: tuple[int, int]) -> float:
 SIGNED_EFFICIENCY = 3 / math.pi  # Hodges & Lehmann 1956
 
 
-def _standard(size: int) -> np.ndarray:
+def standard(size: int) -> np.ndarray:
     """Normal draws, as many rows of a size as there are cells: the same ones row by row."""
     rows = min(_MOST, max(_FEWEST, _CELLS // size))
     return _stream(max(_CELLS, rows * size))[: rows * size].reshape(rows, size)

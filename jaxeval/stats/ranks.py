@@ -15,6 +15,7 @@ import numpy as np
 _ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10 have 92,378
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
+_EQUAL = "exact if the distributions are equal"
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
 FEW_SUMMED = 8  # scores of the smaller sample up to which rank sums are exact
 _ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240
@@ -119,12 +120,12 @@ def p_values(test: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[
         null = permuted(n, m, ties, seed)
         extreme = len(null) - np.searchsorted(null, statistics * (1 - 1e-12))
         p = extreme / len(null) if exact else (1 + extreme) / (1 + len(null))
-        drawn = "exact permutation" if exact else f"{len(null)} random permutations, seed {seed},"
-        method = f"{drawn} of the studentised statistic"
+        drawn = "all permutations" if exact else f"{len(null)} random permutations, seed {seed},"
+        method = f"{drawn} of the studentised statistic" + (f", {_EQUAL}" if exact else "")
     if exact:
         return p, method
     apart = np.isinf(statistics)
-    method = "exact, complete separation" if apart.all() else method
+    method = f"complete separation, {_EQUAL}" if apart.all() else method
     return np.where(apart, separation_p(n, m), p), method
 
 

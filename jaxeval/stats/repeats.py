@@ -8,13 +8,15 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.nested import squares_within, variance_components
-
-Interval = tuple[float, float]
+from jaxeval.stats.results import Interval, fraction, no_interval, varies
 
 
 @dataclasses.dataclass(frozen=True)
 class Noise:
-    """Where the spread of scores comes from; intervals hold for normal scores."""
+    """Where the spread of scores comes from; intervals hold for normal scores.
+
+    Of what does not vary, such as runs repeated on a CPU, there is no interval.
+    """
 
     seeds: int
     repeats: int
@@ -61,6 +63,7 @@ def _sd_intervals(table: np.ndarray, confidence: float) -> tuple[Interval, Inter
     """Of the repeats' standard deviation and of the seeds', from scores [S, R]."""
     from scipy import stats
 
+    confidence = fraction(confidence, "confidence")
     seeds, repeats = table.shape
     between, within = seeds - 1, seeds * (repeats - 1)
     ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
@@ -75,4 +78,11 @@ def _sd_intervals(table: np.ndarray, confidence: float) -> tuple[Interval, Inter
         return math.sqrt(max(0.0, ssb - noise) / (repeats * stats.chi2.ppf(tail, between)))
 
     low, high = (1 + confidence) / 2, (1 - confidence) / 2
-    return (of_repeats(low), of_repeats(high)), (of_seeds(low), of_seeds(high))
+    still = no_interval(confidence, "repeats of a seed do not vary")
+    equal = no_interval(confidence, "the scores do not vary")
+    return (
+        Interval(of_repeats(low), of_repeats(high), confidence, "chi-squared") if ssw else still,
+        Interval(of_seeds(low), of_seeds(high), confidence, "Williams-Tukey")
+        if varies(table.ravel())
+        else equal,
+    )

@@ -12,26 +12,14 @@ from jaxeval.errors import DataError
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
-    Interval,
     Sample,
     count,
-    fraction,
-    no_interval,
+    percentile_interval,
     sample,
     sign,
 )
 
 _AT_ONCE = 2_000_000  # weights
-
-
-def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
-    """Percentiles of a score's draws [B]; NaN where all are equal, as of items that are."""
-    confidence = fraction(confidence, "confidence")
-    tail = (1 - confidence) / 2
-    if np.ptp(draws) == 0:
-        return no_interval(confidence, "all resamples have one score")
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(float(low), float(high), confidence, method)
 
 
 def difference(
@@ -54,7 +42,7 @@ def difference(
     rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
     p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
     direction = sign(float(np.median(gaps)))
-    effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
+    effect = Effect("difference", gap, percentile_interval(gaps, confidence, method), (n,))
     null = "both scores are equal on all such items"
     return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
 

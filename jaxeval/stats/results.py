@@ -137,6 +137,28 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return without_rounding(first - second, size)
 
 
+def varies(values: np.ndarray) -> bool:
+    """Whether [n] values differ by more than rounding; NaN and infinity differ from all."""
+    if not np.isfinite(values).all():
+        return True
+    return bool(np.ptp(gaps(values, np.broadcast_to(values[0], values.shape))))
+
+
+def percentiles(draws: np.ndarray, confidence: float) -> np.ndarray:
+    """[2, ...] the quantiles of draws [B, ...] between which a share of them lies."""
+    tail = (1 - confidence) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0)
+
+
+def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
+    """Of what resamples gave [B]; none where all gave the same, as of data that does not vary."""
+    confidence = fraction(confidence, "confidence")
+    if not varies(draws):
+        return no_interval(confidence, "all resamples have one value")
+    low, high = percentiles(draws, confidence)
+    return Interval(float(low), float(high), confidence, method)
+
+
 def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether random draws begin with the second: with the same one, whichever is called A."""
     return (len(second), *second) < (len(first), *first)
@@ -149,10 +171,13 @@ def sign(value: float) -> int:
 
 def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
     """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
-    if size == 0:
-        return differences
-    unit = 10.0 ** (math.floor(math.log10(size)) - 12)
-    return np.round(differences / unit) * unit
+    unit = rounding_unit(size)
+    return np.round(differences / unit) * unit if unit else differences
+
+
+def rounding_unit(size: float) -> float:
+    """The twelfth digit after the first of numbers of some size; 0 of zeros."""
+    return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
 
 
 def location(statistic: Location) -> Callable[..., np.ndarray]:

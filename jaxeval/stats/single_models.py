@@ -189,12 +189,7 @@ def _pair(a: TrainedModel, b: TrainedModel, rules: Rules, iterations: int) -> Si
 
 def _corrected(pairs: Sequence[SinglePair], rules: Rules) -> Iterator[SinglePair]:
     """The pairs with p-values corrected over them, each test by itself."""
-    adjusted: list[dict[str, float]] = [{} for _ in pairs]
-    for name in ("approximate_randomization", "mcnemar"):
-        which = [k for k, pair in enumerate(pairs) if name in pair.tests]
-        p_values = [pairs[k].tests[name].p_value for k in which]
-        corrected = multiple.adjust_p_values(p_values, rules.correction)
-        for k, p in zip(which, corrected, strict=True):
-            adjusted[k][name] = float(p)
+    p_values = [{name: test.p_value for name, test in pair.tests.items()} for pair in pairs]
+    adjusted = multiple.adjust_by_name(p_values, rules.correction)
     for pair, p_adjusted in zip(pairs, adjusted, strict=True):
         yield dataclasses.replace(pair, adjusted=p_adjusted)

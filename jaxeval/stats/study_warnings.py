@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from jaxeval.errors import argument
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
@@ -12,8 +10,11 @@ from jaxeval.stats import describe
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.pairwise import FEW, Scores
+from jaxeval.stats.results import varies
 
 _FEW_FOR_BOOTSTRAP = 10
+_SMALL = 20  # scores from where the wider sample's p-values are nearly right
+_WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 _MOST_ALIKE = 4  # warnings of one kind
 
 
@@ -29,6 +30,12 @@ def of_study(
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
+    if samples.unit == "split" and not table.folds:
+        yield (
+            "splits of one corpus: where they overlap, as random ones do, their scores are not "
+            "independent; tests and intervals speak of other splits of this corpus, and are far "
+            "too sure of other data (Nadeau & Bengio 2003); folds, which do not overlap, are fine"
+        )
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
@@ -36,6 +43,7 @@ def of_study(
             "model make them too narrow"
         )
     yield from _shortened(list(_unpaired(compared)))
+    yield from _shortened(list(_small_and_wide(compared)))
     yield from _few(compared)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
@@ -59,7 +67,7 @@ def _constant(samples: Samples) -> Iterator[str]:
         return
     for dataset, cell in samples.by_dataset.items():
         for model, sample in cell.items():
-            if not np.ptp(sample.scores):
+            if not varies(sample.scores):
                 where = f"{model} on {dataset}" if dataset else model
                 yield describe.all_equal(where, len(sample.scores))
 
@@ -97,6 +105,25 @@ def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
                 f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
                 f"paired tests use the {len(scores.paired[0])} units that both have, of "
                 f"{scores.n[0]} and {scores.n[1]}"
+            )
+
+
+def _small_and_wide(compared: PairwiseComparisons) -> Iterator[str]:
+    """Pairs of which Brunner-Munzel rejects too often: a small sample that is also the wider."""
+    for pair in compared.pairs:
+        of = pair.scores
+        (few, small), (many, large) = sorted(
+            ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])
+        )
+        sds = describe.sd(small), describe.sd(large)
+        wide = sds[0] > 0 and sds[0] >= _WIDER * sds[1]
+        uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
+        if not of.by_pairs and uneven and wide:
+            where = f" on {of.dataset}" if of.dataset else ""
+            yield (
+                f"{of.a}, {of.b}{where}: the {len(small)} scores of {few} are spread "
+                f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
+                f"Brunner-Munzel is then too small; more scores of {few} mend it"
             )
 
 

@@ -1,5 +1,7 @@
 """Random settings near one: where they lie, and what is said of them."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,20 +65,48 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     scores: list[float | None] = [60.0 + k for k in range(9)] + [None]
     description = describe(scores, settings, 3.0, higher_is_better=False)
     assert (description.best, description.worst, description.median) == (60.0, 68.0, 64.0)
-    assert (description.near, description.failed, description.share) == (4, 1, 0.4)
-    low, high = description.share_interval
-    assert (low, high) == pytest.approx((0.16818, 0.68733), abs=1e-4)  # Wilson, 4 of 10
+    assert (description.near, description.failed, description.share) == (3, 1, 3 / 9)
     assert [t.name for t in description.trends] == ["a", "c"]  # b never changed
     assert description.trends[0].rho == pytest.approx(1.0)
     c = stats.spearmanr([s["c"] for s in settings[:9]], scores[:9])
+    assert description.trends[0].p_value == pytest.approx(2 * 2 / math.factorial(9))  # never 0
     assert description.trends[1].p_value == pytest.approx(c.pvalue)  # the larger of two under Holm
     upward = describe(scores, settings, 3.0, higher_is_better=True)
-    assert (upward.best, upward.worst, upward.near) == (68.0, 60.0, 4)
+    assert (upward.best, upward.worst, upward.near) == (68.0, 60.0, 3)
     with pytest.raises(DataError, match="at least 5"):
         describe([1.0, None, 2.0, 3.0, 4.0], settings[:5], 1.0, higher_is_better=False)
     few = describe([1.0, 2.0, 3.0, 4.0, 5.0], settings[:5], 1.0, higher_is_better=False)
     assert few.trends[0].p_value == pytest.approx(2 * 2 / 120)  # all 120 orders, two trends
     assert describe([1.0] * 5, settings[:5], 1.0, higher_is_better=False).trends == []
+
+
+@pytest.mark.parametrize("n", [5, 10, 20])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_the_interval_covers_the_share_of_settings_that_score_no_better(
+    n: int, uniform: bool
+) -> None:
+    """Dies if the best counts as near itself (coverage of .1 by 5, 10, 20 scores: .6, .7, .9)."""
+    draw, covered = np.random.default_rng(n), 0
+    below = (lambda x: np.clip(x, 0, 1)) if uniform else stats.norm.cdf
+    within = 0.1 if uniform else 0.5
+    for _ in range(1000):
+        scores = draw.random(n) if uniform else draw.normal(size=n)
+        best = scores.max()
+        share = 1 - below(best - within) / below(best)
+        low, high = describe(scores.tolist(), [{"a": 1.0}] * n, within, True).share_interval
+        covered += low <= share <= high
+    assert 0.925 <= covered / 1000 <= 0.995
+
+
+@pytest.mark.parametrize("n", [7, 8, 9, 40])
+def test_complete_agreement_is_as_likely_as_two_orders(n: int) -> None:
+    """Dies if a trend that all settings follow has p = 0."""
+    settings = [{"a": float(k)} for k in range(n)]
+    (trend,) = describe([-float(k) for k in range(n)], settings, 1.0, True).trends
+    assert trend.rho == -1 and trend.p_value >= 2 / math.factorial(n) > 0
+    turned = [*map(float, range(n // 2)), *map(float, range(n - 1, n // 2 - 1, -1))]
+    (weaker,) = describe(turned, settings, 1.0, True).trends
+    assert 1 > weaker.p_value > trend.p_value
 
 
 def test_only_what_has_a_range_is_varied() -> None:

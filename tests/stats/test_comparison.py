@@ -1,5 +1,7 @@
 """The comparison of models: which tests carry the verdict, their correction, the plan."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
@@ -69,12 +71,30 @@ def test_pairs_decide_where_units_are_shared() -> None:
     a, b = split + 0.5 + draw.normal(0, 0.1, 20), split
     scores = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
     (pair,) = comparison.compare([scores], QUICK).pairs
-    assert scores.verdict_tests == ("wilcoxon_signed_rank", "brown_forsythe")
+    assert scores.verdict_tests == ("wilcoxon_signed_rank", "pitman_morgan")
     assert comparison.location(pair, QUICK) == 1
     assert pair.adjusted["wilcoxon_signed_rank"] < 0.001 < pair.tests["brunner_munzel"].p_value
     t = scipy_stats.ttest_rel(a, b).confidence_interval(0.95)
     interval = pair.effects["difference"].interval
     assert (interval.low, interval.high) == (pytest.approx(t.low), pytest.approx(t.high))
+
+
+def test_spread_of_pairs_is_seen_beside_what_they_share() -> None:
+    """Dies if splits that move both models hide that one model's scores are spread wider, or the
+    data sets' own differences are called a model's spread."""
+    draw = np.random.default_rng(5)
+    split = draw.normal(0, 1, 20)
+    a, b = 1.5 * (split + draw.normal(0, 0.2, 20)), split + draw.normal(0, 0.2, 20)
+    scores = Scores("A", "B", "", a, b, paired=(a, b), by_pairs=True)
+    (pair,) = comparison.compare([scores], QUICK).pairs
+    assert comparison.spread(pair, QUICK) == 1 and pair.tests["brown_forsythe"].p_value > 0.05
+    (turned,) = comparison.compare([Scores("A", "B", "", b, a, (b, a), True)], QUICK).pairs
+    assert comparison.spread(turned, QUICK) == -1
+    assert turned.adjusted["pitman_morgan"] == pair.adjusted["pitman_morgan"]
+    of_data_sets = dataclasses.replace(scores, unit="data set")
+    (pair,) = comparison.compare([of_data_sets], QUICK).pairs
+    assert comparison.spread(pair, QUICK) == 0 and pair.plan.detectable_ratio is None
+    assert not {"brown_forsythe", "pitman_morgan"} & {*pair.tests}
 
 
 def test_false_verdicts_stay_under_the_level() -> None:

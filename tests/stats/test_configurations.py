@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -71,6 +72,9 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
             gap = np.median(cells[:, k] - cells[:, best])
             assert option.median_difference == (None if k == best else pytest.approx(gap))
             if k != best:
+                levene = scipy_stats.levene(cells[:, k], cells[:, best], center="median")
+                assert option.brown_forsythe is not None
+                assert option.brown_forsythe.p_value == pytest.approx(levene.pvalue)
                 assert option.sign_test == stats.sign_test(cells[:, k], cells[:, best])
         assert group.friedman == stats.friedman(cells)
 

@@ -11,6 +11,7 @@ from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
+from tests.stats.labellings import labellings
 
 GENERATOR = np.random.default_rng(3)
 A, B = GENERATOR.normal(0.3, 1, 7), GENERATOR.normal(0, 2, 9)
@@ -22,14 +23,11 @@ TWO = {
     "welch": stats.welch_t,
     "permutation": lambda a, b: stats.permutation_test(a, b, resamples=199),
 }
-PAIRED = {"wilcoxon": stats.wilcoxon_signed_rank, "sign": stats.sign_test}
-
-
-def _labellings(a: np.ndarray, b: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """All ways to call len(a) of the pooled scores A."""
-    pooled = np.concatenate([a, b])
-    chosen = [list(c) for c in itertools.combinations(range(len(pooled)), len(a))]
-    return [(pooled[c], np.delete(pooled, c)) for c in chosen]
+PAIRED = {
+    "wilcoxon": stats.wilcoxon_signed_rank,
+    "sign": stats.sign_test,
+    "pm": stats.pitman_morgan,
+}
 
 
 def test_rank_tests_equal_enumeration() -> None:
@@ -51,7 +49,7 @@ def test_rank_tests_equal_enumeration() -> None:
         assert result.statistic == pytest.approx(observed)
         extreme = [
             abs(statistic(x, y) - centre) >= abs(observed - centre) - 1e-9
-            for x, y in _labellings(a, b)
+            for x, y in labellings(a, b)
         ]
         assert result.p_value == pytest.approx(np.mean(extreme), abs=1e-12)
         assert result.method == "exact"
@@ -128,42 +126,6 @@ def test_welch_and_brown_forsythe_by_their_formulas() -> None:
     assert stats.brown_forsythe(A, B).statistic == pytest.approx(between * 14 / within)
 
 
-@pytest.mark.parametrize("statistic", ["mean", "median"])
-def test_exact_permutation_equals_enumeration(statistic: str) -> None:
-    """Dies if the exact p is not the share of all labellings at least as extreme, doubled."""
-    locate = np.mean if statistic == "mean" else np.median
-    a, b = A[:5], B[:6]
-    observed = locate(a) - locate(b)
-    gaps = np.array([locate(x) - locate(y) for x, y in _labellings(a, b)])
-    sides = np.mean(gaps >= observed - 1e-12), np.mean(gaps <= observed + 1e-12)
-    result = stats.permutation_test(a, b, statistic=statistic)  # type: ignore[arg-type]
-    assert result.p_value == pytest.approx(min(1.0, 2 * min(sides)))
-    assert result.method == "exact"
-
-
-def test_paired_permutation_swaps_within_pairs() -> None:
-    """Dies if pairs are broken: 2^6 sign changes."""
-    a, b = A[:6], B[:6]
-    signs = np.array(list(itertools.product((1, -1), repeat=6)))
-    gaps = (signs * (a - b)).mean(axis=1)
-    sides = np.mean(gaps >= gaps[0] - 1e-12), np.mean(gaps <= gaps[0] + 1e-12)
-    result = stats.permutation_test(a, b, paired=True)
-    assert result.p_value == pytest.approx(min(1.0, 2 * min(sides)))
-    assert result.n == (6,)
-
-
-def test_random_permutations_are_seeded_and_never_zero() -> None:
-    """Dies if p can be 0, two runs of one seed differ, or exchanged models have another p."""
-    a, b = np.arange(30.0), np.arange(30.0) + 1000
-    result = stats.permutation_test(a, b, resamples=999, seed=4)
-    assert result == stats.permutation_test(a, b, resamples=999, seed=4)
-    other = stats.permutation_test(b[::2], a, resamples=999, seed=4)
-    same = stats.permutation_test(a, b[::2], resamples=999, seed=4)
-    assert (same.p_value, same.statistic) == (other.p_value, -other.statistic)
-    assert result.p_value >= 1 / 1000
-    assert "seed 4" in result.method
-
-
 def test_sign_and_wilcoxon_equal_enumeration() -> None:
     """Dies if ties count as wins, or ranks are wrong: all 2^6 sign changes."""
     a = np.array([1.0, 2.5, 3.0, 4.0, 5.0, 9.0])
@@ -177,6 +139,36 @@ def test_sign_and_wilcoxon_equal_enumeration() -> None:
     p_value = 2 * np.mean(np.array(sums) <= observed)
     result = stats.wilcoxon_signed_rank(gaps, np.zeros(6))
     assert (result.statistic, result.p_value) == (observed, pytest.approx(p_value))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_pitman_morgan_is_the_rank_correlation_of_sums_and_differences(tied: bool) -> None:
+    """Dies if p is not the share of all 720 orders, ties kept, or A's wider spread is B's."""
+    a, b = np.array([0.1, 0.9, 0.4, 0.2, 0.7, 0.5]), np.array([0.3, 0.6, 0.5, 0.4, 0.5, 0.4])
+    if tied:
+        a[1], b[1] = a[4], b[4]
+    sums, gaps = (scipy_stats.rankdata(np.round(v, 9)) for v in (a + b, a - b))
+    rho = np.corrcoef(sums, gaps)[0, 1]
+    every = [abs(np.corrcoef(sums, order)[0, 1]) for order in itertools.permutations(gaps)]
+    result, mirrored = stats.pitman_morgan(a, b), stats.pitman_morgan(b, a)
+    assert result.statistic == pytest.approx(rho) and a.std() > b.std()
+    assert result.p_value == pytest.approx(np.mean(np.array(every) >= abs(rho) - 1e-9))
+    assert (result.direction, mirrored.direction) == (1, -1)
+    assert mirrored.p_value == result.p_value
+    moved = stats.pitman_morgan(a - 5, b + 7)  # where they lie says nothing of their spread
+    assert moved.p_value == result.p_value
+
+
+def test_pitman_morgan_of_many_pairs_is_scipys() -> None:
+    """Dies if above eight pairs p is not Student's t of Spearman's correlation."""
+    a, b = np.random.default_rng(1).normal(size=(2, 30)) * [[1.5], [1.0]]
+    expected = scipy_stats.spearmanr(a + b, a - b)
+    result = stats.pitman_morgan(a, b)
+    assert result.statistic == pytest.approx(expected.statistic)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert "t approximation" in result.method
+    agreeing = stats.pitman_morgan(np.arange(9.0), np.zeros(9))
+    assert agreeing.p_value == pytest.approx(2 / math.factorial(9))
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
@@ -193,6 +185,11 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
         assert math.isnan(stats.welch_t(a, b).p_value)
         assert math.isnan(stats.split_means_test([a] * 3, [b] * 3).p_value)
     assert stats.welch_t([0.8] * 6, [0.7] * 5 + [0.71]).p_value < 0.05
+    rounded = [0.3, 0.1 + 0.2, 0.3]  # equal but for the last bit
+    assert rounded[1] != 0.3 and math.isnan(stats.welch_t(rounded, [0.4] * 3).p_value)
+    assert stats.welch_t(rounded, [0.3] * 3).p_value == 1.0
+    assert stats.difference(rounded, [0.4] * 3).interval.absent == "the scores do not vary"
+    assert stats.summarize(rounded).sd == 0 and stats.summarize(rounded).mean_interval is None
 
 
 @pytest.mark.parametrize("name", [*TWO, *PAIRED])
@@ -208,7 +205,7 @@ def test_pairs_of_unequal_length_are_refused() -> None:
         stats.sign_test([1, 2, 3], [1, 2])
 
 
-@pytest.mark.parametrize("name", ["ks", "mwu", "bm", "welch", "permutation"])
+@pytest.mark.parametrize("name", ["ks", "bf", "mwu", "bm", "welch", "permutation"])
 def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
     """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
     generator = np.random.default_rng(8)
@@ -216,6 +213,17 @@ def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
         TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
         for _ in range(1000)
     )
+    assert 10 <= rejected <= 71
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_under_the_null_of_pairs_five_percent_are_rejected_at_most(name: str) -> None:
+    """Dies if a test of pairs that share a split rejects too often, or never: 12 pairs."""
+    generator, rejected = np.random.default_rng(9), 0
+    for _ in range(1000):
+        split = 3 * generator.normal(size=12)
+        a, b = split + generator.normal(size=(2, 12))
+        rejected += PAIRED[name](a, b).p_value <= 0.05
     assert 10 <= rejected <= 71
 
 
@@ -229,9 +237,8 @@ def test_order_scale_and_exchange_change_no_p(
 ) -> None:
     """Dies if a p-value depends on order, unit, or on which model is called A."""
     moved = [[scale * v + shift for v in reversed(group)] for group in (a, b)]
-    for name, test in TWO.items():
-        if name == "permutation" and len(a) + len(b) > 9:
-            continue  # random above that, and then the seed decides
+    for name in [*TWO][:-1]:  # the order decides which permutations are drawn
+        test = TWO[name]
         result = test(a, b)
         assert test(*moved).p_value == pytest.approx(result.p_value, abs=1e-9, nan_ok=True), name
         assert test(b, a).p_value == pytest.approx(result.p_value, abs=1e-9, nan_ok=True), name

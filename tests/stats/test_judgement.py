@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.report.judgement import data
 from jaxeval.stats import judgement
 from jaxeval.stats.pairwise import Rules
 
@@ -46,6 +48,22 @@ def test_what_differs_is_told_apart_and_the_rest_tied() -> None:
         atol=0.05,
     )
     assert {*judged.reductions} == {"good", "like"}
+
+
+def test_no_file_is_better_by_a_mean_that_is_lower() -> None:
+    """Dies if nine of ten seeds call a file better whose mean one failed seed puts below."""
+    failed = [0.801 + 0.002 * k for k in range(9)] + [0.3]
+    steady = [0.790 + 0.001 * k for k in range(10)]
+    scores = {name: {"ner": dict(enumerate(of))} for name, of in (("f", failed), ("s", steady))}
+    judged = judgement.judge("fixed", scores, RULES)
+    assert judged.vectors == ("s", "f") and np.mean(failed) < np.mean(steady)
+    assert stats.brunner_munzel(failed, steady).p_value < 0.01
+    assert judgement.told_apart(judged) == judgement.told_apart(judged, "ner") == []
+    assert judgement.disagreeing(judged) == [("f", "s", ("mean",))]
+    assert judged.placed[0].groups == (("s", "f"),)
+    lines = " ".join(data.sentences(judged, RULES))
+    assert "Brunner-Munzel finds f's scores higher, but by the mean, s's are" in lines
+    assert "is better than" not in lines
 
 
 def test_seeds_without_all_scores_are_left_out() -> None:

@@ -66,3 +66,12 @@ def test_what_is_no_probability_is_refused() -> None:
         stats.adjust_p_values([0.2, 1.2])
     with pytest.raises(DataError, match="holm"):
         stats.adjust_p_values([0.2], "hochberg")  # type: ignore[arg-type]
+
+
+def test_each_name_is_a_family_of_its_own() -> None:
+    """Dies if tests of two kinds correct one another, or a comparison without one counts in it."""
+    each = [{"a": 0.01, "b": 0.02}, {"a": 0.03}, {"a": 0.5, "b": 0.04}]
+    adjusted = multiple.adjust_by_name(each)
+    assert [of["a"] for of in adjusted] == pytest.approx([0.03, 0.06, 0.5])
+    assert [adjusted[k]["b"] for k in (0, 2)] == pytest.approx([0.04, 0.04])
+    assert "b" not in adjusted[1]

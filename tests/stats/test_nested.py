@@ -51,6 +51,9 @@ def test_split_means_are_compared_by_the_paired_t_test() -> None:
     assert (result.statistic, result.p_value) == pytest.approx(
         (expected.statistic, expected.pvalue)
     )
+    assert result.direction == 1 and stats.split_means_test(b, a).direction == -1
+    rounded = stats.split_means_test([[0.3], [0.7], [0.5]], [[0.2], [0.6], [0.4]])
+    assert rounded.statistic == np.inf and np.isnan(rounded.p_value)  # .1, .1 and .1 apart
     for other, statistic, p_value in (
         (0.0, np.inf, np.nan),
         (2.0, -np.inf, np.nan),

@@ -99,9 +99,9 @@ def test_limits() -> None:
     assert stats.power(0.1, 0.0, 5) == 1.0
     assert stats.detectable_difference(0.0, 5) == 0.0
     assert stats.required_seeds(20.0, 1.0) == 2
-    for bad in ({"difference": 0.0, "sd": 1.0}, {"difference": 1e-9, "sd": 1.0}):
+    for difference in (0.0, 1e-9, 1e-160, -5e-324):
         with pytest.raises(DataError, match="difference"):
-            stats.required_seeds(**bad)
+            stats.required_seeds(difference, 1.0)
     with pytest.raises(DataError, match="at least 2"):
         stats.power(1.0, 1.0, 1)
     with pytest.raises(DataError, match="sd"):

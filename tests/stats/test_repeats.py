@@ -17,7 +17,7 @@ def test_components_of_a_small_table() -> None:
     assert components.sd_repeat == pytest.approx(1.0)
     assert components.sd_seed == pytest.approx(math.sqrt((9 - 1) / 2))
     assert components.sd == pytest.approx(math.sqrt(1 + 4))
-    low, high = components.sd_repeat_interval
+    low, high = components.sd_repeat_interval[:2]
     assert low == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.975, 2)))
     assert high == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.025, 2)))
 
@@ -26,9 +26,12 @@ def test_without_noise_of_repeats_the_interval_is_that_of_seeds() -> None:
     """Dies if equal repeats widen the interval: then it is the chi-squared one of the means."""
     means = [1.1, 2.3, 4.7, 4.9]  # their own means, of three each, are rounded
     components = noise([[m, m, m] for m in means])
+    assert components.sd_repeat_interval.absent == "repeats of a seed do not vary"
+    equal = noise([[0.5, 0.5]] * 3)
+    assert equal.sd_seed_interval.absent == "the scores do not vary"
     assert components.sd_repeat == 0 and components.sd_seed == pytest.approx(np.std(means, ddof=1))
     squares = 3 * np.var(means, ddof=1)
-    for end, tail in zip(components.sd_seed_interval, (0.975, 0.025), strict=True):
+    for end, tail in zip(components.sd_seed_interval[:2], (0.975, 0.025), strict=True):
         assert end == pytest.approx(math.sqrt(squares / stats.chi2.ppf(tail, 3)))
 
 

@@ -6,6 +6,7 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import resampled
+from jaxeval.stats.results import percentile_interval
 
 GENERATOR = np.random.default_rng(0)
 
@@ -110,6 +111,6 @@ def test_intervals_of_questions_that_share_units() -> None:
         ability = generator.normal(size=15)
         right = (ability[first] + ability[second] > 0)[None]
         draws = resampled.crossed_draws(right, first, second, strata, resamples=199, seed=seed)
-        low, high, *_ = resampled.interval(draws[:, 0], 0.95, "m")
+        low, high, *_ = percentile_interval(draws[:, 0], 0.95, "m")
         holds += low <= 0.5 <= high
     assert holds / 200 > 0.88

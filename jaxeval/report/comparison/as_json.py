@@ -134,7 +134,8 @@ def _across(across: Across) -> dict[str, Json]:
         },
         "wilcoxon_signed_rank": None
         if across.signed_rank is None
-        else record(across.signed_rank.test) | {"higher": _DIRECTIONS[across.signed_rank.higher]},
+        else record(across.signed_rank)
+        | {"higher": _DIRECTIONS[across.signed_rank.direction or 0]},
         **(_aggregates(aggregates) if aggregates else {"interquartile_mean": None}),
     }
 

@@ -138,7 +138,7 @@ def _of_two(across: Across, study: ScoreStudy) -> str:
     """The verdict on two models, which is the pair's own where data sets are its units."""
     assert across.signed_rank is not None
     rules = study.comparison.rules
-    (a, b), test = across.means, across.signed_rank.test
+    (a, b), test = across.means, across.signed_rank
     same = study.samples.unit == "dataset"  # one test, said twice: as the pair says it
     pair = study.comparison.pairs[0] if same else None
     p = test.p_value if pair is None else pair.adjusted[pair.scores.location_test]
@@ -146,7 +146,7 @@ def _of_two(across: Across, study: ScoreStudy) -> str:
     tested = f"Wilcoxon signed-rank of one score per data set, {named} {text.p_value(p)}"
     if len(across.datasets) < FEW:
         return f"no conclusion can be drawn, which takes at least {FEW}: {tested}."
-    shown = across.signed_rank.higher if p <= rules.alpha else 0
+    shown = (test.direction or 0) if p <= rules.alpha else 0
     if not shown:
         return f"no difference between {a} and {b} was shown: {tested}."
     higher, lower = (a, b) if shown > 0 else (b, a)

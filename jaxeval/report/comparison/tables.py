@@ -66,7 +66,8 @@ def _pair(pair: Pair, scale: ScoreFormat) -> Row:
         scale(gap.estimate),
         scale.interval(gap.interval),
         f"{won.estimate:.2f} {text.bounds(won.interval)}",
-        *(text.p_cell(pair.adjusted.get(name)) for name in pair.scores.verdict_tests),
+        text.p_cell(pair.adjusted[pair.scores.location_test]),
+        text.p_cell(pair.adjusted.get(pair.scores.spread_test or "")),
     )
 
 

@@ -1,5 +1,6 @@
 """What a comparison says, in sentences that a reviewer would accept."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from jaxeval.report.comparison import single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
-from jaxeval.stats import comparison, describe
+from jaxeval.stats import comparison, describe, planning
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.results import Interval
@@ -20,6 +21,7 @@ TESTS = {
     "mann_whitney_u": "Mann-Whitney U",
     "wilcoxon_signed_rank": "Wilcoxon signed-rank",
     "brown_forsythe": "Brown-Forsythe",
+    "pitman_morgan": "Pitman-Morgan by ranks",
     "kolmogorov_smirnov": "Kolmogorov-Smirnov",
     "welch_t": "Welch t",
     "sign_test": "sign test",
@@ -58,7 +60,8 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
             yield f"No conclusion: {counted} are {ranks}."
     else:
         yield _location(pair, rules, scale)
-        yield _spread(pair, rules, scale)
+        if pair.scores.spread_test is not None:
+            yield _spread(pair, pair.scores.spread_test, rules, scale)
     yield from _sensitivity(pair, rules, scale)
     if rules.margin is not None:
         yield _equivalence(pair, rules, scale)
@@ -66,12 +69,12 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
 
 def _location(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
-    shown = comparison.location(pair, rules)
+    shown, tested = comparison.location(pair, rules), _tested(pair, of.location_test)
     if not shown:
-        return f"{_nothing_shown(pair, rules)}: {_sizes(pair, scale)}; {_tested(pair)}."
+        return f"{_nothing_shown(pair, rules)}: {_sizes(pair, scale)}; {tested}."
     higher, lower = (of.a, of.b) if shown > 0 else (of.b, of.a)
     medians = [float(np.median(values)) for values in of.compared]
-    measured = f"medians {_of_each(pair, medians, scale)}; {_sizes(pair, scale)}; {_tested(pair)}"
+    measured = f"medians {_of_each(pair, medians, scale)}; {_sizes(pair, scale)}; {tested}"
     others = comparison.against(pair, rules)
     if others:
         said = disagree(TESTS[of.location_test], higher, lower, others)
@@ -119,31 +122,44 @@ def _sizes(pair: Pair, scale: ScoreFormat) -> str:
     )
 
 
-def _tested(pair: Pair) -> str:
-    of = pair.scores
-    pairs = f" on {len(of.compared[0])} pairs" if of.by_pairs else ""
-    corrected = text.p_value(pair.adjusted[of.location_test])
-    return f"{TESTS[of.location_test]}{pairs}, corrected p {corrected}"
+def _tested(pair: Pair, test: str) -> str:
+    pairs = f" on {len(pair.scores.compared[0])} pairs" if pair.scores.by_pairs else ""
+    return f"{TESTS[test]}{pairs}, corrected p {text.p_value(pair.adjusted[test])}"
 
 
-def _spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+def _spread(pair: Pair, test: str, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
     shown = comparison.spread(pair, rules)
-    sds = [describe.sd(values) for values in (of.first, of.second)]
+    sds = [describe.sd(values) for values in of.compared]
     measured = f"sd {_of_each(pair, sds, scale)}"
-    tested = f"Brown-Forsythe, corrected p {text.p_value(pair.adjusted['brown_forsythe'])}"
+    tested = _tested(pair, test)
     if not shown:
-        return f"No difference in spread was shown: {measured}; {tested}."
+        return (
+            f"No difference in spread was shown: {measured}; {tested}{_seen_ratio(pair, rules)}."
+        )
     wider, other = (of.a, of.b) if shown > 0 else (of.b, of.a)
     if shown * (sds[0] - sds[1]) >= 0:
         return f"The spread differs: {measured}, {wider}'s is wider; {tested}."
-    samples = (of.first, of.second)
-    away = [float(np.mean(np.abs(values - np.median(values)))) for values in samples]
+    if of.by_pairs:
+        by = "rank correlation of sums and differences of pairs"
+    else:
+        away = [float(np.mean(np.abs(values - np.median(values)))) for values in of.compared]
+        by = f"mean absolute deviation from the median, {_of_each(pair, away, scale)}"
     return (
-        f"Measures of spread disagree: {wider}'s is wider by the mean absolute deviation from the "
-        f"median, {_of_each(pair, away, scale)}, but {other}'s by the sd, which a few outliers "
-        f"decide: {measured}; {tested}."
+        f"Measures of spread disagree: {wider}'s is wider by the {by}, but {other}'s by the sd, "
+        f"which a few outliers decide: {measured}; {tested}."
     )
+
+
+def _seen_ratio(pair: Pair, rules: Rules) -> str:
+    """Which ratio of sds would have been seen."""
+    ratio = pair.plan.detectable_ratio
+    if ratio is None:
+        return ""
+    power = f"with a power of {100 * rules.target_power:g} %"
+    if math.isinf(ratio):
+        return f"; no ratio of sds, however large, is detected {power}"
+    return f"; a ratio of sds of {ratio:.1f} is detected {power}"
 
 
 def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
@@ -155,14 +171,7 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     n, m = (len(values) for values in pair.scores.compared)
     many = f"{n} scores each" if n == m else f"{n} and {m} scores"
     many = f"{n} pairs" if pair.scores.by_pairs else many
-    what = "a difference like this one" if rules.margin is None else "the margin"
-    each = "pairs" if pair.scores.by_pairs else "scores each"
-    needed = (
-        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
-        f"{plan.required_seeds} {each}"
-        if plan.required_seeds is not None
-        else ""
-    )
+    needed = _needed(pair, rules, scale)
     if plan.detectable_difference is not None:
         smallest = scale.difference(plan.detectable_difference)
         yield (
@@ -174,6 +183,25 @@ def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
         yield f"With {many} {none}{needed}."
     elif not comparison.enough(pair.scores):
         yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
+
+
+def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+    """How many scores would show the margin, or the difference that was found and its interval."""
+    plan = pair.plan
+    if plan.required_seeds is None:
+        return ""
+    what = "a difference like this one" if rules.margin is None else "the margin"
+    each = "pairs" if pair.scores.by_pairs else "scores each"
+    over = ""
+    if plan.required_range is not None:
+        beyond = f"more than {planning.MOST_REQUIRED:,}"
+        fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
+        ends = fewest if fewest == most else f"from {fewest} to {most}"
+        over = f", {ends} over the interval"
+    return (
+        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
+        f"{plan.required_seeds:,} {each}{over}: choose their number beforehand"
+    )
 
 
 def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:

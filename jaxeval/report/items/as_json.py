@@ -72,7 +72,14 @@ def _pair(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> dict[str, Jso
         "difference": plain(pair.difference),
         "p_adjusted": pair.p_adjusted,
         **_by_margin(pair.by_margin),
-        "over": {" and ".join(estimate.over): plain(estimate) for estimate in pair.estimates},
-        "tests": {name: record(test) for name, test in pair.tests.items()},
+        "over": {
+            (over := " and ".join(estimate.over)): record(estimate)
+            | {"p_adjusted": plain(pair.adjusted.get(over))}
+            for estimate in pair.estimates
+        },
+        "tests": {
+            name: record(test) | {"p_adjusted": plain(pair.adjusted[name])}
+            for name, test in pair.tests.items()
+        },
         "text": " ".join(verdict.of_pair(pair, study, scale)),
     }

@@ -74,24 +74,26 @@ def means(study: ItemStudy) -> tuple[Row, list[Row]]:
 
 
 def differences(study: ItemStudy) -> tuple[Row, list[Row]]:
-    """A row a pair, task and generalisation; the verdict rests on those with a corrected p."""
+    """A row a pair, task and generalisation; p-values are corrected over pairs and tasks."""
     head = ("task", "A", "B", "over", "A - B", _level(study), "p", "corrected p")
     rows: list[Row] = []
     by_task = verdict.scales(study)
     for pair in study.pairs:
         scale = by_task[pair.task.task]
         for estimate in pair.estimates:
+            over = " and ".join(estimate.over)
             cited = estimate.over == pair.difference.over
+            p_adjusted = pair.p_adjusted if cited else pair.adjusted[over]
             rows.append(
                 (
                     pair.task.task or "-",
                     pair.a,
                     pair.b,
-                    " and ".join(estimate.over),
+                    over,
                     scale(estimate.value),
                     scale.interval(estimate.possible),
                     text.p_cell(estimate.p_value),
-                    text.p_cell(pair.p_adjusted) if cited else "",
+                    text.p_cell(p_adjusted),
                 )
             )
     return head, rows
@@ -121,7 +123,7 @@ def _print_pair(console: "Console", pair: TaskPair, study: ItemStudy, scale: Sco
         console.print(f"  {line}", markup=False)
     if pair.tests:
         said = "; ".join(
-            f"{TESTS[name]} p {text.p_value(test.p_value)} ({test.method})"
+            f"{TESTS[name]}, corrected p {text.p_value(pair.adjusted[name])} ({test.method})"
             for name, test in pair.tests.items()
         )
-        console.print(f"  Items alone, not corrected: {said}.", markup=False)
+        console.print(f"  Items alone: {said}.", markup=False)

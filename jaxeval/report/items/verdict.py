@@ -171,7 +171,7 @@ def _by_margin(
     """With the p-values of the tests against the margin, which are not that of the difference."""
     margin = scores.difference(rules.margin, scale.unit)
     beyond = f"corrected p {text.p_value(shown.p_outcome)}"
-    within = f"TOST, corrected p {text.p_value(shown.p_equivalent)}"
+    within = f"TOST at half the level, corrected p {text.p_value(shown.p_equivalent)}"
     if shown.outcome != "not shown":
         return f"{pair.a} is {shown.outcome} than {pair.b} by more than {margin} ({beyond})."
     if shown.equivalent:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.report import scores, text
+from jaxeval.report.comparison import verdict
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
@@ -14,6 +15,8 @@ from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
 
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
+_TEST = verdict.TESTS["brunner_munzel"]  # seeds do not pair the files' scores
+_TESTED = f"{_TEST} over seeds"
 _FAR = -9999  # percent: what is further is no number to read
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types
 
@@ -132,7 +135,10 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
             yield f"Not told apart by the mean of tasks: {text.listed(group)}."
     shown = judgement.told_apart(of)
     for better, worse in shown:
-        yield f"{better} is better than {worse} by the mean of tasks."
+        yield f"{better} is better than {worse} by the mean of tasks ({_TESTED})."
+    for higher, lower, others in judgement.disagreeing(of):
+        said = verdict.disagree(_TEST, higher, lower, others)
+        yield f"Mean of tasks: {said}."
     for placed in of.placed:
         seeds = text.counted(len(of.seeds), "seed")
         if placed.detectable is None:
@@ -189,7 +195,8 @@ def signature(of: Judged) -> str:
             text.versions(),
             "test scores at the scored epoch, mean (sd) over seeds",
             "means over tasks have no weights",
-            f"level {rules.alpha:g}, Holm over pairs, and over pairs and tasks",
+            f"level {rules.alpha:g}, {_TEST}; Holm over the tests of location and spread of all "
+            "pairs, and of all pairs and tasks",
             f"CIs of {100 * rules.confidence:g} %",
             f"{rules.resamples} resamples, seed {rules.seed}",
         ]

@@ -33,9 +33,9 @@ def show(around: Neighbourhood, metric: str, unit: str, ranges: Mapping[str, Ran
         markup=False,
     )
     console.print(
-        f"within {scores.difference(around.within, unit)} of the best: {around.near} of "
-        f"{around.settings}, {100 * around.share:.0f} % (95 % CI {100 * low:.0f} to "
-        f"{100 * high:.0f} %)"
+        f"within {scores.difference(around.within, unit)} of the best: {around.near} of the "
+        f"{around.settings - 1} others, {100 * around.share:.0f} % (95 % CI {100 * low:.0f} to "
+        f"{100 * high:.0f} %, of settings that score no better)"
     )
     rows = []
     for trend in around.trends:

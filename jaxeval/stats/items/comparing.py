@@ -13,10 +13,9 @@ from jaxeval.stats.items.tables import Labels, Scores
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
-    Interval,
     Sample,
     count,
-    fraction,
+    percentile_interval,
     sample,
     sign,
 )
@@ -105,8 +104,6 @@ def bootstrap(
 
     For scores with long tails; of few items it is too short (docs/items_and_runs_measured.md).
     """
-    confidence = fraction(confidence, "confidence")
-    tail = (1 - confidence) / 2
     resamples = count(resamples, "resamples")
     pair = pairs.pair(a, b, clusters)
     sizes = pair.groups.sizes
@@ -117,9 +114,8 @@ def bootstrap(
         rounds = min(block, resamples - begin)
         drawn = generator.multinomial(number, np.full(number, 1 / number), rounds) @ sums
         means.append(drawn[:, 0] / drawn[:, 1])
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     method = f"cluster bootstrap, {resamples} resamples, seed {seed}"
-    interval = Interval(float(low), float(high), confidence, method)
+    interval = percentile_interval(np.concatenate(means), confidence, method)
     return Effect("difference", float(pair.gaps.mean()), interval, (len(pair.gaps),))
 
 

@@ -12,7 +12,7 @@ from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.items.task_means import Task
-from jaxeval.stats.power import shown
+from jaxeval.stats.power import t_test_power
 
 POWER = 0.8
 _FAR = 60.0  # standard errors: what is not shown there never is
@@ -124,9 +124,11 @@ def _shift(df: float, level: float) -> float:
     """The difference in standard errors; infinity: none is far enough."""
     from scipy import optimize
 
-    if shown(_FAR, df, level) < POWER:
+    if t_test_power(_FAR, df, level) < POWER:
         return math.inf
-    return float(optimize.brentq(lambda s: shown(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6))
+    return float(
+        optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
+    )
 
 
 def _task(task: TaskScores) -> Task:

@@ -19,7 +19,7 @@ class ByMargin(NamedTuple):
       p_outcome: of the difference being no larger than the margin, two-sided; without a margin
         that of the difference.
       equivalent: whether the difference is shown to lie within the margin.
-      p_equivalent: of the difference being no smaller than the margin, two-sided.
+      p_equivalent: of the difference being no smaller than the margin, twice that of TOST.
     """
 
     outcome: Outcome
@@ -37,17 +37,20 @@ def by_margin(
     """What is shown of each, corrected (Holm) over all differences.
 
     An outcome is a one-sided test at half the level, and so at a margin of 0 the two-sided test
-    of the difference. Equivalence is two one-sided tests (TOST) at half the level each, so that a
-    single difference is equivalent where its interval lies within the margin.
+    of the difference. Equivalence is two one-sided tests (TOST) at half the level each, where
+    `stats.tost` has the whole level: so a single difference is equivalent where the interval that
+    stands beside it, of confidence 1 - alpha, lies within the margin.
     """
     above = np.array([d.p_above(margin) for d in differences])
-    not_below = np.array([d.p_above(-margin) for d in differences])
+    below = np.array([d.p_below(-margin) for d in differences])
+    inside = np.maximum(
+        [d.p_below(margin) for d in differences], [d.p_above(-margin) for d in differences]
+    )
     higher = np.array(higher_is_better, bool)
-    p_better = np.where(higher, above, 1 - not_below)
-    p_worse = np.where(higher, 1 - not_below, above)
+    p_better, p_worse = np.where(higher, above, below), np.where(higher, below, above)
     p_outcome, p_equivalent = (
         multiple.adjust_p_values(np.minimum(1.0, 2 * p))
-        for p in (np.minimum(p_better, p_worse), np.maximum(1 - above, not_below))
+        for p in (np.minimum(p_better, p_worse), inside)
     )
     return tuple(
         ByMargin(

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from jaxeval.errors import DataError
 from jaxeval.stats.items import crossed_power, spreads
 from jaxeval.stats.items.spreads import Size, Spread
-from jaxeval.stats.power import fewest, shown
+from jaxeval.stats.power import fewest, t_test_power
 from jaxeval.stats.results import count, fraction
 
 MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
@@ -86,7 +86,7 @@ def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> 
     if variance == 0:
         return 1.0
     if size.runs == 1:
-        return shown(abs(difference) / math.sqrt(variance), df, alpha)
+        return t_test_power(abs(difference) / math.sqrt(variance), df, alpha)
     crossed = spreads.interaction(of, size)
     return crossed_power.over_both(
         abs(difference),

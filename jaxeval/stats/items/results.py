@@ -82,21 +82,27 @@ class Estimate:
     def p_above(self, margin: float = 0.0) -> float:
         """One-sided p-value that the true difference is not above `margin`: small says it is.
 
-        Below: `1 - p_above(-margin)` is that of "not below -margin".
-
         Raises:
           DataError: the estimate is a mean.
         """
+        return self._tail(margin, -1)
+
+    def p_below(self, margin: float = 0.0) -> float:
+        """The same of "not below": 1 - `p_above`, to the last digit of a small one."""
+        return self._tail(margin, 1)
+
+    def _tail(self, margin: float, side: int) -> float:
+        """P(T < `side` times the difference's distance from `margin`, in standard errors)."""
         from scipy import special
 
         if self.p_value is None:
-            raise DataError("p_above: expected a difference, found a mean")
+            raise DataError("p_above, p_below: expected a difference, found a mean")
         low, high, confidence, _ = self.interval
-        above = (low + high) / 2 - margin
+        beyond = side * ((low + high) / 2 - margin)
         if high == low:
-            return 0.5 if above == 0 else float(above < 0)
+            return 0.5 if beyond == 0 else float(beyond > 0)
         se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
-        return float(special.stdtr(self.df, -above / se))
+        return float(special.stdtr(self.df, beyond / se))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:

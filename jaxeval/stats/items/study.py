@@ -9,6 +9,7 @@ from typing import NamedTuple
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, completeness, estimates, margins, suites, task_means
 from jaxeval.stats.items.margins import ByMargin, Outcome
 from jaxeval.stats.items.results import FACTORS, Estimate, Factor
@@ -61,7 +62,9 @@ class TaskPair:
       p_adjusted: of the difference, Holm's over all pairs and tasks.
       by_margin: of A against B, corrected alike.
       estimates: the same difference over items, over runs and over both, as far as can be said.
-      tests: function name -> test that treats items alone as random; p-values are not corrected.
+      tests: function name -> test that treats items alone as random.
+      adjusted: "items", "runs" or "items and runs", and function name -> p-value of the difference
+        or test, Holm's over all pairs and tasks that have it.
     """
 
     task: TaskScores
@@ -73,6 +76,14 @@ class TaskPair:
     by_margin: ByMargin
     estimates: tuple[Estimate, ...]
     tests: Mapping[str, HypothesisTest]
+    adjusted: Mapping[str, float]
+
+    @property
+    def p_values(self) -> dict[str, float]:
+        """Before the correction, of all that `adjusted` has."""
+        of_tests = {name: test.p_value for name, test in self.tests.items()}
+        differences = {" and ".join(of.over): of.p_value for of in self.estimates}
+        return of_tests | {name: p for name, p in differences.items() if p is not None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,7 +236,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
         rules.margin,
         rules.alpha,
     )
-    return tuple(
+    pairs = tuple(
         TaskPair(
             task=by_name[pair.task],
             a=pair.a,
@@ -238,8 +249,13 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             tests=_tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
+            adjusted={},
         )
         for pair, by_margin in zip(suite.pairs, shown, strict=True)
+    )
+    adjusted = multiple.adjust_by_name([pair.p_values for pair in pairs])
+    return tuple(
+        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
     )
 
 

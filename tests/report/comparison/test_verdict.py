@@ -1,5 +1,6 @@
 """Sentences of the verdict: they name the model that the test names, from whichever side."""
 
+import dataclasses
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from jaxeval import stats
 from jaxeval.report.comparison import verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
@@ -102,7 +104,8 @@ def test_the_sentence_names_the_model_of_the_one_sided_test(
     wide = re.search(r"(\w)'s is wider", spread)
     if wide:
         away = [np.mean(np.abs(v - np.median(v))) for v in (a, y)]
-        assert wide[1] == ("A" if away[0] > away[1] else "B")
+        rho = scipy_stats.spearmanr(a + y, a - y).statistic
+        assert wide[1] == ("A" if (rho > 0 if by_pairs else away[0] > away[1]) else "B")
 
 
 def test_measures_that_disagree_are_said_to() -> None:
@@ -133,6 +136,63 @@ def test_spread_is_brown_forsythes_and_the_sd_is_said_to_disagree() -> None:
     sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
     assert sentence.startswith("Measures of spread disagree: A's is wider by the mean absolute")
     assert "but B's by the sd" in sentence
+
+
+def test_pairs_whose_measures_of_spread_disagree() -> None:
+    """Dies if one failed split of B makes its spread the wider one, or Brown-Forsythe is named."""
+    split = np.linspace(-1, 1, 20)
+    a, b = 1.5 * split, split + 1e-3 * split**2
+    b = np.where(np.arange(20) == 10, -9.0, b)
+    rules = Rules(resamples=99)
+    pair = _pair(_scores("A", "B", a, b, True), rules)
+    assert np.std(b) > np.std(a) and comparison.spread(pair, rules) == 1
+    sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
+    assert "A's is wider by the rank correlation of sums and differences" in sentence
+    assert "but B's by the sd" in sentence and "Pitman-Morgan by ranks on 20 pairs" in sentence
+
+
+def test_which_ratio_of_sds_would_have_been_seen() -> None:
+    """Dies if nothing is said of what five scores could not show."""
+    draw, rules = np.random.default_rng(2), Rules(resamples=99)
+    for n, by_pairs, said in (
+        (5, False, "; no ratio of sds, however large, is detected with a power of 80 %."),
+        (12, False, "; a ratio of sds of 3.9 is detected with a power of 80 %."),
+        (12, True, "; a ratio of sds of 3."),
+    ):
+        x, y = draw.normal(size=(2, n))
+        pair = _pair(_scores("A", "B", x, y, by_pairs), rules)
+        assert said in list(verdict.of_pair(pair, rules, _scale(x, y)))[1]
+    of_data_sets = dataclasses.replace(pair.scores, unit="data set")
+    lines = verdict.of_pair(_pair(of_data_sets, rules), rules, _scale(x, y))
+    assert not any("spread" in line for line in lines)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.7, 1.5, 40.0])
+def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) -> None:
+    """Dies if an estimate of few scores is planned from as if it were the truth."""
+    rules = Rules(resamples=99)
+    x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
+    pair = _pair(_scores("A", "B", x, y, False), rules)
+    low, high, *_ = pair.effects["difference"].interval
+    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
+    at_ends = [
+        max(5, stats.required_seeds(end, comparisons=2, test="brunner_munzel", **sds))
+        for end in (max(-low, high), min(-low if low < 0 else low, high))
+    ]
+    assert pair.plan.required_range is not None and pair.plan.required_seeds is not None
+    fewest, most = pair.plan.required_range
+    assert fewest == pytest.approx(at_ends[0], abs=3) and fewest <= pair.plan.required_seeds
+    assert (most is None) == (low < 0 < high or at_ends[1] > 10_000)
+    if most is not None:
+        assert most == pytest.approx(at_ends[1], abs=3) and most >= pair.plan.required_seeds
+    last = list(verdict.of_pair(pair, rules, _scale(x, y)))[-1]
+    over = f", from {fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
+    over = over if fewest != most else f", {fewest}"
+    assert f"scores each{over} over the interval: choose their number beforehand." in last
+    by_margin = dataclasses.replace(rules, margin=0.5)
+    pair = _pair(_scores("A", "B", x, y, False), by_margin)
+    lines = " ".join(verdict.of_pair(pair, by_margin, _scale(x, y)))
+    assert pair.plan.required_range is None and "over the interval" not in lines
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])

@@ -16,7 +16,7 @@ from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.power import shown
+from jaxeval.stats.power import t_test_power
 from tests.runs.logs import models
 
 SKILLS = {"good": 1.5, "fair": 1.4, "poor": -1.0}
@@ -77,7 +77,7 @@ def test_detectable_difference_has_the_power_that_is_said() -> None:
             low, high, *_ = of.interval
             error = (high - low) / 2 / stats.t.ppf(0.975, of.df)
             assert end is not None
-            powers.append(shown(end / error, of.df, level))
+            powers.append(t_test_power(end / error, of.df, level))
         assert extreme(powers) == pytest.approx(0.8, abs=1e-4)
 
 

@@ -83,6 +83,50 @@ def test_p_values_beside_the_margin() -> None:
         assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
 
 
+def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
+    """Dies if a difference or a test beside the verdict's is told as if it were the only one."""
+    draw = np.random.default_rng(2)
+    tasks = tuple(
+        TaskScores(
+            name,
+            "accuracy",
+            True,
+            tuple(map(str, range(60))),
+            {
+                model: (draw.random((60, 1, 1)) < 0.5 + k / 9).astype(float)
+                for k, model in enumerate("abc")
+            },
+        )
+        for name in ("x", "y")
+    )
+    pairs = study.study(Paired(("a", "b", "c"), tasks), Rules(resamples=199)).pairs
+    assert len(pairs) == 6 and {*pairs[0].adjusted} == {"items", "sign_flips", "mcnemar"}
+    for name in pairs[0].adjusted:
+        p_values = [pair.p_values[name] for pair in pairs]
+        expected = multiple.adjust_p_values(p_values, "holm")
+        assert [pair.adjusted[name] for pair in pairs] == pytest.approx(expected.tolist())
+        assert max(pair.adjusted[name] for pair in pairs) > min(p_values)
+    assert pairs[0].p_values["mcnemar"] == pairs[0].tests["mcnemar"].p_value
+    assert pairs[0].adjusted["items"] == pairs[0].p_adjusted
+
+
+def test_far_tails_mirror() -> None:
+    """Dies if a p-value is 1 less another: 0 one way round, and 5e-49 the other."""
+    x = 0.09 + 0.1 * np.random.default_rng(9).normal(size=(400, 1))
+    forward, backward = (estimates.difference(*of) for of in ((x, 0 * x), (0 * x, x)))
+    for margin in (0.0, 0.001):
+        shown, turned = (
+            margins.by_margin([of], [True], margin, 0.05)[0] for of in (forward, backward)
+        )
+        assert shown.p_outcome == pytest.approx(turned.p_outcome, rel=1e-9, abs=0)
+        assert 0 < shown.p_outcome < 1e-30 and (shown.outcome, turned.outcome) == (
+            "better",
+            "worse",
+        )
+    small = [margins.by_margin([of], [True], 0.15, 0.05)[0] for of in (forward, backward)]
+    assert 0 < small[0].p_equivalent == pytest.approx(small[1].p_equivalent, rel=1e-9, abs=0)
+
+
 def test_what_cannot_be_studied() -> None:
     """Dies if a rule that no test has passes."""
     with pytest.raises(ConfigError, match="margin"):

@@ -1,0 +1,171 @@
+"""Where the verdict's tests reject too often, and what they see: five tables of docs/compare.md.
+
+Brunner-Munzel at corrected levels where a small sample is the wider one; tests of spread on pairs
+that share a split; looks repeated while seeds are added; random splits of one corpus that overlap;
+almost stochastic order. Equal models, so that every rejection is false, unless a ratio of sds is
+named. One JSON line follows; half a minute on one idle core.
+
+    python benchmarks/verdict_levels.py --experiments 20000
+"""
+
+import argparse
+import json
+import platform
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import scipy
+from scipy import stats as reference
+
+from jaxeval import stats
+from jaxeval.stats import rank_correlation, ranks
+
+LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
+POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "normal": lambda g, s: g.normal(size=s),
+    "skewed (exponential)": lambda g, s: g.exponential(size=s) - 1,
+    "t, 3 degrees of freedom": lambda g, s: g.standard_t(3, size=s),
+    "1 of 10 fails (-6 sd)": lambda g, s: g.normal(size=s) - 6 * (g.random(s) < 0.1),
+}
+
+
+def main() -> None:
+    """Prints all tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--experiments", type=int, default=20000)
+    count = parser.parse_args().experiments
+    tables = {
+        "small_and_wide": _table("Brunner-Munzel, P(A > B) = .5", _small_and_wide(count)),
+        "spread_of_pairs": _table("Spread of pairs that correlate by .9", _spread(count)),
+        "repeated_looks": _table("Looks after every seed", _looks(count)),
+        "overlapping_splits": _table("Ten splits of one corpus", _splits(count // 10)),
+        "stochastic_order": _table("Almost stochastic order", _orders(count // 20)),
+    }
+    versions = {"numpy": np.__version__, "scipy": scipy.__version__}
+    record = {"benchmark": "verdict_levels", "experiments": count, "seed": 0, **tables, **versions}
+    print(json.dumps(record | {"python": platform.python_version()}))
+
+
+def _table(title: str, rows: Iterator[dict]) -> list[dict]:
+    print(f"\n{title}\n", flush=True)
+    kept = list(rows)
+    print("| " + " | ".join(kept[0]) + " |\n|" + "---|" * len(kept[0]))
+    for row in kept:
+        cells = [
+            f"{v:.3f}" if isinstance(v, float) and v >= 0.001 else f"{v}" for v in row.values()
+        ]
+        print("| " + " | ".join(cells) + " |", flush=True)
+    return kept
+
+
+def _brunner_munzel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """P-values [R] of rows of scores without ties: [R, n], [R, m]."""
+    n, m = first.shape[1], second.shape[1]
+    places = np.arange(n + m)
+    labels = np.argsort(np.concatenate([first, second], axis=1), axis=1) < n
+    return ranks.p_values(
+        ranks.studentized_untied(labels), n, m, ranks.Ties(places, places + 1), 0
+    )[0]
+
+
+def _shares(p_values: np.ndarray) -> dict[str, float]:
+    return {f"at {level:g}": float(np.mean(p_values <= level)) for level in LEVELS}
+
+
+def _small_and_wide(count: int) -> Iterator[dict]:
+    """Normal scores; also how often they lie wholly apart, beside the p that is said then."""
+    generator = np.random.default_rng(0)
+    for n, m in ((5, 5), (5, 10), (5, 30), (8, 40), (10, 40), (20, 80)):
+        for sd in (1, 2, 4):
+            a, b = sd * generator.normal(size=(count, n)), generator.normal(size=(count, m))
+            apart = (a.min(1) > b.max(1)) | (a.max(1) < b.min(1))
+            yield {
+                "n of A, B": f"{n}, {m}",
+                "sd of A / B": sd,
+                **_shares(_brunner_munzel(a, b)),
+                "apart": float(apart.mean()),
+                "p said": float(f"{ranks.separation_p(n, m):.2g}"),
+            }
+
+
+def _spread(count: int) -> Iterator[dict]:
+    """At level .025: Brown-Forsythe, and Pitman-Morgan by Pearson's and by rank correlation."""
+    generator = np.random.default_rng(1)
+    for n in (5, 10, 20):
+        for name, draw in POPULATIONS.items():
+            for ratio in (1, 1.5, 3):
+                split = np.sqrt(0.9) * generator.normal(size=(count, n))
+                a, b = (split + np.sqrt(0.1) * draw(generator, (count, n)) for _ in range(2))
+                seen = {key: float(np.mean(p <= 0.025)) for key, p in _of_spread(ratio * a, b)}
+                yield {"pairs": n, "scores": name, "ratio of sds": ratio, **seen}
+
+
+def _of_spread(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (a, b))
+    yield "Brown-Forsythe", reference.f_oneway(*away, axis=1).pvalue
+    n, both = a.shape[1], (a + b, a - b)
+    r = rank_correlation.correlations(*both)
+    t = np.abs(r) * np.sqrt((n - 2) / (1 - r**2))
+    yield "Pitman-Morgan, Pearson", 2 * reference.t.sf(t, n - 2)
+    rho = rank_correlation.correlations(*(reference.rankdata(v, axis=1) for v in both))
+    places = np.arange(1.0, n + 1)
+    yield "by ranks (used)", rank_correlation.p_values(rho, places, places)
+
+
+def _looks(count: int) -> Iterator[dict]:
+    """Equal normal scores: the share of which p is at most .05 at some look, and at the last."""
+    generator = np.random.default_rng(2)
+    a, b = generator.normal(size=(2, count, 40))
+    for last in (10, 20, 40):
+        p_values = [_brunner_munzel(a[:, :n], b[:, :n]) for n in range(5, last + 1)]
+        yield {
+            "seeds each": f"5, 6 ... {last}",
+            "at some look": float(np.mean(np.min(p_values, axis=0) <= 0.05)),
+            "at the last": float(np.mean(p_values[-1] <= 0.05)),
+        }
+
+
+def _orders(count: int) -> Iterator[dict]:
+    """Equal normal scores: how often the upper bound calls A almost larger, or there is none."""
+    generator = np.random.default_rng(4)
+    for n in (3, 5, 10, 30):
+        drawn = generator.normal(size=(count, 2, n))
+        orders = (stats.almost_stochastic_order(*both, resamples=300) for both in drawn)
+        bounds = np.array([order.interval.high for order in orders])
+        below = {f"below {border:g}": float(np.mean(bounds < border)) for border in (0.5, 0.2)}
+        yield {"scores each": n, **below, "none": float(np.mean(np.isnan(bounds)))}
+
+
+def _splits(count: int) -> Iterator[dict]:
+    """Wilcoxon at .05 on ten splits; items of which no model is better, nothing else varies."""
+    generator, splits = np.random.default_rng(3), 10
+    for items, share in ((300, 0.3), (300, 0.1), (2000, 0.1)):
+        gaps = generator.normal(size=(count, items))
+        tested = int(items * share)
+        drawn = [_drawn(generator, row, splits, tested) for row in gaps]
+        fold = gaps.reshape(count, splits, -1).mean(axis=2)
+        yield {
+            "items": items,
+            "in test": share,
+            "random splits": _rejected(np.array(drawn)),
+            "ten folds": _rejected(fold),
+        }
+
+
+def _drawn(
+    generator: np.random.Generator, gaps: np.ndarray, splits: int, tested: int
+) -> Sequence[float]:
+    """The mean difference on the test items of each of so many random splits."""
+    return [float(generator.permutation(gaps)[:tested].mean()) for _ in range(splits)]
+
+
+def _rejected(gaps: np.ndarray) -> float:
+    sums = ranks.signed(gaps)
+    p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, gaps.shape[1] + 1))
+    return float(np.mean(p_values <= 0.05))
+
+
+if __name__ == "__main__":
+    main()
