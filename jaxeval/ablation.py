@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -63,8 +63,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, trains one after the other, compares."""
-    args = cli.parse_config(parser(), arguments)
-    cli.refuse_unwritable(folder=args.figures)
+    args = cli.parse_config(parser(), arguments, reads=("variants",))
     variants = reading.read(Variants, args.variants).variant
     from jaxeval import backend
 
@@ -72,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import observe, studies
     from jaxeval.compare import studying
     from jaxeval.runs import layout, tables
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, inputs, proposers
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     if len(changes) <= len(variants):
@@ -82,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = studies.read(args.config, [*args.changes, *changed], args.data)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
+    cli.refuse_replaced([args.json], inputs.files_of(config))
     session = studies.Session()
     trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for entry in entries
     ]
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
-    cli.write_json(str(table), records)
+    files.write_json(str(table), records)
     scores = tables.read(str(table), layout.Layout(models=[*configs]))
     outputs = studying.Destinations(json=args.json, figures=args.figures)
     studying.write(studying.study(scores), outputs)

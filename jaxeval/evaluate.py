@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -100,16 +100,17 @@ def _temperature(text: str) -> float | str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
-    args = cli.parse_config(parser(), arguments)
+    args = cli.parse_config(parser(), arguments, reads=("input",))
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import studies
     from jaxeval.config import markers
     from jaxeval.report.runs import conditions
-    from jaxeval.studies import cohorts, evaluation, proposers
+    from jaxeval.studies import cohorts, evaluation, inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    cli.refuse_replaced([args.json], inputs.files_of(config))
     if config.task != "language":
         _refuse_readings(args, config.task)
     if args.mean:
@@ -130,10 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows += _rows(models, scores, described, args.input or args.part)
         # at once: later conditions may take hours
         if args.json and args.json != "-":
-            cli.write_json(args.json, rows)
+            files.write_json(args.json, rows)
         print(conditions.line(rows, described), file=sys.stderr, flush=True)
     if args.json == "-":
-        cli.write_json(args.json, rows)
+        files.write_json(args.json, rows)
     if args.json != "-":
         conditions.show(rows)
     return 0

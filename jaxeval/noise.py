@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files
+from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import arguments
 
@@ -80,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, trains or reads, splits the spread, prints."""
     verb = parser()
-    args = cli.parse_config(verb, words)
+    args = cli.parse_config(verb, words, reads=("table",))
     if args.by == "seed,repeat":
         _by_repeat(verb, args)
     elif args.table is not None or args.runs is not None:
@@ -101,14 +102,15 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    cli.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
     by_part = _of_repeats(rows, seeds)
     if args.json:
         content = {part: dataclasses.asdict(noise) for part, noise in by_part.items()}
-        cli.write_json(args.json, {"metric": rows[0].metric, **content})
+        files.write_json(args.json, {"metric": rows[0].metric, **content})
     if args.json != "-":
         _show_repeats(by_part, rows[0].metric)
 
@@ -165,16 +167,17 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         verb.error("expected 2 or more --splits and 2 or more seeds")
     if args.model or args.minus:
         verb.error("--model and --minus: expected --table or --runs beside them")
-    if len(seeds) * splits * repeats > cli.MOST:
-        raise ConfigError(f"--splits: expected at most {cli.MOST} runs in all")
+    if len(seeds) * splits * repeats > limits.MOST:
+        raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.stats import balance
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    cli.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
     rows = observe.train(trials, Path(args.out))
     labels = [row.split for row in rows], [row.seed for row in rows]
@@ -218,7 +221,7 @@ def _answer(
             plan = designs.plan(study, precision, args.split_cost or 0.0)
         parts.append(report.Part(name, study, table.dropped, plan))
     if args.json:
-        cli.write_json(args.json, report.to_dict(parts, metric, unit))
+        files.write_json(args.json, report.to_dict(parts, metric, unit))
     if args.json != "-":
         report.show(parts, metric, unit)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files
 
 if TYPE_CHECKING:
     from jaxeval.studies.predicting import Choice, Which
@@ -71,7 +71,7 @@ def _seed(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.output)
+    cli.refuse_unwritable(args.output, reads=[args.input], runs=args.folder)
     from jaxeval import backend
 
     backend.prepare()
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _say(chosen)
     with _file(args.input) as file:
         lines = predicting.lines(chosen.used, file, options)
-        cli.write_out(args.output, "".join(f"{line}\n" for line in lines))
+        files.write_out(args.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 

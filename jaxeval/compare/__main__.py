@@ -1,6 +1,7 @@
 """`python -m jaxeval.compare`: is model A really better than B?"""
 
 import argparse
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -103,7 +104,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
     texts = args.json, args.latex, args.markdown, args.junit, args.html
-    cli.refuse_unwritable(*texts, folder=args.figures)
+    reads = itertools.chain([args.table, args.items], arguments.log_files(args))
+    cli.refuse_unwritable(*texts, folder=args.figures, reads=reads)
     if args.log:
         return logs.main(args)
     logs.refuse_without_logs(args)

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import cli
 from jaxeval.errors import ConfigError
+
+MOST = 1_000_000  # members, runs ... of a command or call
 
 Changes = Mapping[str, object]  # such as {"model.classifier": "softmax"}; None: an absent key
 
@@ -28,14 +29,14 @@ def numbered(name: str, count: int | Sequence[int]) -> list[int]:
     Raises:
       ConfigError: none, or no whole numbers that can be seeds.
     """
-    counted = isinstance(count, int) and 1 <= count <= cli.MOST
+    counted = isinstance(count, int) and 1 <= count <= MOST
     numbers = [*range(1, count + 1)] if counted else count  # type: ignore[operator]
     try:
         distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
         if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
             raise ValueError
     except (TypeError, ValueError):
-        expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
+        expected = f"a whole number from 1 to {MOST}, or several below 2^32"
         raise ConfigError(f"{name}: expected {expected}, got {count!r}") from None
     return distinct
 
@@ -47,8 +48,8 @@ def counts(**named: int | None) -> None:
       ConfigError: naming it.
     """
     for name, count in named.items():
-        if count is not None and not (isinstance(count, int) and 1 <= count <= cli.MOST):
-            expected = f"a whole number from 1 to {cli.MOST}"
+        if count is not None and not (isinstance(count, int) and 1 <= count <= MOST):
+            expected = f"a whole number from 1 to {MOST}"
             raise ConfigError(f"{name}: expected {expected}, got {count!r}")
 
 

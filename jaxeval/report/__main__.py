@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.errors import RunError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.html, args.json, folder=args.figures)
+    cli.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.sensitivity import recorded
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     summaries = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
     if args.json:
-        cli.write_json(args.json, [summary.to_dict(described) for described in summaries])
+        files.write_json(args.json, [summary.to_dict(described) for described in summaries])
     if args.json != "-":
         for described in summaries:
             terminal.print_summary(described)
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     drawn = page.draw(groups, points)
     if target is not None:
-        cli.write_text(target, page.render(groups, drawn, source, planned))
+        files.write_text(target, page.render(groups, drawn, source, planned))
         if args.json != "-":
             print(f"\npage: {target}")
     if args.figures:

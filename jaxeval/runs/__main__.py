@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, TypedDict
 
-from jaxeval import cli
+from jaxeval import cli, files
 
 if TYPE_CHECKING:
     from jaxeval.runs.records import MemberRow
@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, then lists or exports."""
     args = parser().parse_args(arguments)
+    cli.refuse_unwritable(getattr(args, "json", None), getattr(args, "to", None), runs=args.runs)
     from jaxeval import runs
     from jaxeval.runs import export, records
 
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     listed = _experiments(runs.load(args.runs))
     if args.json:
-        cli.write_json(args.json, listed)
+        files.write_json(args.json, listed)
     else:
         _print(listed)
     return 0

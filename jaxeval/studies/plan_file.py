@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.errors import RunError, argument
 from jaxeval.runs import Experiment
 from jaxeval.studies import costs, timing
@@ -95,7 +95,7 @@ def save(
             for estimate in estimates
         ],
     }
-    cli.write_json(str(path), tree)
+    files.write_json(str(path), tree)
 
 
 def _batch(config: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, float]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
@@ -97,7 +97,7 @@ def save(
     path, vocabulary, tables = _files(folder, of)
     source = of.prepared.source
     if not vocabulary.is_file():
-        cli.write_json(str(vocabulary), source.vocabulary(member.split))
+        files.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
         kept.save(tables, dict(source.tables))
     description = Description(
@@ -116,7 +116,7 @@ def save(
         dev=dev,
         jaxeval=VERSION,
     )
-    cli.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
+    files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
     kept.save(path, params)
 
 
