@@ -103,8 +103,9 @@ class Runs:
 
     def _summaries(self) -> list["ExperimentSummary"]:
         from jaxeval.report.runs import summary
+        from jaxeval.runs import experiments
 
-        return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
+        return [summary.of_members(group) for group in experiments.by_experiment(self.rows)]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -40,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cli.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
+    from jaxeval.runs import experiments
     from jaxeval.sensitivity import recorded
 
     source = runs.shown(args.runs)
     rows = _chosen(runs.load(args.runs), args.experiment, source)
     points = runs.load_curves(args.runs)
-    groups = summary.by_experiment(rows)
+    groups = experiments.by_experiment(rows)
     planned = {
         members[0].experiment: recorded.planned(args.runs, members[0].experiment)
         for members in groups

@@ -117,7 +117,9 @@ def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[
 
 def _comparable(rows: Sequence[MemberRow], source: str, metric: str | None) -> Sequence[MemberRow]:
     """The members of experiments that are compared where no model is named."""
-    chosen = [row for row in rows if experiments.kind(row) == experiments.SEEDS]
+    groups = experiments.by_experiment(rows)
+    of_seeds = {group[0].experiment for group in groups if experiments.kind(group) == "seeds"}
+    chosen = [row for row in rows if row.experiment in of_seeds]
     if not chosen:
         raise RunError(
             f"{source}: no experiment whose runs differ in seed or split only; found "
