@@ -165,17 +165,20 @@ def watch(
         for event in happening:
             match event:
                 case events.Checked():
-                    fresh = [
-                        [line for line in lines if line not in known]
-                        for lines in (event.remarks, event.warnings)
-                    ]
-                    terminal.print_findings(*fresh)
-                    known.update(*fresh)
+                    _say_new(known, event.remarks, event.warnings)
                 case events.Started():
+                    _say_new(known, event.notes)
                     start(event)
                     _watch_cohort(happening, event, signals, other)
                 case _:
                     other(event, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _say_new(known: set[str], remarks: Sequence[str], warnings: Sequence[str] = ()) -> None:
+    """Says the lines that are not known yet, and notes them."""
+    fresh = [[line for line in lines if line not in known] for lines in (remarks, warnings)]
+    terminal.print_findings(*fresh)
+    known.update(*fresh)
 
 
 def _exhaust(

@@ -270,7 +270,7 @@ def test_scores_are_of_one_experiment() -> None:
     assert both["b"].scores().tolist() == [0.5]
     with pytest.raises(errors.ConfigError, match="expected dev or test"):
         both["a"].scores("train")  # type: ignore[arg-type]
-    with pytest.raises(errors.ConfigError, match="no runs of 'c'; has a, b"):
+    with pytest.raises(errors.ConfigError, match=r"no runs of 'c'; has a \(a\), b \(b\)"):
         both["c"]
 
 

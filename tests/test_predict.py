@@ -109,7 +109,7 @@ def test_what_is_not_there_is_said(tags: Trained, tmp_path: Path) -> None:
         predict([str(tmp_path), "--input", "-"])
     with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
         predicting.predicted(tags, "--seed", "9")
-    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):
+    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: default \([0-9a-f]{16}\)"):
         predicting.predicted(tags, "--experiment", "x")
     with pytest.raises(ConfigError, match="--n-best: not for tagging models"):
         predicting.predicted(tags, "--n-best", "2")

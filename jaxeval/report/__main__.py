@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     verb = cli.parser("report", _DESCRIPTION, _EXAMPLES)
     verb.add_argument("runs", help="runs folder or database URL")
-    verb.add_argument("--experiment", metavar="NAME", help="only this name or id")
+    verb.add_argument("--experiment", metavar="NAME", help="only this name, id, or begin of one")
     verb.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
     verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
     verb.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
@@ -71,12 +71,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen(rows: list, name: str | None, source: str) -> list:
-    chosen = [row for row in rows if name in (None, row.name, row.experiment)]
-    if not chosen:
-        names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
-        problem = f"no experiment {name!r}" if name else "no member has ended"
-        raise RunError(f"{source}: {problem}; experiments with members: {names}")
-    return chosen
+    from jaxeval.runs import experiments
+
+    names = {row.experiment: row.name for row in rows}
+    if not names:
+        raise RunError(f"{source}: no member has ended")
+    ids = [*names] if name is None else experiments.ids_of(names, name)
+    if not ids:
+        known = experiments.with_ids(names)
+        raise RunError(f"{source}: no experiment {name!r}; experiments with members: {known}")
+    return [row for row in rows if row.experiment in ids]
 
 
 def _page_path(html: str | None, runs: str) -> Path | None:

@@ -1,7 +1,7 @@
 """What a runs folder holds, in words: kinds of experiments, and the data sets behind them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal
 
@@ -10,6 +10,7 @@ from jaxeval.runs.records import MemberRow
 
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _MOST_LISTED = 12
+_LEAST = 4  # characters of the beginning of an id
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST = 40  # characters of a value
 _READ_WITH = {
@@ -44,6 +45,25 @@ def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
     for row in rows:
         groups.setdefault(row.experiment, []).append(row)
     return list(groups.values())
+
+
+def ids_of(names: Mapping[str, str], asked: str) -> list[str]:
+    """The experiments that a text means: all of this name, else the one whose id begins with it.
+
+    Args:
+      names: id -> name.
+      asked: a name, an id, or its first four characters and maybe more.
+    """
+    named = [key for key, name in names.items() if name == asked]
+    begun = [key for key in names if len(asked) >= _LEAST and key.startswith(asked)]
+    return named or (begun if len(begun) == 1 else [])
+
+
+def with_ids(names: Mapping[str, str]) -> str:
+    """Experiments for a message: each by its name and its id, what `ids_of` takes."""
+    shown = [f"{name} ({key})" for key, name in list(names.items())[:_MOST_LISTED]]
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(shown) + more
 
 
 def listed(rows: Sequence[MemberRow]) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import page, summary, terminal
+from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, experiments, native
 from jaxeval.runs import __main__ as of_runs
 from jaxeval.runs.layout import Layout
@@ -120,3 +122,29 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
     table = native.score_table(str(tmp_path), Layout(columns={"score": "dev"}))
     assert len(table.score) == described.dev.n
+
+
+def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a verb takes a name and no id, or an id and no beginning of one."""
+    ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2, 3)]
+    for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
+        fill(tmp_path, name, ends)
+    rows = [row._replace(name=f"of {row.name[0]}") for row in runs.load(tmp_path)]
+    found = {row.experiment: row.name for row in rows}
+    assert experiments.ids_of(found, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert experiments.ids_of(found, "7777") == ["77770000"]
+    assert experiments.ids_of(found, "8fb8b") == ["8fb8bbbb"]
+    assert [experiments.ids_of(found, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
+    assert experiments.with_ids(found) == ("of 7 (77770000), of 8 (8fb8aaaa), of 8 (8fb8bbbb)")
+    assert [row.experiment for row in Runs(tuple(rows), "R")["8fb8a"].rows] == ["8fb8aaaa"] * 3
+    with pytest.raises(ConfigError, match=r"no runs of 'x'; has of 7 \(77770000\), of 8"):
+        Runs(tuple(rows), "R")["x"]
+    assert verb.main([str(tmp_path), "--experiment", "8fb8b", "--json", "-"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["experiment"] == "8fb8bbbb"
+    with pytest.raises(RunError, match=r"no experiment '8fb8'; .* 8fb8aaaa \(8fb8aaaa\)"):
+        verb.main([str(tmp_path), "--experiment", "8fb8"])
+    table = native.score_table(str(tmp_path), Layout(models=["7777", "8fb8bbbb"]))
+    assert table.models == ("77770000", "8fb8bbbb")
+    with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
+        native.score_table(str(tmp_path), Layout(models=["8fb8", "7777"]))
