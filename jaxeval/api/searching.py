@@ -24,7 +24,7 @@ def select(
     budget: int | None = None,
     rule: "Rule | None" = None,
     data: str | Path | None = None,
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     changes: Changes | None = None,
     splits: Literal["random", "own"] | None = None,
     part: "Part | None" = None,
@@ -46,7 +46,7 @@ def select(
       part: of configs, whose score counts; None: test on random splits, else dev.
       seconds: of configs, of training, after which the leader is named.
       higher_is_better: of functions; configs know it, and False of an accuracy is refused.
-      data, out, changes, store, quiet: of configs, as of `train`.
+      data, out, changes, store, quiet: of configs, as of `train`; out None: runs.
 
     Raises:
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
@@ -65,10 +65,9 @@ def select(
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
-        moved = None if str(out) == "runs" else out
         _refuse_given(
             data=data,
-            out=moved,
+            out=out,
             changes=changes or None,
             splits=splits,
             part=part,
@@ -77,6 +76,10 @@ def select(
         )
         tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
         return results.Selection(tree)
+    if isinstance(models, str | Path):
+        raise errors.ConfigError(f"models: expected two or more configs, got {str(models)!r}")
+    arguments.switches(quiet=quiet)
+    folder = arguments.folder("out", "runs" if out is None else out)
     backend.prepare()
     from jaxeval import observe
     from jaxeval.select import configs, training
@@ -90,7 +93,7 @@ def select(
     training.refuse_other(arms, None if higher else False)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
-        tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+        tree = training.select(chosen, arms, folder, store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
 
 
@@ -142,6 +145,8 @@ def tune(
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
+    arguments.switches(quiet=quiet)
+    folder = arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
@@ -155,7 +160,7 @@ def tune(
     of, where = spaces.of(space)
     search = Search(of, method, seed, count, adaptive, stops)
     target = targets.target(config, arguments.words(changes), arguments.path(data), search, where)
-    place = training.Place(Path(out), store)
+    place = training.Place(folder, store)
     with observe.interruptible():
         tree = training.tune(target, search, end, place, parallel, quiet)
     return results.Tuned(tree, training.best_path(place.state_of(target)))

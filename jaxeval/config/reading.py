@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import renamed, shipped
+from jaxeval.config import arguments, renamed, shipped
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -92,6 +92,8 @@ def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
     Raises:
       ConfigError: as `read`.
     """
+    # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
+    tree = json.loads(json.dumps(tree, default=arguments.plain))
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))
@@ -156,8 +158,7 @@ def _over(default: object, values: object) -> object:
 
 
 def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
-    # by way of JSON, where a list is a tuple's strict form
-    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
+    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree), strict=True)
 
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
