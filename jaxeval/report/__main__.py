@@ -1,6 +1,7 @@
 """`python -m jaxeval.report`: what the runs of a folder say, in the terminal and as a page."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,9 +85,18 @@ def _chosen(rows: list, name: str | None, source: str) -> list:
 
 
 def _page_path(html: str | None, runs: str) -> Path | None:
+    """Where the page goes; None: nowhere, as the runs are no folder, or one that is only read."""
     if html:
         return Path(html)
-    return Path(runs) / "report.html" if Path(runs).is_dir() else None
+    if not Path(runs).is_dir():
+        return None
+    page = Path(runs) / "report.html"
+    try:
+        files.refuse_unwritable(page)
+    except RunError as error:
+        print(f"no page: {error}; --html FILE writes one elsewhere", file=sys.stderr)
+        return None
+    return page
 
 
 def _write_figures(groups: list, drawn: "page.Drawn", folder: Path) -> None:

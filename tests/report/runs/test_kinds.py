@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import files, runs
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import page, summary, terminal
@@ -148,3 +148,21 @@ def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture
     assert table.models == ("77770000", "8fb8bbbb")
     with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
         native.score_table(str(tmp_path), Layout(models=["8fb8", "7777"]))
+
+
+def test_a_folder_that_is_only_read(
+    folder: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a colleague's runs are shown, and the verb fails for the page that nobody asked
+    for; or one that was asked for is left out in silence."""
+
+    def refuse(path: Path, **more: object) -> None:
+        raise RunError(f"{path}: cannot be written (Read-only file system)")
+
+    monkeypatch.setattr(files, "refuse_unwritable", refuse)
+    assert verb.main([str(folder), "--experiment", "bag"]) == 0
+    said = capsys.readouterr()
+    assert "bag" in said.out and "page:" not in said.out
+    assert said.err.startswith("no page: ") and "--html FILE" in said.err
+    with pytest.raises(RunError, match="cannot be written"):
+        verb.main([str(folder), "--html", "page.html"])
