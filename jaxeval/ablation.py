@@ -78,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise ConfigError(f"{args.variants}: expected a different name for each variant")
     configs = {}
     for name, changed in changes.items():
-        config = studies.read(args.config, [*args.changes, *changed], args.data)
+        # what is wrong without a variant's changes was said of the config alone
+        origin = f"{args.variants}: variant {name!r}" if name else None
+        config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
     cli.refuse_replaced([args.json], inputs.files_of(config))

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxeval import studies
 from jaxeval.config import arguments, reading
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, in_python
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,25 @@ def test_settings_of_numpy_numbers() -> None:
     assert reading.from_dict(_Sizes, tree) == _Sizes(units=5, rate=0.5, layers=(2, 3))
     with pytest.raises(ConfigError, match="units"):
         reading.from_dict(_Sizes, {"units": np.float64(5.5)})
+
+
+def test_a_wrong_change_names_where_it_was_made() -> None:
+    """Dies if the config's file is blamed for a change, or a change for the file."""
+
+    def said(tree: dict[str, Any], wrong: dict[str, str]) -> str:
+        with pytest.raises(ConfigError) as caught:
+            reading.from_dict(_Sizes, tree, "c.toml: ", wrong)
+        return str(caught.value)
+
+    origin = "v.toml: variant 'x'"
+    assert said({"units": "a"}, {"units": origin}).startswith("v.toml: variant 'x': units: ")
+    assert said({"units": "a"}, {"rate": origin}).startswith("c.toml: units: ")
+    both = {"units": "a", "rate": "b"}
+    assert said(both, {"rate": origin}).startswith("c.toml: 2 errors")
+    assert said(both, {"rate": origin, "units": origin}).startswith(f"{origin}: 2 errors")
+    assert said({"units": "a"}, {"units": ""}).startswith("units: ")
+    for source in ({}, {"name": "a"}):
+        with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
+            studies.read(source, ["training.epochs=0"])
+    with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
+        studies.read({}, ["training.epochs=0"])
