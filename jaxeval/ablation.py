@@ -73,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.runs import layout, tables
     from jaxeval.studies import cohorts, inputs, proposers
 
+    names = [each.name for each in variants]
+    unnamed = [name for name in names if not name.strip() or name.splitlines() != [name]]
+    if unnamed:
+        raise ConfigError(f"{args.variants}: expected names of one line, got {unnamed[0]!r}")
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     if len(changes) <= len(variants):
         raise ConfigError(f"{args.variants}: expected a different name for each variant")

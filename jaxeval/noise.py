@@ -112,7 +112,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         content = {part: dataclasses.asdict(noise) for part, noise in by_part.items()}
         files.write_json(args.json, {"metric": rows[0].metric, **content})
     if args.json != "-":
-        _show_repeats(by_part, rows[0].metric)
+        _show_repeats(by_part, rows[0].metric, rows[0].unit)
 
 
 def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, Noise]":
@@ -132,20 +132,28 @@ def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str,
     return by_part
 
 
-def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
+def _show_repeats(by_part: "dict[str, Noise]", metric: str, unit: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for title in (metric, "mean", "sd of any run", "sd of one seed repeated", "sd between seeds"):
+    from jaxeval.report import scores
+
+    table, factor = Table(box=None, pad_edge=False), scores.factor(unit)
+    for title in (
+        scores.label(metric, unit),
+        "mean",
+        "sd of any run",
+        "sd of one seed repeated",
+        "sd between seeds",
+    ):
         table.add_column(title, no_wrap=True)
     for part, noise in by_part.items():
         table.add_row(
             part,
-            f"{noise.mean:.4g}",
-            f"{noise.sd:.3g}",
-            _with_interval(noise.sd_repeat, noise.sd_repeat_interval),
-            _with_interval(noise.sd_seed, noise.sd_seed_interval),
+            scores.shown(noise.mean, unit),
+            f"{factor * noise.sd:.3g}",
+            _with_interval(noise.sd_repeat, noise.sd_repeat_interval, factor),
+            _with_interval(noise.sd_seed, noise.sd_seed_interval, factor),
         )
     console = Console(highlight=False, soft_wrap=True, width=160)
     console.print(table)
@@ -157,8 +165,9 @@ def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
         console.print("the same seed gave the same scores, to the last bit")
 
 
-def _with_interval(sd: float, interval: tuple[float, float]) -> str:
-    return f"{sd:.3g} ({interval[0]:.3g} to {interval[1]:.3g})"
+def _with_interval(sd: float, interval: tuple[float, float], factor: float) -> str:
+    low, high = (factor * end for end in interval)
+    return f"{factor * sd:.3g} ({low:.3g} to {high:.3g})"
 
 
 def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:

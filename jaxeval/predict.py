@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import cli, files
+from jaxeval.errors import DataError
 
 if TYPE_CHECKING:
     from jaxeval.studies.predicting import Choice, Which
@@ -112,7 +113,10 @@ def _file(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "stdin"
         copy.write_bytes(sys.stdin.buffer.read())
-        yield copy
+        try:
+            yield copy
+        except DataError as error:  # the copy's name says nothing
+            raise DataError(str(error).replace(str(copy), "stdin")) from None
 
 
 if __name__ == "__main__":

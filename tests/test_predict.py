@@ -1,7 +1,9 @@
 """Saved taggers on files of one's own: from the command line and from Python; bad input."""
 
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,3 +199,10 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
 
 def _tag(word: str) -> str:
     return "V" if word in tiny_corpora.VERBS else "N"
+
+
+def test_stdin_is_called_so(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if an error names the copy of stdin, a file that nobody knows."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(DataError, match=r"^stdin: "):
+        predict([str(tags[0]), "--input", "-"])

@@ -28,6 +28,7 @@ _KINDS = {  # pydantic's errors -> what was expected
     "bool_type": "true or false",
     "string_type": "text",
     "tuple_type": "a list",
+    "list_type": "a list",
     "dataclass_type": "a table",
 }
 
@@ -210,6 +211,11 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     if error["input"] is None:
         expected = message.removeprefix("Input should be ")
         return f"{key}: cannot be absent; expected {_KINDS.get(error['type'], expected)}"
+    if error["type"] in ("tuple_type", "list_type"):
+        message = f"expected {_KINDS[error['type']]}"
+    if error["type"] == "too_short":
+        least = error["ctx"]["min_length"]
+        message = f"expected a list of at least {least} value{'s' if least > 1 else ''}"
     if error["type"] == "literal_error":
         allowed = [
             part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")

@@ -94,12 +94,13 @@ def select(
         runs.open_store(store_url or folder) as store,
     ):
         happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
-        _train(rule, selected, happening, quiet)
+        _train(rule, selected, happening, arms.record.unit, quiet)
         state = selected.state
     answer = rule.answer(state) or configs.leading(rule, state).answer(state)
     assert answer is not None
     result = as_json.result(rule, state, answer)
-    return {**result, "part": arms.part, "metric": arms.record.metric}
+    record = arms.record
+    return {**result, "part": arms.part, "metric": record.metric, "unit": record.unit}
 
 
 def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
@@ -118,7 +119,11 @@ def _source(arms: configs.Arms) -> dict[str, Json]:
 
 
 def _train(
-    rule: "Rule", selected: saved.Saved, happening: Generator[object, None, None], quiet: bool
+    rule: "Rule",
+    selected: saved.Saved,
+    happening: Generator[object, None, None],
+    unit: str,
+    quiet: bool,
 ) -> None:
     """Lets it happen, saving the state on the way."""
     if selected.known and not quiet:
@@ -131,6 +136,6 @@ def _train(
             counts = event.evaluations.items()
             say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
         else:
-            say(terminal.progress(rule, event))
+            say(terminal.progress(rule, event, unit))
 
     observe.watch(happening, lambda started: None, told, quiet=quiet)

@@ -56,7 +56,7 @@ def read(
       origin: of the changes, for messages; None: who called made them.
 
     Raises:
-      ConfigError: naming every key that is wrong; an empty `data`.
+      ConfigError: naming every key that is wrong; an empty `data`; a name that is no line.
     """
     if data is not None and not data.strip():
         named = argument("data")
@@ -67,7 +67,10 @@ def read(
     task = reading.peek(source, changes, "task") or "tagging"
     changed = [*changes, *data_changes(task, data)]
     origin = errors.changes() if origin is None else origin
-    return reading.read(registry.kind(task).Config, source, changed, origin)
+    config: Any = reading.read(registry.kind(task).Config, source, changed, origin)
+    if not config.name.strip() or config.name.splitlines() != [config.name]:
+        raise ConfigError(f"name: expected a name of one line, got {config.name!r}")
+    return config
 
 
 def data_changes(task: str, data: str | None) -> list[str]:

@@ -96,3 +96,18 @@ def test_a_wrong_change_names_where_it_was_made() -> None:
             studies.read(source, ["training.epochs=0"])
     with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
         studies.read({}, ["training.epochs=0"])
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\u2028"])
+def test_a_name_is_a_line(name: str) -> None:
+    """Dies if an experiment is recorded that no table and no argument can name."""
+    with pytest.raises(ConfigError, match="name: expected a name of one line"):
+        studies.read({"name": name})
+
+
+def test_lists_are_asked_for_in_plain_words() -> None:
+    """Dies if a message speaks of tuples and of validation."""
+    with pytest.raises(ConfigError, match=r"layers: expected a list \(got 5\)"):
+        reading.from_dict(_Sizes, {"layers": 5})
+    with pytest.raises(ConfigError, match=r"model\.layers: expected a list of at least 1 value "):
+        studies.read({"model": {"layers": []}})
